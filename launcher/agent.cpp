@@ -1,0 +1,178 @@
+#include "launcher/agent.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <utility>
+
+namespace ddprun {
+namespace {
+
+/// Signals that ask for the end of the job; the others are passed on to the workers.
+bool asks_to_stop(int signal) {
+  constexpr std::array stop_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  return std::ranges::find(stop_signals, signal) != stop_signals.end();
+}
+
+/// Signals that people and batch systems send to whole jobs.
+bool sent_to_jobs(int signal) {
+  return asks_to_stop(signal) || signal == SIGUSR1 || signal == SIGUSR2;
+}
+
+}  // namespace
+
+void Agent::start(Actions& out) {
+  out.emplace_back(BindStore{});
+}
+
+void Agent::on_event(Instant now, const AgentEvent& event, Actions& out) {
+  if (state_ == State::finished) return;
+  std::visit([&](const auto& happened) { on(now, happened, out); }, event);
+}
+
+void Agent::on(Instant, const StoreBound& bound, Actions& out) {
+  if (state_ != State::binding) return;
+  state_ = State::joined;
+  Join join;
+  join.offer =
+      Offer{options_.node, options_.host, options_.address, bound.port, options_.worker_count};
+  join.done_with = generation_.number;
+  out.emplace_back(TellCoordinator{join});
+}
+
+void Agent::on(Instant, const StoreUnavailable& failed, Actions& out) {
+  if (state_ != State::binding) return;
+  exit_with({static_cast<int>(failed.error.status()), failed.error.message(), {}}, out);
+}
+
+void Agent::on(Instant, const StartGeneration& start, Actions& out) {
+  if (state_ != State::joined || start.generation.member_on(options_.node) == nullptr)
+    return;  // A1
+  generation_ = start.generation;
+  alive_count_ = options_.worker_count;
+  signals_sent_.clear();
+  held_.reset();
+  state_ = State::running;
+  out.emplace_back(SpawnWorkers{generation_});
+}
+
+void Agent::on(Instant now, const StopGeneration& stop, Actions& out) {
+  const bool lives = state_ == State::running || state_ == State::stopping;
+  if (!lives || stop.generation != generation_.number) return;
+  if (alive_count_ == 0 || stop.grace <= Millis{0}) return kill_all(now, out);
+  state_ = State::stopping;
+  deadline_ = now + stop.grace;
+  if (options_.shares_terminal && stop.signal == terminal_signal_) return;  // it has it already
+  out.emplace_back(SignalWorkers{stop.signal});
+}
+
+void Agent::on(Instant, const FinishJob& finish, Actions& out) {
+  if (state_ != State::joined) return;
+  out.emplace_back(CloseStore{});
+  exit_with(finish.outcome, out);
+}
+
+void Agent::on(Instant now, const WorkerEnded& ended, Actions& out) {
+  --alive_count_;
+  if (state_ == State::stopping && alive_count_ == 0) return kill_all(now, out);
+  if (state_ != State::running || held_) return;  // A2; after a held death they are its victims
+  const int signal = ended.end.kind == WorkerEnd::Kind::killed ? ended.end.code : 0;
+  if (sent_to_jobs(signal) && !signals_sent_.contains(signal)) {
+    held_ = ended;
+    deadline_ = now + options_.own_signal_patience;
+    return;
+  }
+  report(ended, out);
+}
+
+void Agent::on(Instant, const AllGone&, Actions& out) {
+  if (state_ != State::killing) return;
+  deadline_.reset();
+  out.emplace_back(CloseStore{});  // A4
+  if (guard_lost_) {
+    exit_with({static_cast<int>(ExitStatus::internal_error), "the guard process was killed", {}},
+              out);
+    return;
+  }
+  state_ = State::binding;
+  out.emplace_back(BindStore{});
+}
+
+void Agent::on(Instant, const SignalArrived& arrived, Actions& out) {
+  if (arrived.from_terminal) terminal_signal_ = arrived.signal;
+  if (asks_to_stop(arrived.signal)) {
+    if (state_ == State::running) {
+      held_.reset();
+      deadline_.reset();
+    }
+    out.emplace_back(TellCoordinator{StopRequested{arrived.signal}});
+  } else if (state_ == State::running) {
+    signals_sent_.insert(arrived.signal);
+    out.emplace_back(SignalWorkers{arrived.signal});
+  }
+}
+
+void Agent::on(Instant now, const GuardLost&, Actions& out) {
+  guard_lost_ = true;  // A3
+  kill_all(now, out);
+}
+
+void Agent::on(Instant now, const Timeout&, Actions& out) {
+  if (!deadline_ || now < *deadline_) return;
+  switch (state_) {
+    case State::running: {
+      deadline_.reset();
+      const WorkerEnded held = *std::exchange(held_, std::nullopt);
+      report(held, out);
+      break;
+    }
+    case State::stopping:
+      kill_all(now, out);
+      break;
+    case State::killing:
+      exit_with(
+          {static_cast<int>(ExitStatus::system_refused),
+           fmt::format("processes of generation {} on {} are still there {:.0f} s after SIGKILL: "
+                       "they are stuck inside the kernel, on a device or a file system",
+                       generation_.number.value,
+                       options_.host,
+                       static_cast<double>(options_.kill_patience.count) / 1000.0),
+           {}},
+          out);
+      break;
+    case State::binding:
+    case State::joined:
+    case State::finished:
+      break;
+  }
+}
+
+void Agent::report(const WorkerEnded& ended, Actions& out) const {
+  const int first = generation_.member_on(options_.node)->first_rank.value;
+  const Rank rank{first + ended.local_rank.value};
+  if (ended.end.success()) {
+    out.emplace_back(TellCoordinator{WorkerSucceeded{generation_.number, rank}});
+    return;
+  }
+  WorkerFailed failed;
+  failed.generation = generation_.number;
+  failed.failure = WorkerFailure{options_.host, rank, ended.local_rank, ended.pid, ended.end};
+  out.emplace_back(TellCoordinator{failed});
+}
+
+void Agent::kill_all(Instant now, Actions& out) {
+  state_ = State::killing;
+  held_.reset();
+  deadline_ = now + options_.kill_patience;
+  out.emplace_back(KillAll{});
+}
+
+void Agent::exit_with(Outcome outcome, Actions& out) {
+  state_ = State::finished;
+  deadline_.reset();
+  out.emplace_back(ExitWith{std::move(outcome)});
+}
+
+}  // namespace ddprun

@@ -1,0 +1,51 @@
+#include "launcher/folders.hpp"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace ddprun {
+namespace {
+
+Error refused(const char* option, const Setting& setting, std::string why) {
+  return {
+      ExitStatus::system_refused,
+      fmt::format("--{}: '{}' from {} cannot be written", option, setting.value, setting.origin),
+      std::move(why),
+      "name a folder that you may write to"};
+}
+
+Result<void> prepare(const char* option,
+                     const Setting& setting,
+                     const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return refused(option, setting, error.message());
+  if (!std::filesystem::is_directory(folder, error)) {
+    return refused(option, setting, fmt::format("{} is no folder", folder.string()));
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    return refused(option, setting, std::strerror(errno));
+  return {};
+}
+
+}  // namespace
+
+Result<void> prepare_log_dir(const Setting& setting) {
+  return prepare("log-dir", setting, setting.value);
+}
+
+Result<void> prepare_snapshot(const Setting& setting) {
+  const std::filesystem::path path(setting.value);
+  std::error_code ignored;
+  if (!path.has_filename() || std::filesystem::is_directory(path, ignored)) {
+    return refused("snapshot", setting, "it is a folder");
+  }
+  return prepare("snapshot", setting, path.has_parent_path() ? path.parent_path() : ".");
+}
+
+}  // namespace ddprun

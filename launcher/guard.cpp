@@ -1,0 +1,100 @@
+#include "launcher/guard.hpp"
+
+#include "launcher/descendants.hpp"
+#include "rendezvous/result.hpp"
+#include "rendezvous/worker_end.hpp"
+
+#include <fmt/format.h>
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace ddprun {
+namespace {
+
+constexpr Millis kill_patience{5'000};
+constexpr std::array forwarded_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+Failure refused(const char* what) {
+  return Failure(Error(ExitStatus::system_refused, what, std::strerror(errno), ""));
+}
+
+int wait_for(int pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  return status;
+}
+
+/// Returns when the agent has closed its end of the socketpair, which only its death does.
+void forward_signals(int agent_socket, int signal_fd) {
+  while (true) {
+    std::array<pollfd, 2> ready{pollfd{agent_socket, POLLIN, 0}, pollfd{signal_fd, POLLIN, 0}};
+    if (::poll(ready.data(), ready.size(), -1) < 0) continue;
+    if (ready[1].revents != 0) {
+      signalfd_siginfo arrived{};
+      if (::read(signal_fd, &arrived, sizeof arrived) == sizeof arrived) {
+        const unsigned key = arrived.ssi_code == SI_KERNEL ? from_terminal_bit : 0U;
+        const auto message = static_cast<unsigned char>(arrived.ssi_signo | key);
+        (void)::send(agent_socket, &message, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+      }
+    }
+    if (ready[0].revents != 0) return;
+  }
+}
+
+int clean_up_after(int agent_pid) {
+  const int status = wait_for(agent_pid);
+  const bool clean = kill_and_reap_all(kill_patience);
+  if (!clean) {
+    fmt::print(stderr,
+               "ddprun: some processes outlived SIGKILL; they are stuck inside the kernel\n");
+  }
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  fmt::print(stderr,
+             "ddprun: the agent process {} was killed by {}; all workers were killed\n",
+             agent_pid,
+             signal_name(WTERMSIG(status)));
+  return static_cast<int>(ExitStatus::internal_error);
+}
+
+}  // namespace
+
+int run_guarded(const std::function<int(GuardLink)>& agent) {
+  sigset_t all;
+  GuardLink link;
+  sigfillset(&all);
+  ::sigprocmask(SIG_BLOCK, &all, &link.user_signals);
+  std::array<int, 2> pair{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
+    throw refused("cannot make a socketpair");
+  }
+  Fd own_end(pair[0]);
+  link.socket = Fd(pair[1]);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const int pid = ::fork();
+  if (pid < 0) throw refused("cannot start the agent process");
+  if (pid == 0) {
+    own_end.reset();
+    std::_Exit(agent(std::move(link)));
+  }
+  link.socket.reset();
+
+  sigset_t forwarded;
+  sigemptyset(&forwarded);
+  for (const int signal : forwarded_signals) sigaddset(&forwarded, signal);
+  const Fd signal_fd(::signalfd(-1, &forwarded, SFD_CLOEXEC | SFD_NONBLOCK));
+  forward_signals(own_end.get(), signal_fd.get());
+  return clean_up_after(pid);
+}
+
+}  // namespace ddprun

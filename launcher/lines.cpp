@@ -1,0 +1,59 @@
+#include "launcher/lines.hpp"
+
+#include <algorithm>
+
+namespace ddprun {
+
+std::string LinePrefixer::feed(std::string_view bytes) {
+  std::string out;
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find_first_of("\r\n");
+    const std::size_t room = line_bytes_max - begun_.size();
+    if (std::min(end, bytes.size()) > room) {  // too long: a piece of it becomes a line
+      out += prefix_ + begun_;
+      out += bytes.substr(0, room);
+      out += '\n';
+      begun_.clear();
+      bytes.remove_prefix(room);
+      continue;
+    }
+    if (end == std::string_view::npos) {
+      begun_ += bytes;
+      break;
+    }
+    const std::size_t ending = bytes.substr(end).starts_with("\r\n") ? 2 : 1;
+    out += prefix_ + begun_;
+    out += bytes.substr(0, end + ending);
+    begun_.clear();
+    bytes.remove_prefix(end + ending);
+  }
+  return out;
+}
+
+std::string LinePrefixer::finish() {
+  if (begun_.empty()) return {};
+  std::string out = prefix_ + begun_ + '\n';
+  begun_.clear();
+  return out;
+}
+
+void Tail::feed(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+    begun_ += bytes.substr(0, std::min(end, bytes_max - begun_.size()));
+    if (end == bytes.size()) return;
+    ended_.push_back(std::move(begun_));
+    begun_.clear();
+    if (ended_.size() > lines_max) ended_.pop_front();
+    bytes.remove_prefix(end + 1);
+  }
+}
+
+std::deque<std::string> Tail::lines() const {
+  std::deque<std::string> all = ended_;
+  if (!begun_.empty()) all.push_back(begun_);
+  if (all.size() > lines_max) all.pop_front();
+  return all;
+}
+
+}  // namespace ddprun

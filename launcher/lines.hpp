@@ -1,0 +1,48 @@
+// Bytes of a worker's output → whole lines, and the last few of them. Pure.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <string_view>
+
+namespace ddprun {
+
+/// A longer line is shown in pieces of this size, so that a worker that never ends one costs no
+/// memory.
+constexpr std::size_t line_bytes_max = 64 * 1024;
+
+/// Cuts a stream into lines and puts a prefix before each. "\n", "\r\n" and "\r" end a line, the
+/// last so that progress bars appear while they move.
+class LinePrefixer {
+ public:
+  explicit LinePrefixer(std::string prefix) : prefix_(std::move(prefix)) {}
+
+  /// Returns the lines that `bytes` complete, each with its prefix and its own ending.
+  [[nodiscard]] std::string feed(std::string_view bytes);
+
+  /// Returns the line that was begun and never ended, with an ending; empty if there is none.
+  [[nodiscard]] std::string finish();
+
+ private:
+  std::string prefix_;
+  std::string begun_;
+};
+
+/// The last lines of a stream, for the report of a failure.
+class Tail {
+ public:
+  static constexpr std::size_t lines_max = 40;
+  static constexpr std::size_t bytes_max = 16 * 1024;  ///< Of one line; the rest of it is dropped.
+
+  void feed(std::string_view bytes);
+
+  /// Oldest first, without endings. A line not ended yet counts.
+  [[nodiscard]] std::deque<std::string> lines() const;
+
+ private:
+  std::deque<std::string> ended_;
+  std::string begun_;
+};
+
+}  // namespace ddprun

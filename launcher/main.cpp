@@ -1,0 +1,121 @@
+// ddprun: parse, run, map to an exit status.
+#include "launcher/command_line.hpp"
+#include "launcher/devices.hpp"
+#include "launcher/dry_run.hpp"
+#include "launcher/folders.hpp"
+#include "launcher/guard.hpp"
+#include "launcher/option_table.hpp"
+#include "launcher/supervisor.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+namespace {
+
+int terminal_columns() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 100;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  const std::string full(name.data());
+  return full.substr(0, full.find('.'));
+}
+
+std::string random_job_id() {
+  std::uint32_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number)
+    number = static_cast<std::uint32_t>(::getpid());
+  return fmt::format("{:08x}", number);
+}
+
+/// One worker at a terminal gets the terminal itself, so that it can be talked to and debugged.
+bool shares_terminal(const Options& options) {
+  return options.worker_count == 1 && options.log_dir.empty() &&
+         options.console.contains(Rank{0}) && ::isatty(STDIN_FILENO) == 1 &&
+         ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
+}
+
+Job make_job(const Source& command_line) {
+  const Environment environment = current_environment();
+  const auto mask = environment.find("CUDA_VISIBLE_DEVICES");
+  NodeResources node;
+  node.core_count = count_usable_cores();
+  node.gpu_count = count_visible_gpus(
+      nvidia_gpus_folder,
+      mask == environment.end() ? std::nullopt : std::optional<std::string>(mask->second));
+
+  Job job;
+  job.options = assemble_options(command_line, environment, node).value();
+  job.setup.inherited = environment;
+  for (const auto& [name, setting] : job.options.environment)
+    job.setup.inherited[name] = setting.value;
+  job.command = find_program(job.options, job.setup.inherited).value();
+  job.setup.job_id = random_job_id();
+  job.setup.host = host_name();
+  job.setup.interface = "lo";
+  job.setup.snapshot = job.options.snapshot;
+  job.setup.log_dir = job.options.log_dir;
+  job.setup.restarts_max = job.options.restarts_max;
+  job.setup.core_count = node.core_count;
+  job.setup.gpu_count = node.gpu_count;
+  job.share_terminal = shares_terminal(job.options);
+  return job;
+}
+
+int run_agent(Job job, GuardLink link) {
+  try {
+    return Supervisor(std::move(job), std::move(link)).run();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "ddprun: bug: {}; please report it\n", error.what());
+    return static_cast<int>(ExitStatus::internal_error);
+  }
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const Source command_line = parse_command_line(arguments).value();
+  if (command_line.settings.contains("help")) {
+    fmt::print("{}", help_text(terminal_columns()));
+    return 0;
+  }
+  if (command_line.settings.contains("version")) {
+    fmt::print("ddprun {}\nworker runtime tested with LibTorch {}\n",
+               DDPRUN_VERSION,
+               DDPRUN_TESTED_LIBTORCH);
+    return 0;
+  }
+  Job job = make_job(command_line);
+  if (job.options.dry_run) {
+    fmt::print("{}", dry_run_text(job));
+    return 0;
+  }
+  if (!job.options.log_dir.empty()) prepare_log_dir(job.options.effective.at("log-dir")).value();
+  if (!job.options.snapshot.empty()) prepare_snapshot(job.options.effective.at("snapshot")).value();
+  return run_guarded([&](GuardLink link) { return run_agent(std::move(job), std::move(link)); });
+}
+
+}  // namespace
+}  // namespace ddprun
+
+int main(int argc, char** argv) {
+  try {
+    return ddprun::run({argv + 1, argv + argc});
+  } catch (const ddprun::Failure& failure) {
+    fmt::print(stderr, "ddprun: {}\n", failure.what());
+    return static_cast<int>(failure.error().status());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "ddprun: bug: {}; please report it\n", error.what());
+    return static_cast<int>(ddprun::ExitStatus::internal_error);
+  }
+}

@@ -1,0 +1,196 @@
+#include "launcher/option_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <vector>
+
+namespace ddprun {
+namespace {
+
+using enum OptionGroup;
+
+constexpr std::array table{
+    OptionSpec{"file",
+               "f",
+               "JOB.yaml",
+               "",
+               job,
+               false,
+               false,
+               "Read the job from a YAML file. What is given here and in the environment wins."},
+    OptionSpec{"standalone",
+               "",
+               "",
+               "",
+               job,
+               true,
+               false,
+               "Run on this node alone, whatever allocation surrounds it."},
+    OptionSpec{"snapshot",
+               "",
+               "PATH",
+               "",
+               job,
+               false,
+               false,
+               "Where workers keep their snapshot; they find it in DDPRUN_SNAPSHOT. Its folder is "
+               "created and must be writable."},
+    OptionSpec{
+        "dry-run",
+        "",
+        "",
+        "",
+        job,
+        false,
+        true,
+        "Start nothing. Print each effective value with its origin, and the table of workers."},
+    OptionSpec{
+        "nproc-per-node",
+        "",
+        "N",
+        "1",
+        workers,
+        true,
+        false,
+        "Workers on this node: a number, 'gpu' (one per visible GPU), 'cpu' (one per core), or "
+        "'auto' (gpu, else cpu)."},
+    OptionSpec{"module", "m", "", "", workers, true, false, "PROGRAM is a Python module."},
+    OptionSpec{"no-python",
+               "",
+               "",
+               "",
+               workers,
+               true,
+               false,
+               "Execute PROGRAM itself, even if its name ends in .py."},
+    OptionSpec{"max-restarts",
+               "",
+               "N",
+               "0",
+               restarts,
+               true,
+               false,
+               "Failures of workers that the job survives: all workers are started again."},
+    OptionSpec{"grace",
+               "",
+               "TIME",
+               "10s",
+               restarts,
+               false,
+               false,
+               "From the signal that ends the job to SIGKILL."},
+    OptionSpec{"restart-grace",
+               "",
+               "TIME",
+               "1s",
+               restarts,
+               false,
+               false,
+               "From SIGTERM to SIGKILL for the workers left over when one has failed."},
+    OptionSpec{"console",
+               "",
+               "RANKS",
+               "all",
+               output,
+               false,
+               false,
+               "Whose output is shown here: 'all', 'none', or ranks such as 0,2-5."},
+    OptionSpec{"log-dir",
+               "",
+               "DIR",
+               "",
+               output,
+               true,
+               false,
+               "Keep each worker's output in DIR/<job>/<generation>/<rank>.out and .err."},
+    OptionSpec{"version", "", "", "", other, false, true, "Print the version."},
+    OptionSpec{"help", "h", "", "", other, false, true, "Print this text."},
+};
+
+constexpr std::array<std::string_view, 5> group_titles{
+    "Job", "Workers", "Restarts", "Output", "Other"};
+
+std::string label(const OptionSpec& option) {
+  std::string text = option.short_name.empty() ? "    " : fmt::format("-{}, ", option.short_name);
+  text += fmt::format("--{}", option.name);
+  if (!option.is_flag()) text += fmt::format(" {}", option.value_name);
+  return text;
+}
+
+/// Breaks `text` at spaces into lines of at most `width` columns; a longer word stays whole.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    std::string& line = lines.back();
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
+      lines.emplace_back(word);
+    } else {
+      line += line.empty() ? std::string(word) : fmt::format(" {}", word);
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::span<const OptionSpec> option_table() {
+  return table;
+}
+
+std::string with_underscores(std::string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '-', '_');
+  return text;
+}
+
+const OptionSpec* find_option(std::string_view name) {
+  const std::string wanted = with_underscores(name);
+  const auto found = std::ranges::find_if(
+      table, [&](const OptionSpec& option) { return with_underscores(option.name) == wanted; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+std::string variable_name(std::string_view prefix, std::string_view name) {
+  std::string text(prefix);
+  for (const char c : with_underscores(name)) {
+    text.push_back(static_cast<char>(std::toupper(static_cast<unsigned char>(c))));
+  }
+  return text;
+}
+
+std::string help_text(int columns) {
+  constexpr std::size_t indent = 30;
+  const std::size_t width = static_cast<std::size_t>(std::clamp(columns, 60, 120)) - indent;
+  std::string text =
+      "Usage: ddprun [options] PROGRAM [ARGS...]\n"
+      "       ddprun [options] -f JOB.yaml [-- ARGS...]\n"
+      "Start one worker per GPU or core, keep them alive, end clean.\n";
+  for (std::size_t group = 0; group < group_titles.size(); ++group) {
+    text += fmt::format("\n{}:\n", group_titles[group]);
+    for (const OptionSpec& option : table) {
+      if (static_cast<std::size_t>(option.group) != group) continue;
+      std::string help(option.help);
+      if (!option.fallback.empty()) help += fmt::format(" [{}]", option.fallback);
+      std::string left = "  " + label(option);
+      for (const std::string& line : wrapped(help, width)) {
+        text += fmt::format("{:<{}}{}\n", left, indent, line);
+        left.clear();
+      }
+    }
+  }
+  text +=
+      "\nEach option may be spelt with dashes or underscores, set as DDPRUN_<NAME> in the "
+      "environment\n"
+      "(torchrun's also as PET_<NAME>), or written by its name in the job file. Times: 250ms, 5s, "
+      "2m, 1h.\n"
+      "See ddprun(1).\n";
+  return text;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,42 @@
+// Every option of ddprun, once. The parsers, --help, the man page's test and the dry run read this
+// table.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ddprun {
+
+enum class OptionGroup : std::uint8_t { job, workers, restarts, output, other };
+
+struct OptionSpec {
+  std::string_view name;  ///< "nproc-per-node": --nproc-per-node, --nproc_per_node, nproc_per_node:
+  std::string_view short_name;  ///< "f", or empty.
+  std::string_view value_name;  ///< "N"; empty for a flag.
+  std::string_view fallback;    ///< As if typed; empty: no value.
+  OptionGroup group;
+  bool torchrun;      ///< torchrun has it too, so PET_<NAME> is read.
+  bool command_only;  ///< Makes sense on the command line alone, such as --help.
+  std::string_view help;
+
+  [[nodiscard]] bool is_flag() const { return value_name.empty(); }
+};
+
+/// In the order in which --help shows them.
+[[nodiscard]] std::span<const OptionSpec> option_table();
+
+/// The option of that name, in either spelling (dashes or underscores), or null.
+[[nodiscard]] const OptionSpec* find_option(std::string_view name);
+
+/// "nproc-per-node" → "nproc_per_node", as job files spell it.
+[[nodiscard]] std::string with_underscores(std::string_view name);
+
+/// "nproc-per-node" → "DDPRUN_NPROC_PER_NODE".
+[[nodiscard]] std::string variable_name(std::string_view prefix, std::string_view name);
+
+/// The text of --help for a terminal of that many columns.
+[[nodiscard]] std::string help_text(int columns);
+
+}  // namespace ddprun

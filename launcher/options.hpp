@@ -1,0 +1,48 @@
+// All sources of a job's options → one set of checked values, each of which knows its origin.
+#pragma once
+
+#include "launcher/environment.hpp"
+#include "launcher/settings.hpp"
+#include "launcher/values.hpp"
+#include "rendezvous/result.hpp"
+#include "rendezvous/units.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+/// More workers on one node than this are a typing error.
+constexpr int workers_per_node_max = 1024;
+
+/// What this node has, for `gpu`, `cpu` and `auto`.
+struct NodeResources {
+  int core_count = 1;
+  int gpu_count = 0;
+};
+
+struct Options {
+  int worker_count = 1;  ///< On this node.
+  int restarts_max = 0;
+  Millis grace;
+  Millis restart_grace;
+  std::string snapshot;  ///< Empty: not given.
+  std::string log_dir;   ///< Empty: no files.
+  RankSet console;
+  bool module = false;
+  bool no_python = false;
+  bool dry_run = false;
+  Setting program;
+  std::vector<std::string> arguments;
+  std::map<std::string, Setting> environment;  ///< For the workers, from the job file.
+  Settings effective;                          ///< Each option's value and origin, for the dry run.
+};
+
+/// Puts the sources together by precedence: command line, environment, job file (read here if one
+/// is named), defaults. The first value that makes no sense is the error.
+[[nodiscard]] Result<Options> assemble_options(const Source& command_line,
+                                               const Environment& environment,
+                                               const NodeResources& resources);
+
+}  // namespace ddprun

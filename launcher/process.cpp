@@ -1,0 +1,119 @@
+#include "launcher/process.hpp"
+
+#include "rendezvous/result.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace ddprun {
+namespace {
+
+Failure refused(const char* what, const char* fix) {
+  return Failure(Error(ExitStatus::system_refused, what, std::strerror(errno), fix));
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+struct ExecFailure {
+  int local_rank;
+  int error;
+};
+
+/// The child after fork: nothing but async-signal-safe calls, since other threads may have held
+/// locks.
+struct ChildSide {
+  const SpawnContext& context;
+  int parent_pid;
+  int local_rank;
+  int out_fd;
+  int err_fd;
+  const char* executable;
+  char* const* arguments;
+  char* const* environment;
+
+  [[noreturn]] void run() const {
+    if (!context.share_terminal) ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent_pid) ::_exit(1);  // it died before the line above
+    restore_limits();
+    if (!context.share_terminal) {
+      ::dup2(context.null_fd, STDIN_FILENO);
+      ::dup2(out_fd, STDOUT_FILENO);
+      ::dup2(err_fd, STDERR_FILENO);
+    }
+    ::signal(SIGPIPE, SIG_DFL);
+    ::sigprocmask(SIG_SETMASK, &context.user_signals, nullptr);
+    ::execve(executable, arguments, environment);
+    const ExecFailure failure{local_rank, errno};
+    (void)!::write(context.exec_failures_fd, &failure, sizeof failure);
+    ::_exit(failure.error == ENOENT ? 127 : 126);
+  }
+
+  void restore_limits() const {
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+    files.rlim_cur = context.user_files_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
+};
+
+}  // namespace
+
+Pipe open_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    throw refused("cannot make a pipe", "raise ulimit -n");
+  }
+  Pipe pipe{Fd(ends[0]), Fd(ends[1])};
+  ::fcntl(ends[1], F_SETFL, 0);  // the worker's end blocks, as programs expect of their output
+  return pipe;
+}
+
+int ExecFailures::of(LocalRank local_rank) {
+  ExecFailure failure{};
+  while (::read(pipe_.read_end.get(), &failure, sizeof failure) == sizeof failure) {
+    errors_[failure.local_rank] = failure.error;
+  }
+  const auto found = errors_.find(local_rank.value);
+  return found == errors_.end() ? 0 : found->second;
+}
+
+WorkerProcess spawn_worker(const SpawnContext& context,
+                           const Command& command,
+                           const Environment& environment,
+                           const WorkerPlace& place) {
+  Pipe out = context.share_terminal ? Pipe() : open_pipe();
+  Pipe err = context.share_terminal ? Pipe() : open_pipe();
+  std::vector<std::string> arguments = command.arguments;
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+  const std::vector<char*> argv = pointers_to(arguments);
+  const std::vector<char*> envp = pointers_to(variables);
+  const ChildSide child{context,
+                        ::getpid(),
+                        place.local_rank.value,
+                        out.write_end.get(),
+                        err.write_end.get(),
+                        command.executable.c_str(),
+                        argv.data(),
+                        envp.data()};
+  const int pid = ::fork();
+  if (pid < 0) throw refused("cannot start a worker", "raise ulimit -u, or the job's memory limit");
+  if (pid == 0) child.run();
+  // In the child as well: whoever comes first, the group exists from here on.
+  if (!context.share_terminal) ::setpgid(pid, pid);
+  return {place.local_rank, place.rank, pid, std::move(out.read_end), std::move(err.read_end)};
+}
+
+}  // namespace ddprun

@@ -1,0 +1,68 @@
+// Starting and signalling one worker process.
+#pragma once
+
+#include "launcher/environment.hpp"
+#include "launcher/fd.hpp"
+#include "launcher/program.hpp"
+#include "launcher/rank_map.hpp"
+#include "rendezvous/units.hpp"
+
+#include <signal.h>
+
+#include <map>
+#include <string>
+
+namespace ddprun {
+
+/// A pipe whose ends both close at exec.
+struct Pipe {
+  Fd read_end;
+  Fd write_end;
+};
+
+/// Throws a Failure if the system has no descriptor left.
+[[nodiscard]] Pipe open_pipe();
+
+struct WorkerProcess {
+  LocalRank local_rank;
+  Rank rank;
+  int pid = 0;
+  Fd out;  ///< Read end of the worker's stdout; none if it shares the terminal.
+  Fd err;  ///< Read end of its stderr, likewise.
+};
+
+/// Tells which of a generation's workers could not be executed, and why: each child writes its
+/// errno into one pipe that all of them share and that a successful exec closes.
+class ExecFailures {
+ public:
+  ExecFailures() : pipe_(open_pipe()) {}
+
+  /// The errno with which the exec of `local_rank` failed, or 0. Right once that child has ended.
+  [[nodiscard]] int of(LocalRank local_rank);
+
+  [[nodiscard]] int write_end() const { return pipe_.write_end.get(); }
+
+ private:
+  Pipe pipe_;
+  std::map<int, int> errors_;  // by local rank
+};
+
+/// What every worker of a generation is started with.
+struct SpawnContext {
+  sigset_t user_signals{};           ///< The mask to restore.
+  unsigned long user_files_max = 0;  ///< The soft limit of open files to restore.
+  bool share_terminal = false;  ///< Keep stdin, stdout, stderr and the terminal's process group.
+  int null_fd = -1;             ///< Becomes stdin otherwise.
+  int exec_failures_fd = -1;
+};
+
+/// Forks and executes one worker: its own process group, SIGKILL when this thread dies, original
+/// signal mask and limits, stdin from /dev/null, stdout and stderr into pipes. Returns at once; a
+/// failed exec shows as the child's end and in ExecFailures. Throws a Failure if the system refuses
+/// the fork.
+[[nodiscard]] WorkerProcess spawn_worker(const SpawnContext& context,
+                                         const Command& command,
+                                         const Environment& environment,
+                                         const WorkerPlace& place);
+
+}  // namespace ddprun

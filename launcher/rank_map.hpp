@@ -1,0 +1,24 @@
+// Which worker is which: a generation's record → the places of one node's workers. Pure.
+#pragma once
+
+#include "rendezvous/generation.hpp"
+
+#include <vector>
+
+namespace ddprun {
+
+/// One worker among all, and among those of its node.
+struct WorkerPlace {
+  Rank rank;
+  LocalRank local_rank;
+  int world_size = 0;
+  int local_world_size = 0;
+  int group_rank = 0;        ///< The node's index among the generation's members.
+  int group_world_size = 0;  ///< Members.
+  friend bool operator==(const WorkerPlace&, const WorkerPlace&) = default;
+};
+
+/// In order of local ranks; empty if `node` is no member.
+[[nodiscard]] std::vector<WorkerPlace> places_on(const Generation& generation, NodeId node);
+
+}  // namespace ddprun

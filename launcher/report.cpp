@@ -1,0 +1,56 @@
+#include "launcher/report.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace ddprun {
+
+std::string failure_details(const Outcome& outcome,
+                            const std::deque<std::string>& last_lines,
+                            const std::string& error_file) {
+  if (!outcome.failure) return {};
+  std::string text;
+  if (!last_lines.empty()) {
+    text += fmt::format("  last lines of rank {}'s stderr:\n", outcome.failure->rank.value);
+    for (const std::string& line : last_lines) text += fmt::format("  | {}\n", line);
+  }
+  if (!error_file.empty()) text += fmt::format("  error file: {}\n", error_file);
+  if (const std::string hint = hint_for(outcome.failure->end); !hint.empty()) {
+    text += fmt::format("  hint: {}\n", hint);
+  }
+  return text;
+}
+
+std::string hint_for(const WorkerEnd& end) {
+  if (end.kind == WorkerEnd::Kind::not_executed) {
+    switch (end.code) {
+      case ENOENT:
+        return "the program or the interpreter in its first line is not there";
+      case ENOEXEC:
+        return "it is no program for this machine; a script needs a first line #!";
+      case E2BIG:
+        return "arguments and environment together are too large for the kernel";
+      case EAGAIN:
+        return "too many processes or too little memory: see ulimit -u and the job's limits";
+      default:
+        return {};
+    }
+  }
+  if (end.kind == WorkerEnd::Kind::exited) return {};
+  switch (end.code) {
+    case SIGKILL:
+      return "from outside, or the kernel was out of memory: see dmesg and the job's memory limit";
+    case SIGBUS:
+      return "often a full /dev/shm: see df /dev/shm";
+    case SIGXCPU:
+      return "the limit of CPU time: see ulimit -t";
+    case SIGXFSZ:
+      return "the limit of file size: see ulimit -f";
+    default:
+      return {};
+  }
+}
+
+}  // namespace ddprun

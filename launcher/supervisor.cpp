@@ -1,0 +1,246 @@
+#include "launcher/supervisor.hpp"
+
+#include "launcher/descendants.hpp"
+#include "launcher/report.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+namespace ddprun {
+namespace {
+
+Instant now() {
+  const auto since_boot = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::milliseconds>(since_boot).count()};
+}
+
+int open_child_signals() {
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  return ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+AgentOptions agent_options(const Job& job) {
+  AgentOptions options;
+  options.host = job.setup.host;
+  options.address = "127.0.0.1";
+  options.worker_count = job.options.worker_count;
+  options.shares_terminal = job.share_terminal;
+  return options;
+}
+
+CoordinatorOptions coordinator_options(const Options& options) {
+  return {.restarts_max = options.restarts_max,
+          .grace = options.grace,
+          .restart_grace = options.restart_grace};
+}
+
+std::string time_of_day() {
+  const auto at = std::chrono::system_clock::now();
+  const auto ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()) % 1000;
+  return fmt::format(
+      "{:%H:%M:%S}.{:03}", fmt::localtime(std::chrono::system_clock::to_time_t(at)), ms.count());
+}
+
+}  // namespace
+
+Supervisor::Supervisor(Job job, GuardLink link)
+    : job_(std::move(job)),
+      link_(std::move(link)),
+      context_(1),
+      writer_(context_, [this](const std::string& text) { say(text); }),
+      stderr_(std::make_shared<Sink>(STDERR_FILENO)),
+      guard_(context_, link_.socket.release()),
+      child_signals_(context_, open_child_signals()),
+      timer_(context_),
+      workers_(context_, writer_, job_, link_.user_signals),
+      agent_(agent_options(job_)),
+      coordinator_(coordinator_options(job_.options)) {}
+
+int Supervisor::run() {
+  wait_for_guard();
+  wait_for_children();
+  std::vector<AgentAction> first;
+  agent_.start(first);
+  for (const AgentAction& action : first) perform(action);
+  context_.run();
+  return *exit_status_;
+}
+
+/// Feeds one event, and then whatever events its actions cause, one after the other.
+void Supervisor::dispatch(Event event) {
+  events_.push_back(std::move(event));
+  if (dispatching_) return;
+  dispatching_ = true;
+  while (!events_.empty()) {
+    const Event next = std::move(events_.front());
+    events_.pop_front();
+    if (const auto* happened = std::get_if<AgentEvent>(&next)) {
+      std::vector<AgentAction> actions;
+      agent_.on_event(now(), *happened, actions);
+      for (const AgentAction& action : actions) perform(action);
+    } else {
+      std::vector<CoordinatorAction> actions;
+      coordinator_.on_event(now(), std::get<CoordinatorEvent>(next), actions);
+      for (const CoordinatorAction& action : actions) perform(action);
+    }
+  }
+  dispatching_ = false;
+  arm_timer();
+}
+
+void Supervisor::perform(const AgentAction& action) {
+  std::visit([this](const auto& what) { on(what); }, action);
+}
+
+/// The coordinator is in this process: its messages to the agent are events.
+void Supervisor::perform(const CoordinatorAction& action) {
+  std::visit(
+      [this](const auto& what) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(what)>, Note>) {
+          say(what.text);
+        } else {
+          dispatch(AgentEvent(what));
+        }
+      },
+      action);
+}
+
+void Supervisor::on(const BindStore&) {
+  auto store =
+      StoreServer::listen(context_, "127.0.0.1", [this](const std::string& text) { say(text); });
+  if (!store) return dispatch(AgentEvent(StoreUnavailable{store.error()}));
+  store_ = *std::move(store);
+  dispatch(AgentEvent(StoreBound{store_->port()}));
+}
+
+void Supervisor::on(const CloseStore&) {
+  store_.reset();
+}
+
+void Supervisor::on(const SpawnWorkers& spawn) {
+  generation_ = spawn.generation;
+  std::string error;
+  const auto refused = workers_.spawn(generation_, NodeId{}, error);
+  const int count = generation_.world_size();
+  say(fmt::format("generation {} ({}): {} worker{} on {}, OMP_NUM_THREADS={} of {} cores",
+                  generation_.number.value,
+                  generation_.cause,
+                  count,
+                  count == 1 ? "" : "s",
+                  job_.setup.host,
+                  threads_per_worker(job_.setup, count),
+                  job_.setup.core_count));
+  if (!error.empty()) say(error);
+  for (const WorkerEnded& worker : refused) dispatch(AgentEvent(worker));
+}
+
+void Supervisor::on(const SignalWorkers& signal) {
+  workers_.signal(signal.signal);
+}
+
+void Supervisor::on(const KillAll&) {
+  sweeping_ = true;
+  reap();
+}
+
+void Supervisor::on(const TellCoordinator& tell) {
+  dispatch(tell.event);
+}
+
+/// What is left to do is to write out; a further signal or the guard's death cuts that short.
+void Supervisor::on(const ExitWith& exit) {
+  exit_status_ = exit.outcome.exit_status;
+  if (exit.outcome.exit_status != 0) {
+    std::deque<std::string> last_lines;
+    std::string error_file;
+    if (exit.outcome.failure) {
+      last_lines = workers_.last_lines(exit.outcome.failure->local_rank);
+      error_file = log_path(job_.setup, generation_, exit.outcome.failure->rank);
+      if (!error_file.empty()) error_file += ".error.json";
+      if (::access(error_file.c_str(), R_OK) != 0) error_file.clear();
+    }
+    say(exit.outcome.text);
+    writer_.write(stderr_, failure_details(exit.outcome, last_lines, error_file));
+    say(fmt::format("exit status {}: {}", exit.outcome.exit_status, exit.outcome.text));
+  }
+  writer_.when_drained([this] { context_.stop(); });
+}
+
+void Supervisor::exit_now(int status) {
+  writer_.abandon();
+  exit_status_ = status;
+  context_.stop();
+}
+
+void Supervisor::wait_for_guard() {
+  guard_.async_wait(
+      boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code error) {
+        if (error) return;
+        std::array<unsigned char, 64> bytes{};
+        const ssize_t count = ::read(guard_.native_handle(), bytes.data(), bytes.size());
+        if (exit_status_) return exit_now(*exit_status_);
+        if (count <= 0) return dispatch(AgentEvent(GuardLost{}));
+        for (ssize_t i = 0; i < count; ++i) {
+          const unsigned char byte = bytes[static_cast<std::size_t>(i)];
+          dispatch(AgentEvent(
+              SignalArrived{byte & ~from_terminal_bit, (byte & from_terminal_bit) != 0}));
+        }
+        wait_for_guard();
+      });
+}
+
+void Supervisor::wait_for_children() {
+  child_signals_.async_wait(
+      boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code error) {
+        if (error) return;
+        std::array<signalfd_siginfo, 16>
+            ignored{};  // signals merge: only waitid tells who has ended
+        while (::read(child_signals_.native_handle(), ignored.data(), sizeof ignored) > 0) continue;
+        reap();
+        wait_for_children();
+      });
+}
+
+void Supervisor::reap() {
+  if (sweeping_) kill_below(::getpid());
+  for (const WorkerEnded& ended : workers_.reap()) dispatch(AgentEvent(ended));
+  if (!sweeping_ || !workers_.none_left()) return;
+  sweeping_ = false;
+  workers_.finish_output();
+  dispatch(AgentEvent(AllGone{}));
+}
+
+void Supervisor::arm_timer() {
+  const std::optional<Instant> agent = agent_.next_deadline();
+  const std::optional<Instant> coordinator = coordinator_.next_deadline();
+  if (!agent && !coordinator) {
+    timer_.cancel();
+    return;
+  }
+  const Instant either = agent ? *agent : *coordinator;
+  const Instant next = std::min(agent.value_or(either), coordinator.value_or(either));
+  timer_.expires_at(boost::asio::steady_timer::time_point(std::chrono::milliseconds(next.ms)));
+  timer_.async_wait([this](boost::system::error_code error) {
+    if (error) return;
+    dispatch(CoordinatorEvent(Timeout{}));
+    dispatch(AgentEvent(Timeout{}));
+  });
+}
+
+void Supervisor::say(const std::string& text) {
+  writer_.write(stderr_, fmt::format("ddprun {}: {}\n", time_of_day(), text));
+}
+
+}  // namespace ddprun

@@ -1,0 +1,72 @@
+// The agent process's shell: feeds the agent and the coordinator with what happens, and performs
+// what they answer. It moves bytes and keeps one timer; it decides nothing.
+#pragma once
+
+#include "launcher/agent.hpp"
+#include "launcher/guard.hpp"
+#include "launcher/worker_group.hpp"
+#include "launcher/writer.hpp"
+#include "rendezvous/coordinator.hpp"
+#include "rendezvous/store_server.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace ddprun {
+
+class Supervisor {
+ public:
+  Supervisor(Job job, GuardLink link);
+
+  /// Runs the job. Returns the status to exit with; no process that it started is left by then.
+  [[nodiscard]] int run();
+
+ private:
+  using Event = std::variant<AgentEvent, CoordinatorEvent>;
+
+  void dispatch(Event event);
+  void perform(const AgentAction& action);
+  void perform(const CoordinatorAction& action);
+
+  void on(const BindStore&);
+  void on(const CloseStore&);
+  void on(const SpawnWorkers& spawn);
+  void on(const SignalWorkers& signal);
+  void on(const KillAll&);
+  void on(const TellCoordinator& tell);
+  void on(const ExitWith& exit);
+
+  void wait_for_guard();
+  void wait_for_children();
+  void reap();
+  void arm_timer();
+  void exit_now(int status);
+  void say(const std::string& text);
+
+  Job job_;
+  GuardLink link_;
+  boost::asio::io_context context_;
+  Writer writer_;
+  std::shared_ptr<Sink> stderr_;
+  boost::asio::posix::stream_descriptor guard_;
+  boost::asio::posix::stream_descriptor child_signals_;
+  boost::asio::steady_timer timer_;
+  WorkerGroup workers_;
+  Agent agent_;
+  Coordinator coordinator_;
+  std::unique_ptr<StoreServer> store_;
+  Generation generation_;  // the newest one, for what is said about it
+  std::deque<Event> events_;
+  bool dispatching_ = false;
+  bool sweeping_ = false;  // KillAll was asked for; AllGone was not answered yet
+  std::optional<int> exit_status_;
+};
+
+}  // namespace ddprun

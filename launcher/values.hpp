@@ -1,0 +1,33 @@
+// What people write as a value → the value: numbers, durations, sets of ranks.
+#pragma once
+
+#include "rendezvous/units.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ddprun {
+
+/// A decimal number without sign, blanks or anything after it; nothing if `text` is no such number
+/// or does not fit.
+[[nodiscard]] std::optional<std::int64_t> parse_count(std::string_view text);
+
+/// "250ms", "5s", "2m", "1h", "1.5s"; a bare number is seconds. Nothing for anything else, negative
+/// times and more than a year.
+[[nodiscard]] std::optional<Millis> parse_duration(std::string_view text);
+
+/// A set of ranks: "all", "none", "0", "0,2-5".
+class RankSet {
+ public:
+  [[nodiscard]] static std::optional<RankSet> parse(std::string_view text);
+  [[nodiscard]] bool contains(Rank rank) const;
+
+ private:
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges_;  // first and last
+};
+
+}  // namespace ddprun

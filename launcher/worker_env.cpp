@@ -1,0 +1,62 @@
+#include "launcher/worker_env.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ddprun {
+
+int threads_per_worker(const WorkerSetup& setup, int worker_count) {
+  return std::max(1, setup.core_count / worker_count);
+}
+
+std::string log_path(const WorkerSetup& setup, const Generation& generation, Rank rank) {
+  if (setup.log_dir.empty()) return {};
+  return fmt::format(
+      "{}/{}/{}/{}", setup.log_dir, setup.job_id, generation.number.value, rank.value);
+}
+
+Environment worker_environment(const WorkerSetup& setup,
+                               const Generation& generation,
+                               const WorkerPlace& place) {
+  const Offer& first = generation.members.front().offer;
+  const std::string rank = std::to_string(place.rank.value);
+  const std::string world_size = std::to_string(place.world_size);
+  const std::string log = log_path(setup, generation, place.rank);
+
+  Environment all = setup.inherited;
+  all["RANK"] = rank;
+  all["LOCAL_RANK"] = std::to_string(place.local_rank.value);
+  all["WORLD_SIZE"] = world_size;
+  all["LOCAL_WORLD_SIZE"] = std::to_string(place.local_world_size);
+  all["GROUP_RANK"] = std::to_string(place.group_rank);
+  all["GROUP_WORLD_SIZE"] = std::to_string(place.group_world_size);
+  all["ROLE_NAME"] = "default";
+  all["ROLE_RANK"] = rank;
+  all["ROLE_WORLD_SIZE"] = world_size;
+  all["MASTER_ADDR"] = first.address;
+  all["MASTER_PORT"] = std::to_string(first.store_port);
+  all["TORCHELASTIC_RESTART_COUNT"] = std::to_string(generation.restart_count);
+  all["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(setup.restarts_max);
+  all["TORCHELASTIC_RUN_ID"] = setup.job_id;
+  all["TORCHELASTIC_USE_AGENT_STORE"] = "True";
+  all["TORCHELASTIC_ERROR_FILE"] = log.empty() ? "" : log + ".error.json";
+
+  all["DDPRUN_GENERATION"] = std::to_string(generation.number.value);
+  all["DDPRUN_JOB_ID"] = setup.job_id;
+  all["DDPRUN_NODE"] = setup.host;
+  all.erase("DDPRUN_DEVICE");
+  if (place.local_rank.value < setup.gpu_count) {
+    all["DDPRUN_DEVICE"] = std::to_string(place.local_rank.value);
+  }
+  all.erase("DDPRUN_SNAPSHOT");
+  if (!setup.snapshot.empty()) all["DDPRUN_SNAPSHOT"] = setup.snapshot;
+
+  all.emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
+  all.emplace("OMP_NUM_THREADS", std::to_string(threads_per_worker(setup, place.local_world_size)));
+  all.emplace("GLOO_SOCKET_IFNAME", setup.interface);
+  all.emplace("NCCL_SOCKET_IFNAME", setup.interface);
+  return all;
+}
+
+}  // namespace ddprun

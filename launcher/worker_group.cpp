@@ -1,0 +1,116 @@
+#include "launcher/worker_group.hpp"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace ddprun {
+namespace {
+
+/// Pipes and store connections of a thousand workers need more descriptors than the usual soft
+/// limit of 1,024. Returns that limit, which the workers get back.
+unsigned long raise_files_max() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 1024;
+  const unsigned long before = files.rlim_cur;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  return before;
+}
+
+}  // namespace
+
+WorkerGroup::WorkerGroup(boost::asio::io_context& context,
+                         Writer& writer,
+                         const Job& job,
+                         const sigset_t& user_signals)
+    : context_(context),
+      writer_(writer),
+      job_(job),
+      null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
+      stdout_(std::make_shared<Sink>(STDOUT_FILENO)),
+      stderr_(std::make_shared<Sink>(STDERR_FILENO)) {
+  spawn_context_.user_signals = user_signals;
+  spawn_context_.user_files_max = raise_files_max();
+  spawn_context_.share_terminal = job.share_terminal;
+  spawn_context_.null_fd = null_.get();
+}
+
+std::vector<WorkerEnded> WorkerGroup::spawn(const Generation& generation,
+                                            NodeId node,
+                                            std::string& error) {
+  std::vector<WorkerEnded> refused;
+  living_.clear();
+  outputs_.clear();
+  errors_.clear();
+  for (const WorkerPlace& place : places_on(generation, node)) {
+    try {
+      if (place.local_rank.value == 0) exec_failures_ = std::make_unique<ExecFailures>();
+      spawn_context_.exec_failures_fd = exec_failures_->write_end();
+      WorkerProcess worker = spawn_worker(spawn_context_,
+                                          command_for(job_.command, place),
+                                          worker_environment(job_.setup, generation, place),
+                                          place);
+      reaper_.watch(worker.pid);
+      living_.emplace(worker.pid, place.local_rank);
+      if (!worker.out.is_open()) continue;
+      outputs_.push_back(open_output(std::move(worker.out), generation, place, stdout_, ".out"));
+      outputs_.push_back(open_output(std::move(worker.err), generation, place, stderr_, ".err"));
+      errors_[place.local_rank] = outputs_.back();
+    } catch (const Failure& failure) {
+      error = failure.what();
+      refused.push_back({place.local_rank, 0, WorkerEnd{WorkerEnd::Kind::not_executed, EAGAIN}});
+    }
+  }
+  return refused;
+}
+
+void WorkerGroup::signal(int number) const {
+  for (const auto& [pid, local_rank] : living_) ::kill(job_.share_terminal ? pid : -pid, number);
+}
+
+std::vector<WorkerEnded> WorkerGroup::reap() {
+  std::vector<WorkerEnded> ended;
+  for (const EndedChild& child : reaper_.reap()) {
+    const auto worker = living_.extract(child.pid);
+    if (worker.empty()) continue;  // an orphan that this subreaper had inherited
+    const LocalRank local_rank = worker.mapped();
+    WorkerEnd end = child.end;
+    if (const int error = exec_failures_->of(local_rank); error != 0) {
+      end = WorkerEnd{WorkerEnd::Kind::not_executed, error};
+    }
+    ended.push_back({local_rank, child.pid, end});
+  }
+  return ended;
+}
+
+void WorkerGroup::finish_output() {
+  for (const auto& output : outputs_) output->finish();
+}
+
+std::deque<std::string> WorkerGroup::last_lines(LocalRank local_rank) const {
+  const auto found = errors_.find(local_rank);
+  return found == errors_.end() ? std::deque<std::string>() : found->second->last_lines();
+}
+
+std::shared_ptr<WorkerOutput> WorkerGroup::open_output(Fd pipe,
+                                                       const Generation& generation,
+                                                       const WorkerPlace& place,
+                                                       const std::shared_ptr<Sink>& console,
+                                                       const char* log_suffix) {
+  WorkerOutput::Destination destination;
+  if (job_.options.console.contains(place.rank)) destination.console = console;
+  const std::string log = log_path(job_.setup, generation, place.rank);
+  if (!log.empty()) destination.log = std::make_shared<Sink>(log + log_suffix);
+  destination.prefix = fmt::format("[{}:{}] ", job_.setup.host, place.rank.value);
+  auto output = std::make_shared<WorkerOutput>(context_, writer_, std::move(pipe), destination);
+  output->start();
+  return output;
+}
+
+}  // namespace ddprun

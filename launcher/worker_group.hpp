@@ -1,0 +1,78 @@
+// The workers of one generation on this node: their processes and what they print.
+#pragma once
+
+#include "launcher/agent.hpp"
+#include "launcher/process.hpp"
+#include "launcher/reaper.hpp"
+#include "launcher/worker_env.hpp"
+#include "launcher/worker_output.hpp"
+#include "launcher/writer.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+/// All that is needed to start workers, and stays the same for the whole job.
+struct Job {
+  Options options;
+  Command command;
+  WorkerSetup setup;
+  bool share_terminal = false;
+};
+
+class WorkerGroup {
+ public:
+  WorkerGroup(boost::asio::io_context& context,
+              Writer& writer,
+              const Job& job,
+              const sigset_t& user_signals);
+
+  /// Starts the workers of `generation` on `node`. Returns those that the system refused to start,
+  /// as if they had ended; `error` then says why.
+  [[nodiscard]] std::vector<WorkerEnded> spawn(const Generation& generation,
+                                               NodeId node,
+                                               std::string& error);
+
+  /// To each living worker's process group.
+  void signal(int number) const;
+
+  /// Reaps. Returns the workers that have ended, in the order in which they did.
+  [[nodiscard]] std::vector<WorkerEnded> reap();
+
+  /// After `reap`: whether no descendant of this process is left.
+  [[nodiscard]] bool none_left() const { return reaper_.none_left(); }
+
+  /// Takes the rest of what the workers printed. Call when none is left.
+  void finish_output();
+
+  /// The last lines of a worker's stderr, oldest first.
+  [[nodiscard]] std::deque<std::string> last_lines(LocalRank local_rank) const;
+
+ private:
+  [[nodiscard]] std::shared_ptr<WorkerOutput> open_output(Fd pipe,
+                                                          const Generation& generation,
+                                                          const WorkerPlace& place,
+                                                          const std::shared_ptr<Sink>& console,
+                                                          const char* log_suffix);
+
+  boost::asio::io_context& context_;
+  Writer& writer_;
+  const Job& job_;
+  SpawnContext spawn_context_;
+  Fd null_;
+  Reaper reaper_;
+  std::unique_ptr<ExecFailures> exec_failures_;
+  std::map<int, LocalRank> living_;  // by pid
+  std::vector<std::shared_ptr<WorkerOutput>> outputs_;
+  std::map<LocalRank, std::shared_ptr<WorkerOutput>> errors_;  // the stderr streams among them
+  std::shared_ptr<Sink> stdout_;
+  std::shared_ptr<Sink> stderr_;
+};
+
+}  // namespace ddprun

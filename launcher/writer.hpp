@@ -1,0 +1,95 @@
+// The thread that writes: terminal, pipes and log files may block for as long as they like, and the
+// thread that supervises must not.
+//
+// Bounds
+//   `queued_bytes_max` wait to be written. Beyond that `full()` holds: callers stop reading from
+//   workers, whose pipes then fill and block them in turn, as a terminal would have.
+#pragma once
+
+#include "launcher/fd.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace ddprun {
+
+/// One place to write to. Made by Writer; a file is opened by the writer's thread, when it is first
+/// written to or finished.
+class Sink {
+ public:
+  explicit Sink(int borrowed) : number_(borrowed), name_("the terminal") {}
+  explicit Sink(std::string path) : name_(std::move(path)), path_(name_) {}
+
+ private:
+  friend class Writer;
+  int number_ = -1;
+  std::string name_;
+  std::string path_;  // empty: nothing to open
+  Fd file_;
+  bool failed_ = false;
+};
+
+class Writer {
+ public:
+  static constexpr std::size_t queued_bytes_max = 4 * 1024 * 1024;
+
+  /// `on_error` gets one line for people when a sink fails, at most once a sink; what is written to
+  /// it from then on is dropped. Handlers run on the thread of `context`.
+  Writer(boost::asio::io_context& context, std::function<void(std::string)> on_error);
+
+  /// Writes out what is queued, then returns; call `abandon` first where that may take for ever.
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  /// Queues `bytes`. Never blocks.
+  void write(std::shared_ptr<Sink> sink, std::string bytes);
+
+  /// Creates the file if nothing was written to it, and closes it after what is queued.
+  void finish(std::shared_ptr<Sink> sink);
+
+  [[nodiscard]] bool full() const;
+  [[nodiscard]] bool idle() const;
+
+  /// Calls `handler` once, on the context's thread, when at most half of the queue is left (`room`)
+  /// or nothing (`drained`).
+  void when_room(std::function<void()> handler);
+  void when_drained(std::function<void()> handler);
+
+  /// Drops what is queued. The thread may still hang in one write; it dies with the process.
+  void abandon();
+
+ private:
+  struct Chunk {
+    std::shared_ptr<Sink> sink;
+    std::string bytes;
+    bool last = false;
+  };
+
+  void push(Chunk chunk);
+  void run();
+  void write_out(const Chunk& chunk);
+  void fail(Sink& sink, int error);
+  void wake_waiters(std::size_t left);
+
+  boost::asio::io_context& context_;
+  std::function<void(std::string)> on_error_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Chunk> queue_;
+  std::size_t queued_bytes_ = 0;  // in the queue or being written
+  bool closing_ = false;
+  std::deque<std::function<void()>> on_room_;
+  std::deque<std::function<void()>> on_drained_;
+  std::thread thread_;  // started by the first write
+};
+
+}  // namespace ddprun

@@ -1,0 +1,20 @@
+// The assertion that stays on in release builds, for this project's own bugs only. What comes from
+// outside (a user, a socket, a file) is answered with an Error, never with an assertion.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace ddprun::detail {
+
+[[noreturn]] inline void assertion_failed(const char* condition, const char* file, int line) {
+  std::fprintf(
+      stderr, "ddprun: bug: %s does not hold at %s:%d; please report it\n", condition, file, line);
+  std::fflush(stderr);
+  std::_Exit(70);
+}
+
+}  // namespace ddprun::detail
+
+#define DDPRUN_ASSERT(condition) \
+  ((condition) ? void() : ::ddprun::detail::assertion_failed(#condition, __FILE__, __LINE__))

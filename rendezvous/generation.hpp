@@ -1,0 +1,53 @@
+// The record of one generation: written once, by the coordinator, and never changed. Whatever
+// belongs to a generation (environment, logs, snapshots, messages) carries its number.
+#pragma once
+
+#include "rendezvous/units.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+/// A node's offer to take part in the next generation.
+struct Offer {
+  NodeId node;
+  std::string host;     ///< What people call the node.
+  std::string address;  ///< Where its workers and its store can be reached.
+  std::uint16_t store_port =
+      0;  ///< Of a store that listens already, empty and for this generation alone.
+  int worker_count = 0;
+  friend bool operator==(const Offer&, const Offer&) = default;
+};
+
+struct Member {
+  Offer offer;
+  Rank first_rank;
+  friend bool operator==(const Member&, const Member&) = default;
+};
+
+struct Generation {
+  GenerationNumber number;
+  std::vector<Member>
+      members;            ///< In rank order; the first one's store is MASTER_ADDR:MASTER_PORT.
+  int restart_count = 0;  ///< Generations of this job before this one.
+  std::string cause;      ///< Why it was formed, for people.
+  friend bool operator==(const Generation&, const Generation&) = default;
+
+  [[nodiscard]] int world_size() const {
+    int count = 0;
+    for (const Member& member : members) count += member.offer.worker_count;
+    return count;
+  }
+
+  /// The member on `node`, or null.
+  [[nodiscard]] const Member* member_on(NodeId node) const {
+    for (const Member& member : members) {
+      if (member.offer.node == node) return &member;
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace ddprun

@@ -1,0 +1,240 @@
+#include "rendezvous/store_server.hpp"
+
+#include "rendezvous/key_value.hpp"
+#include "rendezvous/store_codec.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace ddprun {
+
+using boost::asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::size_t read_bytes = 64 * 1024;
+constexpr std::size_t outbox_bytes_max = std::size_t{1}
+                                         << 29;  // a client that reads nothing at all
+
+struct Session {
+  Session(tcp::socket connected, std::string peer_name)
+      : socket(std::move(connected)), peer(std::move(peer_name)) {}
+  tcp::socket socket;
+  std::string peer;
+  StoreDecoder decoder;
+  std::string outbox;    // replies that the kernel has not taken yet
+  std::size_t sent = 0;  // of the outbox
+  bool writing = false;  // waits until the socket takes more
+  bool reading = false;  // waits until bytes arrive
+};
+
+}  // namespace
+
+class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(boost::asio::io_context& context, NoteHandler on_note)
+      : acceptor_(context), retry_(context), on_note_(std::move(on_note)) {}
+
+  void listen(const std::string& address) {
+    const tcp::endpoint endpoint(boost::asio::ip::make_address(address), 0);
+    acceptor_.open(endpoint.protocol());
+    ::fcntl(acceptor_.native_handle(), F_SETFD, FD_CLOEXEC);
+    acceptor_.bind(endpoint);
+    acceptor_.listen();
+    acceptor_.non_blocking(true);
+    port_ = acceptor_.local_endpoint().port();
+  }
+
+  void close() {
+    error_code ignored;
+    acceptor_.close(ignored);
+    retry_.cancel();
+    sessions_.clear();
+  }
+
+  /// Accepts by accept4 instead of async_accept, which knows no CLOEXEC.
+  void wait_for_clients() {
+    acceptor_.async_wait(tcp::acceptor::wait_read, [self = shared_from_this()](error_code error) {
+      if (!error) self->accept_all();
+    });
+  }
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+ private:
+  void accept_all() {
+    while (true) {
+      const int fd =
+          ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (fd >= 0 && sessions_.size() >= sessions_max) {
+        ::close(fd);
+        on_note_(fmt::format("store: {} connections; one more was refused", sessions_max));
+      } else if (fd >= 0) {
+        open_session(fd);
+      } else if (errno == EMFILE || errno == ENFILE) {
+        return accept_later();
+      } else if (errno != EINTR && errno != ECONNABORTED) {
+        return wait_for_clients();
+      }
+    }
+  }
+
+  /// Descriptors have run out: the kernel keeps the caller in its queue and us from waiting for it.
+  void accept_later() {
+    on_note_("store: no file descriptor left for another connection; raise ulimit -n");
+    retry_.expires_after(std::chrono::seconds(1));
+    retry_.async_wait([self = shared_from_this()](error_code error) {
+      if (!error) self->accept_all();
+    });
+  }
+
+  void open_session(int fd) {
+    tcp::socket socket(acceptor_.get_executor());
+    socket.assign(acceptor_.local_endpoint().protocol(), fd);
+    error_code error;
+    socket.set_option(tcp::no_delay(true), error);
+    const tcp::endpoint peer = socket.remote_endpoint(error);
+    if (error) return;
+    const SessionId id{next_session_++};
+    sessions_.emplace(
+        id.value,
+        Session(std::move(socket), fmt::format("{}:{}", peer.address().to_string(), peer.port())));
+    wait_for_bytes(id);
+  }
+
+  void wait_for_bytes(SessionId id) {
+    Session& session = sessions_.at(id.value);
+    session.reading = true;
+    session.socket.async_wait(tcp::socket::wait_read,
+                              [self = shared_from_this(), id](error_code error) {
+                                if (!error) self->on_readable(id);
+                              });
+  }
+
+  void on_readable(SessionId id) {
+    const auto found = sessions_.find(id.value);
+    if (found == sessions_.end()) return;
+    Session& session = found->second;
+    session.reading = false;
+    error_code error;
+    const std::size_t count = session.socket.read_some(boost::asio::buffer(buffer_), error);
+    if (error && error != boost::asio::error::would_block) return close_session(id);
+    const std::string_view bytes(buffer_.data(), count);
+    const std::string peer = session.peer;
+    const auto served = serve(id, session, bytes);
+    deliver();  // may close this session
+    if (!served) {
+      on_note_(fmt::format("store: {}: {}", peer, served.error().message()));
+      return close_session(id);
+    }
+    resume_reading(id);
+  }
+
+  Result<void> serve(SessionId id, Session& session, std::string_view bytes) {
+    std::vector<StoreRequest> requests;
+    const auto fed = session.decoder.feed(bytes, requests);
+    for (StoreRequest& request : requests) {
+      auto done =
+          key_value_.on_request(id, session.decoder.dialect(), std::move(request), replies_);
+      if (!done) return done;
+    }
+    return fed;
+  }
+
+  /// Puts the replies into their sessions' outboxes, then writes each outbox once.
+  void deliver() {
+    std::vector<SessionId> touched;
+    for (StoreReply& reply : replies_) {
+      const auto found = sessions_.find(reply.session.value);
+      if (found == sessions_.end()) continue;
+      if (found->second.outbox.empty()) touched.push_back(reply.session);
+      found->second.outbox += reply.bytes;
+      if (found->second.outbox.size() > outbox_bytes_max) close_session(reply.session);
+    }
+    replies_.clear();
+    for (const SessionId id : touched) flush(id);
+  }
+
+  void flush(SessionId id) {
+    const auto found = sessions_.find(id.value);
+    if (found == sessions_.end() || found->second.writing) return;
+    Session& session = found->second;
+    error_code error;
+    session.sent +=
+        session.socket.write_some(boost::asio::buffer(session.outbox) + session.sent, error);
+    if (error && error != boost::asio::error::would_block) return close_session(id);
+    if (session.sent == session.outbox.size()) {
+      session.outbox.clear();
+      session.sent = 0;
+      return resume_reading(id);
+    }
+    session.writing = true;
+    session.socket.async_wait(tcp::socket::wait_write,
+                              [self = shared_from_this(), id](error_code failed) {
+                                const auto open = self->sessions_.find(id.value);
+                                if (failed || open == self->sessions_.end()) return;
+                                open->second.writing = false;
+                                self->flush(id);
+                              });
+  }
+
+  void resume_reading(SessionId id) {
+    const auto found = sessions_.find(id.value);
+    if (found == sessions_.end() || found->second.reading) return;
+    if (found->second.outbox.size() <= unread_reply_bytes_max) wait_for_bytes(id);
+  }
+
+  void close_session(SessionId id) {
+    key_value_.on_session_lost(id);
+    sessions_.erase(id.value);
+  }
+
+  tcp::acceptor acceptor_;
+  boost::asio::steady_timer retry_;
+  NoteHandler on_note_;
+  std::uint16_t port_ = 0;
+  std::uint64_t next_session_ = 1;
+  std::unordered_map<std::uint64_t, Session> sessions_;
+  KeyValue key_value_;
+  std::vector<StoreReply> replies_;
+  std::array<char, read_bytes> buffer_;  // shared: an idle connection costs next to nothing
+};
+
+Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context& context,
+                                                         const std::string& address,
+                                                         NoteHandler on_note) {
+  auto impl = std::make_shared<Impl>(context, std::move(on_note));
+  try {
+    impl->listen(address);
+  } catch (const boost::system::system_error& error) {
+    return Error(ExitStatus::system_refused,
+                 fmt::format("cannot open a store on {}", address),
+                 error.code().message(),
+                 "check that the address is one of this node's");
+  }
+  impl->wait_for_clients();
+  return std::unique_ptr<StoreServer>(new StoreServer(std::move(impl)));
+}
+
+StoreServer::StoreServer(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+StoreServer::~StoreServer() {
+  impl_->close();
+}
+std::uint16_t StoreServer::port() const {
+  return impl_->port();
+}
+
+}  // namespace ddprun

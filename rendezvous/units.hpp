@@ -1,0 +1,51 @@
+// Strong types for time and identity. There is no clock here: an Instant only ever comes from the
+// caller, so that every decision can be tested and simulated.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace ddprun {
+
+struct Millis {
+  std::int64_t count = 0;
+  auto operator<=>(const Millis&) const = default;
+};
+
+struct Instant {
+  std::int64_t ms = 0;  ///< Since an arbitrary origin of the same machine.
+  auto operator<=>(const Instant&) const = default;
+};
+
+constexpr Instant operator+(Instant at, Millis pause) {
+  return {at.ms + pause.count};
+}
+constexpr Millis operator-(Instant later, Instant earlier) {
+  return {later.ms - earlier.ms};
+}
+
+/// A node's place in the order of nodes, from 0.
+struct NodeId {
+  int value = 0;
+  auto operator<=>(const NodeId&) const = default;
+};
+
+/// A worker's place among all workers of a generation: RANK.
+struct Rank {
+  int value = 0;
+  auto operator<=>(const Rank&) const = default;
+};
+
+/// A worker's place among the workers of its node: LOCAL_RANK.
+struct LocalRank {
+  int value = 0;
+  auto operator<=>(const LocalRank&) const = default;
+};
+
+/// The number of a generation, from 1. 0 stands for "none yet".
+struct GenerationNumber {
+  std::int64_t value = 0;
+  auto operator<=>(const GenerationNumber&) const = default;
+};
+
+}  // namespace ddprun

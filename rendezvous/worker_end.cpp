@@ -1,0 +1,42 @@
+#include "rendezvous/worker_end.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace ddprun {
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name == nullptr ? fmt::format("signal {}", signal)
+                         : fmt::format("SIG{} ({})", name, signal);
+}
+
+std::string describe(const WorkerFailure& failure) {
+  const std::string who =
+      fmt::format("rank {} (pid {} on {})", failure.rank.value, failure.pid, failure.host);
+  switch (failure.end.kind) {
+    case WorkerEnd::Kind::exited:
+      return fmt::format("{} exited with {}", who, failure.end.code);
+    case WorkerEnd::Kind::killed:
+      return fmt::format("{} was killed by {}", who, signal_name(failure.end.code));
+    case WorkerEnd::Kind::not_executed:
+      break;
+  }
+  return fmt::format("{} could not be executed: {}", who, std::strerror(failure.end.code));
+}
+
+int exit_status_of(const WorkerEnd& end) {
+  switch (end.kind) {
+    case WorkerEnd::Kind::exited:
+      return end.code;
+    case WorkerEnd::Kind::killed:
+      return 128 + end.code;
+    case WorkerEnd::Kind::not_executed:
+      break;
+  }
+  return end.code == ENOENT ? 127 : 126;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,38 @@
+// How a worker ended, and how that is said.
+#pragma once
+
+#include "rendezvous/units.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace ddprun {
+
+struct WorkerEnd {
+  enum class Kind : std::uint8_t { exited, killed, not_executed };
+  Kind kind = Kind::exited;
+  int code = 0;  ///< Exit status, signal number or errno of exec, by kind.
+  friend bool operator==(const WorkerEnd&, const WorkerEnd&) = default;
+
+  [[nodiscard]] bool success() const { return kind == Kind::exited && code == 0; }
+};
+
+struct WorkerFailure {
+  std::string host;
+  Rank rank;
+  LocalRank local_rank;
+  int pid = 0;
+  WorkerEnd end;
+  friend bool operator==(const WorkerFailure&, const WorkerFailure&) = default;
+};
+
+/// "SIGKILL (9)".
+[[nodiscard]] std::string signal_name(int signal);
+
+/// "rank 1 (pid 4242 on n1) was killed by SIGKILL (9)".
+[[nodiscard]] std::string describe(const WorkerFailure& failure);
+
+/// As a shell would report it: the status, 128 + signal, 127 for a missing program, else 126.
+[[nodiscard]] int exit_status_of(const WorkerEnd& end);
+
+}  // namespace ddprun
