@@ -1,7 +1,7 @@
 // What --dry-run prints: every value with its origin, and who would run where. Pure.
 #pragma once
 
-#include "launcher/worker_group.hpp"
+#include "launcher/job.hpp"
 
 #include <string>
 

@@ -73,6 +73,7 @@ int run_guarded(const std::function<int(GuardLink)>& agent) {
   sigset_t all;
   GuardLink link;
   sigfillset(&all);
+  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, children leave no status behind
   ::sigprocmask(SIG_BLOCK, &all, &link.user_signals);
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {

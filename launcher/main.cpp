@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -20,6 +21,15 @@
 
 namespace ddprun {
 namespace {
+
+/// Whoever starts us with a standard stream closed must not find a pipe of ours in its place.
+void open_standard_streams() {
+  int fd = 0;
+  do {
+    fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) ::close(fd);
+}
 
 int terminal_columns() {
   winsize size{};
@@ -109,6 +119,7 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace ddprun
 
 int main(int argc, char** argv) {
+  ddprun::open_standard_streams();
   try {
     return ddprun::run({argv + 1, argv + argc});
   } catch (const ddprun::Failure& failure) {

@@ -52,7 +52,6 @@ struct ChildSide {
       ::dup2(out_fd, STDOUT_FILENO);
       ::dup2(err_fd, STDERR_FILENO);
     }
-    ::signal(SIGPIPE, SIG_DFL);
     ::sigprocmask(SIG_SETMASK, &context.user_signals, nullptr);
     ::execve(executable, arguments, environment);
     const ExecFailure failure{local_rank, errno};

@@ -78,9 +78,13 @@ int Supervisor::run() {
   return *exit_status_;
 }
 
-/// Feeds one event, and then whatever events its actions cause, one after the other.
 void Supervisor::dispatch(Event event) {
   events_.push_back(std::move(event));
+  drain();
+}
+
+/// Feeds the events, and then whatever events their actions cause, one after the other.
+void Supervisor::drain() {
   if (dispatching_) return;
   dispatching_ = true;
   while (!events_.empty()) {
@@ -134,7 +138,7 @@ void Supervisor::on(const SpawnWorkers& spawn) {
   std::string error;
   const auto refused = workers_.spawn(generation_, NodeId{}, error);
   const int count = generation_.world_size();
-  say(fmt::format("generation {} ({}): {} worker{} on {}, OMP_NUM_THREADS={} of {} cores",
+  say(fmt::format("generation {} ({}): {} worker{} on {}, OMP_NUM_THREADS={} each of {} cores",
                   generation_.number.value,
                   generation_.cause,
                   count,
@@ -163,19 +167,23 @@ void Supervisor::on(const TellCoordinator& tell) {
 void Supervisor::on(const ExitWith& exit) {
   exit_status_ = exit.outcome.exit_status;
   if (exit.outcome.exit_status != 0) {
-    std::deque<std::string> last_lines;
-    std::string error_file;
-    if (exit.outcome.failure) {
-      last_lines = workers_.last_lines(exit.outcome.failure->local_rank);
-      error_file = log_path(job_.setup, generation_, exit.outcome.failure->rank);
-      if (!error_file.empty()) error_file += ".error.json";
-      if (::access(error_file.c_str(), R_OK) != 0) error_file.clear();
-    }
-    say(exit.outcome.text);
-    writer_.write(stderr_, failure_details(exit.outcome, last_lines, error_file));
+    writer_.write(
+        stderr_, failure_details(exit.outcome, last_lines(exit.outcome), error_file(exit.outcome)));
     say(fmt::format("exit status {}: {}", exit.outcome.exit_status, exit.outcome.text));
   }
   writer_.when_drained([this] { context_.stop(); });
+}
+
+std::deque<std::string> Supervisor::last_lines(const Outcome& outcome) const {
+  if (!outcome.failure) return {};
+  return workers_.last_lines(outcome.failure->local_rank);
+}
+
+/// Where the failed worker has left a report of its own, or empty.
+std::string Supervisor::error_file(const Outcome& outcome) const {
+  if (!outcome.failure || job_.setup.log_dir.empty()) return {};
+  std::string path = error_file_path(job_.setup, generation_, outcome.failure->rank);
+  return ::access(path.c_str(), R_OK) == 0 ? path : std::string();
 }
 
 void Supervisor::exit_now(int status) {
@@ -213,13 +221,17 @@ void Supervisor::wait_for_children() {
       });
 }
 
+/// All that has ended is queued before any of it is acted upon: what the first event causes (even
+/// the next generation) must come after the last.
 void Supervisor::reap() {
   if (sweeping_) kill_below(::getpid());
-  for (const WorkerEnded& ended : workers_.reap()) dispatch(AgentEvent(ended));
-  if (!sweeping_ || !workers_.none_left()) return;
-  sweeping_ = false;
-  workers_.finish_output();
-  dispatch(AgentEvent(AllGone{}));
+  for (const WorkerEnded& ended : workers_.reap()) events_.emplace_back(AgentEvent(ended));
+  if (sweeping_ && workers_.none_left()) {
+    sweeping_ = false;
+    workers_.finish_output();
+    events_.emplace_back(AgentEvent(AllGone{}));
+  }
+  drain();
 }
 
 void Supervisor::arm_timer() {

@@ -32,6 +32,7 @@ class Supervisor {
   using Event = std::variant<AgentEvent, CoordinatorEvent>;
 
   void dispatch(Event event);
+  void drain();
   void perform(const AgentAction& action);
   void perform(const CoordinatorAction& action);
 
@@ -47,6 +48,8 @@ class Supervisor {
   void wait_for_children();
   void reap();
   void arm_timer();
+  [[nodiscard]] std::deque<std::string> last_lines(const Outcome& outcome) const;
+  [[nodiscard]] std::string error_file(const Outcome& outcome) const;
   void exit_now(int status);
   void say(const std::string& text);
 

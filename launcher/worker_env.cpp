@@ -6,8 +6,10 @@
 
 namespace ddprun {
 
-int threads_per_worker(const WorkerSetup& setup, int worker_count) {
-  return std::max(1, setup.core_count / worker_count);
+std::string threads_per_worker(const WorkerSetup& setup, int worker_count) {
+  const auto chosen = setup.inherited.find("OMP_NUM_THREADS");
+  if (chosen != setup.inherited.end()) return chosen->second;
+  return std::to_string(std::max(1, setup.core_count / worker_count));
 }
 
 std::string log_path(const WorkerSetup& setup, const Generation& generation, Rank rank) {
@@ -16,13 +18,17 @@ std::string log_path(const WorkerSetup& setup, const Generation& generation, Ran
       "{}/{}/{}/{}", setup.log_dir, setup.job_id, generation.number.value, rank.value);
 }
 
+std::string error_file_path(const WorkerSetup& setup, const Generation& generation, Rank rank) {
+  const std::string log = log_path(setup, generation, rank);
+  return log.empty() ? log : log + ".error.json";
+}
+
 Environment worker_environment(const WorkerSetup& setup,
                                const Generation& generation,
                                const WorkerPlace& place) {
   const Offer& first = generation.members.front().offer;
   const std::string rank = std::to_string(place.rank.value);
   const std::string world_size = std::to_string(place.world_size);
-  const std::string log = log_path(setup, generation, place.rank);
 
   Environment all = setup.inherited;
   all["RANK"] = rank;
@@ -40,7 +46,7 @@ Environment worker_environment(const WorkerSetup& setup,
   all["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(setup.restarts_max);
   all["TORCHELASTIC_RUN_ID"] = setup.job_id;
   all["TORCHELASTIC_USE_AGENT_STORE"] = "True";
-  all["TORCHELASTIC_ERROR_FILE"] = log.empty() ? "" : log + ".error.json";
+  all["TORCHELASTIC_ERROR_FILE"] = error_file_path(setup, generation, place.rank);
 
   all["DDPRUN_GENERATION"] = std::to_string(generation.number.value);
   all["DDPRUN_JOB_ID"] = setup.job_id;
@@ -53,7 +59,7 @@ Environment worker_environment(const WorkerSetup& setup,
   if (!setup.snapshot.empty()) all["DDPRUN_SNAPSHOT"] = setup.snapshot;
 
   all.emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
-  all.emplace("OMP_NUM_THREADS", std::to_string(threads_per_worker(setup, place.local_world_size)));
+  all["OMP_NUM_THREADS"] = threads_per_worker(setup, place.local_world_size);
   all.emplace("GLOO_SOCKET_IFNAME", setup.interface);
   all.emplace("NCCL_SOCKET_IFNAME", setup.interface);
   return all;

@@ -22,14 +22,21 @@ struct WorkerSetup {
   int gpu_count = 0;   ///< Visible on this node.
 };
 
-/// OMP_NUM_THREADS for each of `worker_count` workers: an even share of the cores, at least 1.
-[[nodiscard]] int threads_per_worker(const WorkerSetup& setup, int worker_count);
+/// OMP_NUM_THREADS for each of `worker_count` workers: the user's, or an even share of the cores,
+/// at least 1.
+[[nodiscard]] std::string threads_per_worker(const WorkerSetup& setup, int worker_count);
 
-/// DIR/<job>/<generation>/<rank>, to which ".out", ".err" and ".error.json" are appended; empty
+/// DIR/<job>/<generation>/<rank>, to which ".out" and ".err" are appended; empty
 /// without a log folder.
 [[nodiscard]] std::string log_path(const WorkerSetup& setup,
                                    const Generation& generation,
                                    Rank rank);
+
+/// Where the worker may leave a report of its own failure (TORCHELASTIC_ERROR_FILE); empty
+/// likewise.
+[[nodiscard]] std::string error_file_path(const WorkerSetup& setup,
+                                          const Generation& generation,
+                                          Rank rank);
 
 /// Everything that the worker at `place` finds in its environment. What the user has set is kept
 /// for variables that only advise (OMP_NUM_THREADS, the …_SOCKET_IFNAMEs), and replaced for those

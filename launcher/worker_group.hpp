@@ -2,6 +2,7 @@
 #pragma once
 
 #include "launcher/agent.hpp"
+#include "launcher/job.hpp"
 #include "launcher/process.hpp"
 #include "launcher/reaper.hpp"
 #include "launcher/worker_env.hpp"
@@ -17,14 +18,6 @@
 #include <vector>
 
 namespace ddprun {
-
-/// All that is needed to start workers, and stays the same for the whole job.
-struct Job {
-  Options options;
-  Command command;
-  WorkerSetup setup;
-  bool share_terminal = false;
-};
 
 class WorkerGroup {
  public:

@@ -1,0 +1,17 @@
+// All that is needed to start workers, and stays the same for the whole job.
+#pragma once
+
+#include "launcher/options.hpp"
+#include "launcher/program.hpp"
+#include "launcher/worker_env.hpp"
+
+namespace ddprun {
+
+struct Job {
+  Options options;
+  Command command;
+  WorkerSetup setup;
+  bool share_terminal = false;  ///< The single worker keeps ddprun's terminal.
+};
+
+}  // namespace ddprun
