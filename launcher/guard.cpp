@@ -86,6 +86,7 @@ int run_guarded(const std::function<int(GuardLink)>& agent) {
   if (pid < 0) throw refused("cannot start the agent process");
   if (pid == 0) {
     own_end.reset();
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // fork does not pass it on
     std::_Exit(agent(std::move(link)));
   }
   link.socket.reset();
