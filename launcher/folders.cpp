@@ -1,7 +1,11 @@
 #include "launcher/folders.hpp"
 
+#include "launcher/fd.hpp"
+
 #include <fmt/format.h>
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -28,8 +32,11 @@ Result<void> prepare(const char* option,
   if (!std::filesystem::is_directory(folder, error)) {
     return refused(option, setting, fmt::format("{} is no folder", folder.string()));
   }
-  if (::access(folder.c_str(), W_OK | X_OK) != 0)
-    return refused(option, setting, std::strerror(errno));
+  // Only the attempt tells: permissions say yes to root on /proc and on read-only file systems.
+  std::string probe = folder / ".ddprun-XXXXXX";
+  const Fd file(::mkostemp(probe.data(), O_CLOEXEC));
+  if (!file.is_open()) return refused(option, setting, std::strerror(errno));
+  ::unlink(probe.c_str());
   return {};
 }
 

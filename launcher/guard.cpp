@@ -35,6 +35,13 @@ int wait_for(int pid) {
   return status;
 }
 
+/// Whether this program was started with `signal` ignored, as nohup does with SIGHUP. A blocked
+/// signal is delivered to a signalfd even so.
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 /// Returns when the agent has closed its end of the socketpair, which only its death does.
 void forward_signals(int agent_socket, int signal_fd) {
   while (true) {
@@ -93,7 +100,9 @@ int run_guarded(const std::function<int(GuardLink)>& agent) {
 
   sigset_t forwarded;
   sigemptyset(&forwarded);
-  for (const int signal : forwarded_signals) sigaddset(&forwarded, signal);
+  for (const int signal : forwarded_signals) {
+    if (!is_ignored(signal)) sigaddset(&forwarded, signal);
+  }
   const Fd signal_fd(::signalfd(-1, &forwarded, SFD_CLOEXEC | SFD_NONBLOCK));
   forward_signals(own_end.get(), signal_fd.get());
   return clean_up_after(pid);

@@ -171,6 +171,7 @@ void Supervisor::on(const ExitWith& exit) {
         stderr_, failure_details(exit.outcome, last_lines(exit.outcome), error_file(exit.outcome)));
     say(fmt::format("exit status {}: {}", exit.outcome.exit_status, exit.outcome.text));
   }
+  if (guard_lost_) return exit_now();  // nobody waits for the rest of the output
   writer_.when_drained([this] { context_.stop(); });
 }
 
@@ -186,10 +187,9 @@ std::string Supervisor::error_file(const Outcome& outcome) const {
   return ::access(path.c_str(), R_OK) == 0 ? path : std::string();
 }
 
-void Supervisor::exit_now(int status) {
-  writer_.abandon();
-  exit_status_ = status;
-  context_.stop();
+/// Without joining the writer, which may hang in a terminal or file that takes nothing more.
+void Supervisor::exit_now() const {
+  std::_Exit(*exit_status_);
 }
 
 void Supervisor::wait_for_guard() {
@@ -198,8 +198,9 @@ void Supervisor::wait_for_guard() {
         if (error) return;
         std::array<unsigned char, 64> bytes{};
         const ssize_t count = ::read(guard_.native_handle(), bytes.data(), bytes.size());
-        if (exit_status_) return exit_now(*exit_status_);
-        if (count <= 0) return dispatch(AgentEvent(GuardLost{}));
+        guard_lost_ = count <= 0;
+        if (exit_status_) return exit_now();
+        if (guard_lost_) return dispatch(AgentEvent(GuardLost{}));
         for (ssize_t i = 0; i < count; ++i) {
           const unsigned char byte = bytes[static_cast<std::size_t>(i)];
           dispatch(AgentEvent(

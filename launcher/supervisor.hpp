@@ -50,7 +50,7 @@ class Supervisor {
   void arm_timer();
   [[nodiscard]] std::deque<std::string> last_lines(const Outcome& outcome) const;
   [[nodiscard]] std::string error_file(const Outcome& outcome) const;
-  void exit_now(int status);
+  void exit_now() const;
   void say(const std::string& text);
 
   Job job_;
@@ -69,6 +69,7 @@ class Supervisor {
   std::deque<Event> events_;
   bool dispatching_ = false;
   bool sweeping_ = false;  // KillAll was asked for; AllGone was not answered yet
+  bool guard_lost_ = false;
   std::optional<int> exit_status_;
 };
 

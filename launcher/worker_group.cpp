@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
 namespace ddprun {
@@ -48,6 +49,7 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Generation& generation,
   living_.clear();
   outputs_.clear();
   errors_.clear();
+  make_log_folder(generation);
   for (const WorkerPlace& place : places_on(generation, node)) {
     try {
       if (place.local_rank.value == 0) exec_failures_ = std::make_unique<ExecFailures>();
@@ -68,6 +70,13 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Generation& generation,
     }
   }
   return refused;
+}
+
+/// Before the workers start: they may leave their error files there at once.
+void WorkerGroup::make_log_folder(const Generation& generation) const {
+  const std::filesystem::path log = log_path(job_.setup, generation, Rank{});
+  std::error_code ignored;  // opening the first log says what is wrong
+  if (!log.empty()) std::filesystem::create_directories(log.parent_path(), ignored);
 }
 
 void WorkerGroup::signal(int number) const {

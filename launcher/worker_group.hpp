@@ -48,6 +48,7 @@ class WorkerGroup {
   [[nodiscard]] std::deque<std::string> last_lines(LocalRank local_rank) const;
 
  private:
+  void make_log_folder(const Generation& generation) const;
   [[nodiscard]] std::shared_ptr<WorkerOutput> open_output(Fd pipe,
                                                           const Generation& generation,
                                                           const WorkerPlace& place,

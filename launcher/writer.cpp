@@ -18,8 +18,6 @@ namespace {
 constexpr std::size_t chunk_overhead_bytes = 64;  // so that empty chunks are bounded, too
 
 Fd open_log(const std::string& path) {
-  std::error_code ignored;  // open says what is wrong
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
 }
 
@@ -57,11 +55,6 @@ bool Writer::full() const {
   return queued_bytes_ > queued_bytes_max;
 }
 
-bool Writer::idle() const {
-  const std::lock_guard lock(mutex_);
-  return queued_bytes_ == 0;
-}
-
 void Writer::when_room(std::function<void()> handler) {
   const std::lock_guard lock(mutex_);
   on_room_.push_back(std::move(handler));
@@ -72,10 +65,6 @@ void Writer::when_drained(std::function<void()> handler) {
   const std::lock_guard lock(mutex_);
   on_drained_.push_back(std::move(handler));
   wake_waiters(queued_bytes_);
-}
-
-void Writer::abandon() {
-  if (thread_.joinable()) thread_.detach();
 }
 
 void Writer::push(Chunk chunk) {

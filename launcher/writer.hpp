@@ -45,7 +45,8 @@ class Writer {
   /// it from then on is dropped. Handlers run on the thread of `context`.
   Writer(boost::asio::io_context& context, std::function<void(std::string)> on_error);
 
-  /// Writes out what is queued, then returns; call `abandon` first where that may take for ever.
+  /// Writes out what is queued, then returns: for ever, where a terminal or file takes nothing
+  /// more.
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -57,15 +58,11 @@ class Writer {
   void finish(std::shared_ptr<Sink> sink);
 
   [[nodiscard]] bool full() const;
-  [[nodiscard]] bool idle() const;
 
   /// Calls `handler` once, on the context's thread, when at most half of the queue is left (`room`)
   /// or nothing (`drained`).
   void when_room(std::function<void()> handler);
   void when_drained(std::function<void()> handler);
-
-  /// Drops what is queued. The thread may still hang in one write; it dies with the process.
-  void abandon();
 
  private:
   struct Chunk {
