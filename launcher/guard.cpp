@@ -50,8 +50,10 @@ void forward_signals(int agent_socket, int signal_fd) {
     if (ready[1].revents != 0) {
       signalfd_siginfo arrived{};
       if (::read(signal_fd, &arrived, sizeof arrived) == sizeof arrived) {
-        const unsigned key = arrived.ssi_code == SI_KERNEL ? from_terminal_bit : 0U;
-        const auto message = static_cast<unsigned char>(arrived.ssi_signo | key);
+        // A key reaches the whole foreground group; a hang-up only the session's leader.
+        const bool key = arrived.ssi_code == SI_KERNEL && arrived.ssi_signo != SIGHUP;
+        const auto message =
+            static_cast<unsigned char>(arrived.ssi_signo | (key ? from_terminal_bit : 0U));
         (void)::send(agent_socket, &message, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
       }
     }

@@ -1,0 +1,116 @@
+// The exit status and the last line on stderr, for every way in which a job can end.
+#include "tests/e2e/kit.hpp"
+
+#include <signal.h>
+
+namespace e2e {
+namespace {
+
+Words with(const char* count, const std::string& text) {
+  return Words{"--nproc-per-node", count} + shell(text);
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Case, "e2e status: 0 when all workers succeed") {
+  const Job& job = run({"--nproc-per-node", "3", "true"});
+  CHECK(job.status() == 0);
+  CHECK(job.out.empty());
+  CHECK(lines_of(job.err).size() == 1);
+  CHECK(plain(job.err).starts_with("generation 1 (start): 3 workers on " + host()));
+}
+
+TEST_CASE_FIXTURE(Case, "e2e status: a worker's own status is the job's") {
+  for (const int status : {1, 3, 42, 127, 255}) {
+    CAPTURE(status);
+    const std::string number = std::to_string(status);
+    const Job& job = run(shell("exit " + number));
+    CHECK(job.status() == status);
+    CHECK(last_line(job.err) ==
+          "exit status " + number + ": rank 0 (pid N on HOST) exited with " + number);
+  }
+}
+
+TEST_CASE_FIXTURE(Case, "e2e status: 128+n for a worker killed by signal n") {
+  const std::map<int, std::string> ends{{SIGSEGV, "SIGSEGV (11)"},
+                                        {SIGABRT, "SIGABRT (6)"},
+                                        {SIGKILL, "SIGKILL (9)"},
+                                        {SIGBUS, "SIGBUS (7)"},
+                                        {SIGPIPE, "SIGPIPE (13)"}};
+  for (const auto& end : ends) {
+    const auto& [signal, name] = end;
+    CAPTURE(end.second);
+    const Job& job = run(shell("kill -" + std::to_string(signal) + " $$"));
+    const int status = 128 + signal;
+    CHECK(job.status() == status);
+    CHECK(last_line(job.err) == "exit status " + std::to_string(status) +
+                                    ": rank 0 (pid N on HOST) was killed by " + name);
+  }
+}
+
+TEST_CASE_FIXTURE(Case, "e2e status: the first failure wins over those it causes") {
+  const Job& job = run(with("3",
+                            "if [ $RANK = 1 ]; then until [ -e up.0 ] && [ -e up.2 ]; do sleep "
+                            "0.01; done; exit 5; fi\n"
+                            "trap 'exit 9' TERM; : > up.$RANK; while :; do sleep 0.01; done"));
+  CHECK(job.status() == 5);
+  CHECK(last_line(job.err) == "exit status 5: rank 1 (pid N on HOST) exited with 5");
+}
+
+TEST_CASE_FIXTURE(
+    Case, "e2e status: of two deaths at once the earlier one counts even if of a higher rank") {
+  Job& job = start(with("2", "echo pid $$; exec sleep 60"));
+  const int agent = job.agent();
+  const int lower = job.pid_of(0);
+  const int higher = job.pid_of(1);
+  kill(agent, SIGSTOP);
+  job.wait_until("stopped agent", [&] { return state_of(agent) == 'T'; });
+  kill(higher, SIGSEGV);
+  job.wait_until("end of rank 1", [&] { return state_of(higher) == 'Z'; });
+  kill(lower, SIGABRT);
+  job.wait_until("end of rank 0", [&] { return state_of(lower) == 'Z'; });
+  kill(agent, SIGCONT);
+  CHECK(job.wait() == 128 + SIGSEGV);
+  CHECK(last_line(job.err) == "exit status 139: rank 1 (pid N on HOST) was killed by SIGSEGV (11)");
+}
+
+TEST_CASE_FIXTURE(Case, "e2e status: a failure after successes counts") {
+  const Job& job = run(with("2",
+                            "[ $RANK = 0 ] && { : > done; exit 0; }\n"
+                            "until [ -e done ]; do sleep 0.01; done; exit 6"));
+  CHECK(job.status() == 6);
+}
+
+TEST_CASE_FIXTURE(Case,
+                  "e2e status: the report shows the failed worker's last lines of stderr alone") {
+  const Job& job = run(with("2",
+                            "[ $RANK = 0 ] && { echo other >&2; : > said; exec sleep 60; }\n"
+                            "until [ -e said ]; do sleep 0.01; done\n"
+                            "i=0; while [ $i -lt 50 ]; do echo line $i >&2; i=$((i+1)); done\n"
+                            "exit 4"));
+  CHECK(job.status() == 4);
+  CHECK(count_of("  last lines of rank 1's stderr:\n", job.err) == 1);
+  CHECK(count_of("  | line ", job.err) == 40);
+  CHECK(count_of("  | line 10\n", job.err) == 1);
+  CHECK(count_of("  | line 9\n", job.err) == 0);
+  CHECK(count_of("  | other", job.err) == 0);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e status: an error file that the worker has left is named") {
+  const Job& job = run(Words{"--log-dir", "logs"} +
+                       shell("echo '{}' > \"$TORCHELASTIC_ERROR_FILE\" || exit 9; exit 3"));
+  CHECK(job.status() == 3);
+  const Words jobs = names_in("logs");
+  REQUIRE(jobs.size() == 1);
+  const std::string path = "logs/" + jobs.front() + "/1/0.error.json";
+  CHECK(read(path) == "{}\n");
+  CHECK(count_of("  error file: ", job.err) == 1);
+  CHECK(count_of(path + "\n", job.err) == 1);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e status: a SIGCHLD ignored by whoever started ddprun changes nothing") {
+  const Job& job = run(Setup{.arguments = shell("exit 3"), .ignored_signals = {SIGCHLD}});
+  CHECK(job.status() == 3);
+}
+
+}  // namespace e2e
