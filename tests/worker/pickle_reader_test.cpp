@@ -1,0 +1,182 @@
+#include "worker/pickle_reader.hpp"
+
+#include "support.hpp"
+#include "worker/error.hpp"
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include <random>
+
+namespace ddprun::worker {
+namespace {
+
+using namespace std::string_literals;
+using test::contains;
+using test::error_of;
+
+c10::Storage sixteen_floats(const std::string&, std::size_t) {
+  return torch::arange(16, torch::kFloat).storage();
+}
+
+/// Reads a pickle given without the operation that every pickle begins with.
+c10::IValue read(const std::string& operations, const PickleLimits& limits = {}) {
+  return read_pickle(text("\x80\2", operations), sixteen_floats, limits);
+}
+
+std::string error_for(const std::string& operations, const PickleLimits& limits = {}) {
+  return error_of([&] { read(operations, limits); });
+}
+
+const std::string storage =
+    "((X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0"
+    "0X\3\0\0\0cpuK\x10tQ"s;
+/// A tensor on that storage; the arguments are pickled: offset, sizes, strides.
+std::string tensor(const std::string& offset,
+                   const std::string& sizes,
+                   const std::string& strides) {
+  return text("ctorch._utils\n_rebuild_tensor_v2\n",
+              storage,
+              offset,
+              sizes,
+              strides,
+              "\x89"
+              "ccollections\nOrderedDict\n)RtR.");
+}
+
+TEST_CASE("pickle: scalars, strings and containers are read") {
+  CHECK(read("N.").isNone());
+  CHECK(read("\x88.").toBool());
+  CHECK(read("K\xff.").toInt() == 255);
+  CHECK(read("M\xff\xff.").toInt() == 65535);
+  CHECK(read("J\xff\xff\xff\xff.").toInt() == -1);
+  CHECK(read("\x8a\6\0\0\0\0\0\1."s).toInt() == std::int64_t{1} << 40);
+  CHECK(read("\x8a\1\x80."s).toInt() == -128);
+  CHECK(read("G?\xf0\0\0\0\0\0\0."s).toDouble() == 1.0);
+  CHECK(read("X\2\0\0\0hi."s).toStringRef() == "hi");
+  CHECK(read("]q\0(K\1K\2e."s).toListRef().size() == 2);
+  CHECK(read("(K\1K\2t."s).toTupleRef().elements()[1].toInt() == 2);
+  CHECK(read("}(X\1\0\0\0aK\1K\2K\3u."s).toGenericDict().at("a").toInt() == 1);
+  CHECK(read("]q\0h\0\x86."s).toTupleRef().elements().size() == 2);  // one list, twice
+}
+
+TEST_CASE("pickle: tensors view their storage") {
+  const auto expected = torch::arange(16, torch::kFloat).slice(0, 1, 13).reshape({3, 4});
+  CHECK(torch::equal(read(tensor("K\1", "K\3K\4\x86", "K\4K\1\x86")).toTensor(), expected));
+  CHECK(read(tensor("K\0"s, "K\0\x85"s, "K\1\x85")).toTensor().numel() == 0);
+  CHECK(read(tensor("K\x0f", ")", ")")).toTensor().item<float>() == 15);
+}
+
+TEST_CASE("pickle: a tensor that reaches beyond its storage is refused") {
+  const std::string outside = "reaches beyond its storage";
+  CHECK(contains(error_for(tensor("K\1", "K\x10\x85", "K\1\x85")), outside));
+  CHECK(contains(error_for(tensor("J\xff\xff\xff\xff", "K\1\x85", "K\1\x85")), outside));
+  CHECK(contains(error_for(tensor("K\0"s, "K\1\x85", "J\xff\xff\xff\xff\x85")), outside));
+  CHECK(contains(error_for(tensor("K\0"s, "J\xff\xff\xff\xff\x85", "K\1\x85")), outside));
+  // Stride 0 would make a terabyte of sixteen numbers.
+  CHECK(contains(error_for(tensor("K\0"s, "\x8a\6\0\0\0\0\0\1\x85"s, "K\0\x85"s)), outside));
+  const std::string huge = "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f"s;
+  CHECK(contains(error_for(tensor("K\0"s, huge + huge + "\x86", "K\1K\1\x86")), outside));
+  CHECK(contains(error_for(tensor(huge, "K\2\x85", huge + "\x85")), outside));
+  CHECK(contains(error_for(tensor("K\0"s, "K\1\x85", "K\1K\1\x86")), "do not fit"));
+}
+
+TEST_CASE("pickle: a class that is not on the list is refused by its name") {
+  CHECK(contains(error_for("cos\nsystem\n(X\2\0\0\0idtR."s), "class os.system is not accepted"));
+  CHECK(contains(error_for("cbuiltins\neval\n."), "class builtins.eval is not accepted"));
+  CHECK(contains(error_for("cnumpy.core.multiarray\n_reconstruct\n."), "numpy.core.multiarray"));
+  CHECK(contains(error_for("ctorch\nFloatStorage\n."), "class or a storage is used as a value"));
+}
+
+TEST_CASE("pickle: what makes no sense is an error, not a crash") {
+  for (const char* operations : {".",
+                                 "K\1K\2.",
+                                 "(.",
+                                 "t.",
+                                 "R.",
+                                 "K\1K\1R.",
+                                 "b.",
+                                 "K\1b.",
+                                 "a.",
+                                 "K\1K\2a.",
+                                 "]s.",
+                                 "}K\1s.",
+                                 "}(K\1u.",
+                                 "}]K\1s.",
+                                 "q\1.",
+                                 "h\1.",
+                                 "K\1Q.",
+                                 ")Q.",
+                                 "X\xff\xff\xff\xff",
+                                 "M\1",
+                                 "c\n",
+                                 "cos\n",
+                                 "\x8a\xff",
+                                 "\x8a\x09"
+                                 "123456789.",
+                                 "\x85.",
+                                 "\x87.",
+                                 "(K\1\x86.",
+                                 "K\1.K\1",
+                                 "\x81.",
+                                 "\xff."}) {
+    CAPTURE(operations);
+    CHECK(contains(error_for(operations), "pickle: "));
+  }
+  CHECK(contains(error_of([] { static_cast<void>(read_pickle("", sixteen_floats)); }), "cut off"));
+  CHECK(contains(error_of([] { static_cast<void>(read_pickle("\x80\4.", sixteen_floats)); }),
+                 "not protocol 2"));
+  CHECK(contains(error_for("ccollections\nOrderedDict\nK\1\x85R."), "OrderedDict with arguments that do not fit"));
+  CHECK(contains(error_for("ctorch._utils\n_rebuild_parameter\nK\1\x85R."), "do not fit"));
+  CHECK(contains(error_for("ctorch._utils\n_rebuild_tensor_v2\n)R."), "do not fit"));
+}
+
+TEST_CASE("pickle: containers cannot contain themselves or grow behind their parent's back") {
+  CHECK(contains(error_for("]q\1h\1a."), "contains itself"));
+  CHECK(contains(error_for("}q\1K\1h\1s."), "contains itself"));
+  CHECK(contains(error_for("]q\1]q\2a0"), "operation 48"));
+  // The inner list is put into the outer one while empty, then filled: depth would go uncounted.
+  CHECK(contains(error_for("]q\1]q\2\x86h\2K\1a"), "after it was put into another"));
+}
+
+TEST_CASE("pickle: nesting and the number of values are bounded") {
+  std::string nested;
+  for (int i = 0; i < 100'000; ++i) nested += "]";
+  for (int i = 0; i < 99'999; ++i) nested += "a";
+  CHECK(contains(error_for(nested + "."), "nested deeper"));
+  CHECK(contains(error_for(text(")", std::string(100'000, '\x85'), ".")), "nested deeper"));
+  CHECK(contains(error_for(std::string(100'000, '(')), "nested deeper"));
+
+  // Each level holds the one below twice: 2^60 values in 240 bytes.
+  std::string doubling = "K\1";
+  for (int i = 0; i < 60; ++i) doubling += "q\1h\1\x86";
+  CHECK(contains(error_for(doubling + "."), "more values than the limit"));
+
+  CHECK(contains(error_for(std::string(100, 'N'), {.values_count = 99}), "more values"));
+  CHECK(contains(error_for(std::string(100, '}'), {.containers_count = 99}), "more containers"));
+  CHECK(contains(error_for("N.", {.pickle_bytes = 3}), "larger than the limit"));
+}
+
+TEST_CASE("pickle: random damage of a good pickle never does more than throw") {
+  const std::string good =
+      text("\x80\2}q\1(X\1\0\0\0a"s, tensor("K\1", "K\3K\4\x86", "K\4K\1\x86"));
+  const std::string whole =
+      text(good.substr(0, good.size() - 1), "X\1\0\0\0b](K\1K\2eX\1\0\0\0cG?\xf0\0\0\0\0\0\0u."s);
+  REQUIRE(read_pickle(whole, sixteen_floats).toGenericDict().size() == 3);
+  std::mt19937 random(1);
+  int refused = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string damaged = whole;
+    const int changes = 1 + static_cast<int>(random() % 3);
+    for (int j = 0; j < changes; ++j) {
+      damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
+    }
+    if (random() % 4 == 0) damaged.resize(random() % damaged.size());
+    refused +=
+        error_of([&] { static_cast<void>(read_pickle(damaged, sixteen_floats)); }).empty() ? 0 : 1;
+  }
+  CHECK(refused > 10'000);
+}
+
+}  // namespace
+}  // namespace ddprun::worker

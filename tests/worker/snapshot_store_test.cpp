@@ -1,0 +1,305 @@
+#include "worker/snapshot_store.hpp"
+
+#include "support.hpp"
+#include "worker/atomic_file.hpp"
+#include "worker/error.hpp"
+#include "worker/pt_file.hpp"
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include <sys/resource.h>
+
+#include <csignal>
+
+namespace ddprun::worker {
+namespace {
+
+using test::contains;
+using test::error_of;
+using test::TemporaryFolder;
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+/// The snapshots of one job in a folder, as a single process or several ranks see them.
+struct Job {
+  TemporaryFolder folder;
+  std::vector<std::string> warnings;
+
+  [[nodiscard]] Context context(std::int64_t generation = 0) const {
+    Context result;
+    result.generation = generation;
+    result.snapshot = folder / "snapshot.pt";
+    return result;
+  }
+  SnapshotStore start(std::int64_t generation = 0, int keep_count = 3) {
+    const Context own = context(generation);
+    return {own,
+            ProcessGroup(c10::make_intrusive<c10d::HashStore>(), own),
+            {keep_count, [this](const std::string& line) { warnings.push_back(line); }}};
+  }
+  /// The step that a job which starts now goes on from, -1 for the beginning.
+  std::int64_t loads() {
+    const auto snapshot = start().load();
+    return snapshot ? snapshot->step : -1;
+  }
+  [[nodiscard]] std::string link() const {
+    return fs::read_symlink(folder / "snapshot.pt").string();
+  }
+};
+
+Snapshot at_step(std::int64_t step) {
+  Snapshot snapshot;
+  snapshot.model_state.insert("w", torch::full({8}, static_cast<float>(step)));
+  snapshot.step = step;
+  return snapshot;
+}
+
+bool is_whole(const Snapshot& snapshot) {
+  return torch::equal(snapshot.model_state["w"],
+                      torch::full({8}, static_cast<float>(snapshot.step)));
+}
+
+void flip(const fs::path& path, std::size_t offset) {
+  std::string bytes = test::read_bytes(path);
+  bytes.at(offset) = static_cast<char>(bytes.at(offset) ^ 0x10);
+  test::write_bytes(path, bytes);
+}
+
+/// Where the numbers of the tensor begin in the file.
+std::size_t tensor_offset(const fs::path& path, std::int64_t step) {
+  const auto value = static_cast<float>(step);
+  const std::string pattern(reinterpret_cast<const char*>(&value), sizeof value);
+  return test::read_bytes(path).find(pattern + pattern + pattern);
+}
+
+TEST_CASE("snapshot store: what is saved is what the next start loads") {
+  Job job;
+  CHECK(job.loads() == -1);
+  SnapshotStore store = job.start();
+  store.save(at_step(10));
+  CHECK(job.folder.names() == Names{"snapshot.pt", "snapshot.pt.0.10"});
+  CHECK(job.link() == "snapshot.pt.0.10");
+  CHECK(job.loads() == 10);
+  CHECK(job.warnings.empty());
+}
+
+TEST_CASE("snapshot store: only the newest are kept") {
+  Job job;
+  SnapshotStore store = job.start(0, 2);
+  for (std::int64_t step = 1; step <= 4; ++step) store.save(at_step(step));
+  CHECK(job.folder.names() == Names{"snapshot.pt", "snapshot.pt.0.3", "snapshot.pt.0.4"});
+  CHECK(job.link() == "snapshot.pt.0.4");
+}
+
+TEST_CASE("snapshot store: a start writes above all that was there, whatever its own number") {
+  Job job;
+  job.start(7).save(at_step(500));
+  SnapshotStore next = job.start(2);  // a new job whose launcher counts from the beginning
+  CHECK(next.load()->step == 500);
+  next.save(at_step(3));
+  CHECK(job.link() == "snapshot.pt.8.3");
+  CHECK(job.loads() == 3);
+  job.start(20).save(at_step(1));
+  CHECK(job.link() == "snapshot.pt.20.1");
+}
+
+TEST_CASE("snapshot store: a writer that slept through its generation destroys nothing") {
+  Job job;
+  SnapshotStore asleep = job.start(1);
+  asleep.save(at_step(100));
+  SnapshotStore awake = job.start(2);
+  REQUIRE(awake.load()->step == 100);
+  for (std::int64_t step = 101; step <= 103; ++step) awake.save(at_step(step));
+  asleep.save(at_step(9'999));
+  CHECK(job.link() == "snapshot.pt.2.103");
+  CHECK(job.loads() == 103);
+}
+
+TEST_CASE("snapshot store: order is by content, not by name or time") {
+  Job job;
+  SnapshotStore store = job.start();
+  store.save(at_step(10));
+  store.save(at_step(20));
+  fs::rename(job.folder / "snapshot.pt.0.10", job.folder / "snapshot.pt.9.9");
+  fs::last_write_time(job.folder / "snapshot.pt.0.20", fs::file_time_type::min());
+  CHECK(job.loads() == 20);
+  CHECK(job.link() == "snapshot.pt.0.20");
+}
+
+TEST_CASE("snapshot store: a damaged tensor is noticed, named, and the one before is loaded") {
+  Job job;
+  SnapshotStore store = job.start();
+  store.save(at_step(10));
+  store.save(at_step(20));
+  const fs::path newest = job.folder / "snapshot.pt.0.20";
+  flip(newest, tensor_offset(newest, 20));
+  SnapshotStore next = job.start();
+  const auto snapshot = next.load();
+  CHECK(snapshot->step == 10);
+  CHECK(is_whole(*snapshot));
+  CHECK(job.link() == "snapshot.pt.0.10");
+  REQUIRE(job.warnings.size() == 1);
+  CHECK(contains(job.warnings[0], newest.string() + ": record data/0 has a wrong checksum"));
+  next.save(at_step(11));
+  CHECK(job.link() == "snapshot.pt.1.11");
+  CHECK(job.loads() == 11);
+}
+
+TEST_CASE("snapshot store: a file cut off at any length is never taken for a snapshot") {
+  Job job;
+  SnapshotStore store = job.start();
+  store.save(at_step(10));
+  store.save(at_step(20));
+  const fs::path newest = job.folder / "snapshot.pt.0.20";
+  const std::string bytes = test::read_bytes(newest);
+  for (std::size_t length = 0; length < bytes.size(); length += 13) {
+    test::write_bytes(newest, bytes.substr(0, length));
+    REQUIRE(job.loads() == 10);
+  }
+  CHECK(contains(job.warnings.back(), "not a complete zip archive: the end is missing"));
+}
+
+TEST_CASE("snapshot store: no single flipped bit changes what is loaded") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "x.pt";
+  write_pt_file(path, to_value(at_step(20)));
+  const std::string bytes = test::read_bytes(path);
+  std::size_t noticed_count = 0;
+  for (std::size_t offset = 0; offset < bytes.size(); ++offset) {
+    flip(path, offset);
+    try {
+      const Snapshot snapshot = from_value(read_pt_file(path));
+      REQUIRE(snapshot.step == 20);
+      REQUIRE(is_whole(snapshot));
+    } catch (const Error&) {
+      ++noticed_count;
+    }
+    test::write_bytes(path, bytes);
+  }
+  CHECK(noticed_count > bytes.size() / 4);  // the rest is padding and fields that nobody reads
+}
+
+TEST_CASE("snapshot store: when every file is damaged, training does not start anew") {
+  Job job;
+  job.start().save(at_step(10));
+  test::write_bytes(job.folder / "snapshot.pt.0.10", "torn");
+  const std::string error = error_of([&] { job.loads(); });
+  CHECK(contains(error, "no snapshot can be used: "));
+  CHECK(contains(error, "snapshot.pt.0.10: not a complete zip archive: it has only 4 bytes"));
+  CHECK(contains(error, "; move them away to start from the beginning"));
+}
+
+TEST_CASE("snapshot store: what killed writers left is removed at the next start") {
+  Job job;
+  job.start().save(at_step(10));
+  const Names before = job.folder.names();
+  test::write_bytes(job.folder / "snapshot.pt.0.11.tmp.0123456789abcdef", "half");
+  fs::create_symlink("x", job.folder / "snapshot.pt.tmp.fedcba9876543210");
+  test::write_bytes(job.folder / "other.pt.tmp.0123456789abcdef", "not ours");
+  CHECK(job.loads() == 10);
+  Names after = before;
+  after.insert(after.begin(), "other.pt.tmp.0123456789abcdef");
+  CHECK(job.folder.names() == after);
+}
+
+TEST_CASE("snapshot store: a disk that is full is a clear error and costs no older snapshot") {
+  Job job;
+  SnapshotStore store = job.start();
+  store.save(at_step(10));
+  const Names before = job.folder.names();
+  Snapshot large = at_step(11);
+  large.model_state.insert("large", torch::zeros({100'000}));
+
+  // A limit on the size of files stands in for the disk; the signal it sends would end the test.
+  rlimit unlimited{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &unlimited) == 0);
+  const rlimit limited{100'000, unlimited.rlim_max};
+  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limited) == 0);
+  const std::string error = error_of([&] { store.save(large); });
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &unlimited) == 0);
+  static_cast<void>(std::signal(SIGXFSZ, previous));
+
+  CHECK(contains(error, "cannot write " + (job.folder / "snapshot.pt.0.11").string()));
+  CHECK(contains(error, "File too large; free some space"));
+  CHECK(job.folder.names() == before);
+  CHECK(job.loads() == 10);
+}
+
+TEST_CASE("snapshot store: paths that cannot work are errors that say why") {
+  const TemporaryFolder folder;
+  test::write_bytes(folder / "file", "");
+  Context context;
+  const ProcessGroup group(c10::make_intrusive<c10d::HashStore>(), context);
+  context.snapshot = folder.path();
+  CHECK(contains(error_of([&] { SnapshotStore(context, group); }), "is a folder; add a file name"));
+  context.snapshot = folder / "file/snapshot.pt";
+  CHECK(contains(error_of([&] { SnapshotStore(context, group).save(at_step(1)); }),
+                 "Not a directory"));
+  context.snapshot = folder / "made/for/it/snapshot.pt";
+  SnapshotStore(context, group).save(at_step(1));
+  CHECK(fs::exists(*context.snapshot));
+}
+
+TEST_CASE("snapshot store: a regular file in the place of the link is loaded and kept") {
+  Job job;
+  write_pt_file(job.folder / "snapshot.pt", to_value(at_step(5)));
+  SnapshotStore store = job.start();
+  CHECK(store.load()->step == 5);
+  store.save(at_step(6));
+  CHECK(job.folder.names() == Names{"snapshot.pt", "snapshot.pt.1.6", "snapshot.pt.original.1"});
+  CHECK(job.loads() == 6);
+}
+
+TEST_CASE("snapshot store: all ranks load what rank 0 chose, and only rank 0 writes") {
+  Job job;
+  SnapshotStore store = job.start();
+  store.save(at_step(10));
+  store.save(at_step(20));
+  flip(job.folder / "snapshot.pt.0.20", tensor_offset(job.folder / "snapshot.pt.0.20", 20));
+  test::run_ranks(3, [&](Context context, const ProcessGroup& group) {
+    context.snapshot = job.folder / "snapshot.pt";
+    SnapshotStore shared(context, group, {.warn = [](const std::string&) {}});
+    const auto snapshot = shared.load();
+    if (!snapshot || snapshot->step != 10) throw Error("not what rank 0 chose");
+    Snapshot next = at_step(11);
+    next.user_fields["writer"] = static_cast<std::int64_t>(group.rank());
+    shared.save(next);
+  });
+  const auto snapshot = job.start().load();
+  CHECK(snapshot->step == 11);
+  CHECK(snapshot->world_size == 3);
+  CHECK(snapshot->user_fields.at("writer").toInt() == 0);
+}
+
+TEST_CASE("snapshot store: the failure of rank 0 is every rank's failure") {
+  Job job;
+  test::write_bytes(job.folder / "snapshot.pt", "torn");
+  std::atomic<int> refused = 0;
+  test::run_ranks(2, [&](Context context, const ProcessGroup& group) {
+    context.snapshot = job.folder / "snapshot.pt";
+    SnapshotStore store(context, group);
+    const std::string error = error_of([&] { static_cast<void>(store.load()); });
+    if (contains(error, "no snapshot can be used")) ++refused;
+  });
+  CHECK(refused == 2);
+}
+
+TEST_CASE("atomic file: only names of this file's own temporaries are taken for such") {
+  const std::string stem = "snapshot.pt";
+  CHECK(is_temporary_of(stem, "snapshot.pt.tmp.0123456789abcdef"));
+  CHECK(is_temporary_of(stem, "snapshot.pt.3.40.tmp.0123456789abcdef"));
+  for (const char* other : {"snapshot.pt",
+                            "snapshot.pt.3.40",
+                            "snapshot.pt.tmp.0123456789abcdeX",
+                            "snapshot.pt.tmp.0123",
+                            "my.snapshot.pt.tmp.0123456789abcdef",
+                            "snapshot.pth.tmp.0123456789abcdef",
+                            "snapshot.pt.tmp_0123456789abcdef"}) {
+    CHECK_FALSE(is_temporary_of(stem, other));
+  }
+}
+
+}  // namespace
+}  // namespace ddprun::worker

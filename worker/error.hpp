@@ -1,0 +1,23 @@
+// The one exception of the worker runtime. Its text is for a person: what failed, why, what to do.
+#pragma once
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace ddprun::worker {
+
+/// All `parts` in a row, as operator<< prints them.
+template <typename... Parts>
+[[nodiscard]] std::string text(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace ddprun::worker

@@ -1,0 +1,14 @@
+// Which address of this machine others should talk to. Asking the routing table for the way to the
+// store is right where resolving one's own host name is not: many machines resolve it to 127.0.1.1.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ddprun::worker {
+
+/// The numeric local address from which packets to `host`:`port` leave. Sends nothing. Throws Error
+/// when `host` cannot be resolved or has no route. May block in the resolver.
+[[nodiscard]] std::string local_address_towards(const std::string& host, std::uint16_t port);
+
+}  // namespace ddprun::worker

@@ -1,0 +1,24 @@
+// The parameters and buffers of a module under the names that Python gives them.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <string>
+
+namespace ddprun::worker {
+
+using StateDict = torch::OrderedDict<std::string, torch::Tensor>;
+
+/// The parameters, then the buffers of `module` and its submodules, "conv1.weight". The tensors are
+/// detached and share their storage with the module.
+[[nodiscard]] StateDict state_dict(const torch::nn::Module& module);
+
+/// Copies `state` into `module`, whatever its device and type. Throws Error naming the first entry
+/// that is missing, not known or of another shape; the module is unchanged then.
+void load_state_dict(const torch::nn::Module& module, const StateDict& state);
+
+/// `state` as the dict that write_pt_file() takes. Tensors of other devices are copied to the CPU,
+/// all others are shared.
+[[nodiscard]] c10::IValue to_value(const StateDict& state);
+
+}  // namespace ddprun::worker

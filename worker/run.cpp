@@ -1,0 +1,40 @@
+#include "worker/run.hpp"
+
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+
+namespace ddprun::worker {
+namespace {
+
+int fail(std::string what, int status) {
+  while (!what.empty() && what.back() == '\n') what.pop_back();
+  std::replace(what.begin(), what.end(), '\n', ' ');
+  std::cout.flush();
+  std::cerr << "error: " + what + "\n" << std::flush;
+  return status;
+}
+
+}  // namespace
+
+int run(int argc,
+        char** argv,
+        const std::function<void(const std::vector<std::string>& arguments)>& body) {
+  // Fails only when the stream was used before; output is then late, never lost.
+  static_cast<void>(std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ));
+  try {
+    body(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+    return 0;
+  } catch (const UsageError& error) {
+    return fail(error.what(), 2);
+  } catch (const c10::Error& error) {
+    return fail(error.what_without_backtrace(), 1);
+  } catch (const std::exception& error) {
+    return fail(error.what(), 1);
+  }
+}
+
+}  // namespace ddprun::worker

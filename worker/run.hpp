@@ -1,0 +1,26 @@
+// The outermost frame of a training program: turns what escapes its body into one line on stderr
+// and an exit status, so that the launcher's report shows the cause and not a core dump.
+#pragma once
+
+#include "worker/error.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace ddprun::worker {
+
+/// A command line that the program does not understand.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The exit status for main(): 0 when `body` returns, 2 when it throws UsageError, 1 for any other
+/// exception, after the line `error: WHAT` on stderr. `body` gets the arguments after the program's
+/// name. Makes stdout line-buffered first, so that lines reach a pipe or a log when they are made.
+[[nodiscard]] int run(int argc,
+                      char** argv,
+                      const std::function<void(const std::vector<std::string>& arguments)>& body);
+
+}  // namespace ddprun::worker

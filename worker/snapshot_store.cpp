@@ -1,0 +1,97 @@
+#include "worker/snapshot_store.hpp"
+
+#include "worker/error.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <utility>
+
+namespace ddprun::worker {
+namespace {
+
+void warn_on_stderr(const std::string& line) {
+  std::cerr << line + "\n" << std::flush;
+}
+
+// What rank 0 tells the others: one of these, followed by a file name or by the reason.
+constexpr char chosen_file = 'F';
+constexpr char nothing_yet = 'N';
+constexpr char failed = 'E';
+
+}  // namespace
+
+SnapshotStore::SnapshotStore(const Context& context,
+                             const ProcessGroup& group,
+                             SnapshotStoreOptions options)
+    : folder_(context.snapshot.value_or("snapshot.pt")),
+      group_(group),
+      options_(std::move(options)),
+      generation_(context.generation) {
+  if (!options_.warn) options_.warn = warn_on_stderr;
+  if (group_.rank() != 0) return;
+  folder_.remove_temporaries();
+  found_ = folder_.list();
+  generation_ = std::max(generation_, found_.generation_max + 1);
+}
+
+std::optional<Snapshot> SnapshotStore::load() {
+  constexpr const char* topic = "snapshot/choice";
+  std::optional<Snapshot> snapshot;
+  if (group_.rank() == 0) {
+    try {
+      static_cast<void>(group_.from_rank_0(topic, choose(snapshot)));
+    } catch (const Error& error) {
+      static_cast<void>(group_.from_rank_0(topic, failed + std::string(error.what())));
+      throw;
+    }
+    return snapshot;
+  }
+  const std::string choice = group_.from_rank_0(topic, "");
+  const std::string rest = choice.substr(1);
+  if (choice.front() == failed) throw Error(rest);
+  if (choice.front() == nothing_yet) return std::nullopt;
+  try {
+    return folder_.read(rest);
+  } catch (const Error& error) {
+    throw Error(text("rank ",
+                     group_.rank(),
+                     " cannot load the snapshot that rank 0 has loaded: ",
+                     error.what(),
+                     "; keep snapshots in a folder that all nodes share"));
+  }
+}
+
+/// The message for the other ranks; puts what it loaded into `chosen`.
+std::string SnapshotStore::choose(std::optional<Snapshot>& chosen) {
+  std::vector<std::string> damaged = found_.damaged;
+  for (const SnapshotFolder::File& file : found_.files) {
+    try {
+      chosen = folder_.read(file.name);
+    } catch (const Error& error) {
+      damaged.emplace_back(error.what());
+      continue;
+    }
+    for (const std::string& each : damaged) options_.warn("skipped a damaged snapshot: " + each);
+    folder_.link_to(file.name);
+    return chosen_file + file.name;
+  }
+  if (damaged.empty()) return {nothing_yet};
+  throw Error(text("no snapshot can be used: ",
+                   damaged.front(),
+                   damaged.size() > 1 ? text(" (and ", damaged.size() - 1, " more)") : "",
+                   "; move them away to start from the beginning"));
+}
+
+void SnapshotStore::save(Snapshot snapshot) {
+  if (group_.rank() != 0) return;
+  snapshot.generation = generation_;
+  snapshot.world_size = group_.size();
+  folder_.write(snapshot);
+  // The newest is not always the one just written: this process may have slept while a later
+  // generation went on.
+  const SnapshotFolder::Listing listing = folder_.list();
+  if (!listing.files.empty()) folder_.link_to(listing.files.front().name);
+  folder_.remove_old(listing, options_.keep_count);
+}
+
+}  // namespace ddprun::worker
