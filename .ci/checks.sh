@@ -1,0 +1,54 @@
+# Shell functions for tests/run.sh --all: what is checked without running the programs, and the one
+# check with PyTorch from PyPI.
+# shellcheck shell=bash source=.ci/parts.sh
+source .ci/parts.sh
+
+sources() { find launcher rendezvous worker examples tests -name '*.[ch]pp' -o -name '*.h' | sort; }
+
+# check NAME COMMAND...: runs COMMAND and records it as one test.
+check() {
+    local name=$1 status=passed
+    shift
+    "$@" || status=failed
+    record "$status" "$part_name: $name"
+    [[ $status == passed ]]
+}
+
+check_format() {
+    local files
+    mapfile -t files < <(sources)
+    check "clang-format of ${#files[@]} files" clang-format --dry-run --Werror "${files[@]}"
+}
+
+check_scripts() {
+    local files
+    mapfile -t files < <(grep -rlE '^#!.*\bbash|^# shellcheck shell=' .ci examples tests)
+    check "shellcheck of ${#files[@]} scripts" shellcheck -x "${files[@]}"
+}
+
+check_manuals() {
+    check "mandoc's lint of the man pages" mandoc -T lint -W warning man/*.[157]
+}
+
+# Every source that the preset clang compiles, by clang-tidy with that preset's flags.
+check_tidy() {
+    local list="$results/tidy"
+    sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build/clang/compile_commands.json |
+        grep -v '/cmake_pch' >"$list"
+    check "clang-tidy of $(wc -l <"$list") files" \
+        xargs -P "$jobs" -n 1 clang-tidy --quiet -p build/clang <"$list"
+}
+
+# check_pypi_torch PATTERN: the tests that run Python, by PyTorch's newest release in an environment
+# that is thrown away.
+check_pypi_torch() {
+    local venv="$results/venv" version=2.15.0 status=0
+    if ! /usr/bin/python3 -m venv "$venv" ||
+        ! "$venv/bin/pip" install --quiet "torch==$version"; then
+        record skipped "$part_name" "skipped: torch $version cannot be had from PyPI here"
+        return 0
+    fi
+    DDPRUN_TEST_PYTHON="$venv/bin/python" tests_of dev -R "$1" || status=1
+    rm -rf "$venv"
+    return "$status"
+}

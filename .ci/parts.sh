@@ -1,0 +1,67 @@
+# Shell functions for tests/run.sh: timed parts, and one count of all that they tested.
+# shellcheck shell=bash
+
+# In it: tests, one line each, "status<tab>part: name<tab>reason"; log, of the newest part.
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+: >"$results/tests"
+
+# record STATUS NAME [REASON]: counts one test.
+record() { printf '%s\t%s\t%s\n' "$1" "$2" "${3:-}" >>"$results/tests"; }
+
+# part NAME BUDGET_S COMMAND...: runs COMMAND as one part and prints its time. What it prints is
+# shown only if it fails, and then it returns 1. COMMAND records its tests; a failure without any
+# record counts as one failed test.
+part() {
+    local name=$1 budget=$2 start=$SECONDS status=0 before took
+    shift 2
+    before=$(wc -l <"$results/tests")
+    part_name=$name
+    "$@" >"$results/log" 2>&1 || status=1
+    took=$((SECONDS - start))
+    printf 'part %s: %d s of %d s%s\n' "$name" "$took" "$budget" \
+        "$([[ $took -le $budget ]] || echo ', over its budget')"
+    [[ $status -eq 0 ]] && return 0
+    tail -n 200 "$results/log"
+    if ! tail -n +$((before + 1)) "$results/tests" | grep -q '^failed'; then
+        record failed "$name" "see its output above"
+    fi
+    return 1
+}
+
+jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
+
+# build PRESET TARGET...: configures and compiles.
+build() {
+    local preset=$1
+    shift
+    cmake --preset "$preset" && cmake --build --preset "$preset" -j "$jobs" --target "$@"
+}
+
+# tests_of PRESET [OPTIONS FOR CTEST...]: runs tests by ctest and records each of them.
+tests_of() {
+    local preset=$1 status=0 junit="$results/junit.xml"
+    shift
+    rm -f "$junit"
+    ctest --test-dir "build/$preset" -j 2 --output-on-failure --no-tests=error \
+        --test-output-size-passed 65536 --output-junit "$junit" "$@" || status=1
+    [[ -s $junit ]] || return 1
+    python3 .ci/count.py "$junit" |
+        awk -F '\t' -v OFS='\t' -v part="$part_name" '{ $2 = part ": " $2; print }' \
+            >>"$results/tests"
+    return "$status"
+}
+
+# summary: names what was skipped and what failed, then the closing line. Returns 1 after a failure.
+summary() {
+    awk -F '\t' '$1 == "skipped" { count[$3]++; name[$3] = $2 }
+        END { for (reason in count)
+            printf "skipped %d, such as %s: %s\n", count[reason], name[reason], reason }' \
+        "$results/tests"
+    awk -F '\t' '$1 == "failed" { printf "failed %s: %s\n", $2, $3 }' "$results/tests"
+    awk -F '\t' '{ count[$1]++ }
+        END { printf "%d passed, %d failed", count["passed"], count["failed"]
+            if (count["skipped"]) printf ", %d skipped", count["skipped"]
+            print ""
+            exit count["failed"] > 0 || count["passed"] == 0 }' "$results/tests"
+}

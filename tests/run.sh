@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Builds and tests this project from a fresh clone, missing Debian packages included. The last line
+# says how many tests passed, failed and were skipped.
+#   tests/run.sh        the preset dev and all its tests
+#   tests/run.sh --all  also the presets asan, clang and ci, the linters, and PyTorch from PyPI
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=.ci/checks.sh
+source .ci/checks.sh
+
+pytorch_tests='^(e2e store|interoperation):'  # those that run DDPRUN_TEST_PYTHON
+declare -A budget=([dev]=300 [asan]=600 [clang]=360 [ci]=480)  # seconds to compile each preset
+
+# The preset dev, a part for each kind of test.
+run_dev() {
+    part "build dev" "${budget[dev]}" build dev all || return 0
+    local kind
+    for kind in unit scenario e2e tidy worker; do
+        part "$kind" 90 tests_of dev -L "^$kind\$" || true
+    done
+}
+
+# run_preset NAME: another preset, all tests in one part.
+run_preset() {
+    part "build $1" "${budget[$1]}" build "$1" all || return 0
+    part "test $1" 240 tests_of "$1" || true
+}
+
+run_everything_else() {
+    part "scripts" 20 check_scripts || true
+    part "manuals" 10 check_manuals || true
+    part "format" 30 check_format || true
+    local preset
+    for preset in asan clang ci; do
+        run_preset "$preset"
+    done
+    part "clang-tidy" 900 check_tidy || true
+    part "pypi torch" 420 check_pypi_torch "$pytorch_tests" || true
+}
+
+all=no
+case "${1:-}" in
+    --all) all=yes ;;
+    "") ;;
+    *) echo "usage: tests/run.sh [--all]" >&2; exit 2 ;;
+esac
+
+if [[ $all == yes ]]; then
+    .ci/packages.sh build data test ci
+else
+    .ci/packages.sh build data test
+fi
+run_dev
+[[ $all == no ]] || run_everything_else
+echo "all parts: $SECONDS s"
+summary

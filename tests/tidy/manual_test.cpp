@@ -1,0 +1,181 @@
+// The documents held against the program: options in --help, ddprun(1) and the option table; what
+// workers find in their environment; exit statuses; the invariants that the headers number.
+#include "tests/tidy/manual.hpp"
+
+#include "launcher/option_table.hpp"
+#include "launcher/worker_env.hpp"
+#include "rendezvous/result.hpp"
+#include "tests/tidy/source.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace ddprun;
+using namespace ddprun::tidy;
+
+std::string file_text(const std::string& path) {
+  std::ifstream file(std::string(DDPRUN_SOURCE_DIR) + "/" + path);
+  REQUIRE_MESSAGE(file, "cannot read " << path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string manual() {
+  return file_text("man/ddprun.1");
+}
+
+/// What --help says, as one line.
+std::string help_words() {
+  std::string text = help_text(100);
+  std::ranges::replace(text, '\n', ' ');
+  text.erase(
+      std::unique(text.begin(), text.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
+      text.end());
+  return text;
+}
+
+/// What a worker finds when nothing was inherited and every option was used.
+Environment full_environment() {
+  Generation generation;
+  generation.number = GenerationNumber{1};
+  generation.members.push_back({Offer{NodeId{0}, "n1", "127.0.0.1", 4000, 1}, Rank{0}});
+  WorkerSetup setup;
+  setup.job_id = "job";
+  setup.host = "n1";
+  setup.interface = "lo";
+  setup.snapshot = "snapshot.pt";
+  setup.log_dir = "logs";
+  setup.gpu_count = 1;
+  return worker_environment(setup, generation, places_on(generation, NodeId{0}).front());
+}
+
+std::set<std::string> as_set(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+TEST_CASE("manual: the reader of mdoc finds sections, items and options") {
+  const std::string page =
+      ".Sh OPTIONS\n.Bl -tag\n.It Fl f , Fl -file Ar JOB.yaml\nA.\n.It Fl -dry-run\nB.\n.El\n"
+      ".Sh NEXT\n.Ss One\n.It Ev RANK\nC PET_A and PET_B.\n.Ss Two\nD\n";
+  const std::vector<DocumentedOption> expected{{"file", "f", "JOB.yaml", "A.\n"},
+                                               {"dry-run", "", "", "B.\n.El\n"}};
+  CHECK(options_in(section(page, "OPTIONS")) == expected);
+  CHECK(section(page, "One") == ".It Ev RANK\nC PET_A and PET_B.\n");
+  CHECK(variables_in(section(page, "NEXT")) == std::vector<std::string>{"RANK"});
+  CHECK(names_with("PET_", page) == std::vector<std::string>{"PET_A", "PET_B"});
+  CHECK(section(page, "MISSING").empty());
+}
+
+TEST_CASE("manual: ddprun(1) describes the options of the table, each with its value and default") {
+  const auto described = options_in(section(manual(), "OPTIONS"));
+  const auto table = option_table();
+  REQUIRE(described.size() == table.size());
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    CHECK(described[i].name == table[i].name);
+    CHECK(described[i].short_name == table[i].short_name);
+    CHECK(described[i].value_name == table[i].value_name);
+    const std::string said = "The default is\n.Cm " + std::string(table[i].fallback) + " .";
+    const bool has = described[i].text.find(said) != std::string::npos;
+    const bool any = described[i].text.find("The default is\n.Cm") != std::string::npos;
+    CHECK_MESSAGE(has == !table[i].fallback.empty(), table[i].name);
+    CHECK_MESSAGE(any == !table[i].fallback.empty(), table[i].name);
+  }
+}
+
+TEST_CASE("manual: --help shows every option of the table with its words, and no other") {
+  const std::string help = help_words();
+  std::set<std::string> known;
+  for (const OptionSpec& option : option_table()) {
+    known.insert("--" + std::string(option.name));
+    CHECK_MESSAGE(help.find(option.help) != std::string::npos, option.name);
+  }
+  for (std::size_t at = help.find(" --"); at != std::string::npos; at = help.find(" --", at + 1)) {
+    const std::string word = help.substr(at + 1, help.find_first_of(" ,.", at + 1) - at - 1);
+    CHECK_MESSAGE((word == "--" || known.contains(word)), word);
+  }
+}
+
+TEST_CASE("manual: the PET_ variables that ddprun(1) names are those that are read") {
+  std::vector<std::string> read;
+  for (const OptionSpec& option : option_table()) {
+    if (option.torchrun && !option.command_only) read.push_back(variable_name("PET_", option.name));
+  }
+  std::ranges::sort(read);
+  CHECK(names_with("PET_", section(manual(), "ENVIRONMENT")) == read);
+}
+
+TEST_CASE("manual: ddprun(1) names every variable that workers get, and no other") {
+  std::set<std::string> given;
+  for (const auto& [name, value] : full_environment()) given.insert(name);
+  CHECK(as_set(variables_in(section(manual(), "What workers get"))) == given);
+}
+
+TEST_CASE("manual: ddprun(1) has a row for every exit status of the program's own") {
+  std::set<std::string> rows;
+  for (const Item& item : items_in(section(manual(), "EXIT STATUS"))) rows.insert(item.head);
+  for (const ExitStatus status : {ExitStatus::success,
+                                  ExitStatus::usage,
+                                  ExitStatus::internal_error,
+                                  ExitStatus::system_refused,
+                                  ExitStatus::cannot_execute,
+                                  ExitStatus::program_not_found}) {
+    const std::string number = std::to_string(static_cast<int>(status));
+    CHECK_MESSAGE(rows.contains("Li " + number), number);
+  }
+}
+
+TEST_CASE("manual: ddprun-design(7) has every invariant that a header numbers") {
+  const std::string page = file_text("man/ddprun-design.7");
+  int count = 0;
+  for (const SourceFile& file : read_tree(DDPRUN_SOURCE_DIR)) {
+    const bool documented =
+        file.path.starts_with("launcher/") || file.path.starts_with("rendezvous/");
+    if (!documented || !is_header(file)) continue;
+    for (const std::string_view line : lines_of(file.text)) {
+      // "//   A1  No generation starts"
+      if (line.size() < 10 || !line.starts_with("//   ") || line.substr(7, 2) != "  ") continue;
+      if (std::isupper(static_cast<unsigned char>(line[5])) == 0) continue;
+      if (std::isdigit(static_cast<unsigned char>(line[6])) == 0) continue;
+      const std::string number(line.substr(5, 2));
+      CHECK_MESSAGE(
+          page.find("\n.It " + number + "\n") != std::string::npos, file.path, " ", number);
+      ++count;
+    }
+  }
+  CHECK(count >= 15);
+}
+
+TEST_CASE("manual: README and CONTRIBUTING name no file that is not there") {
+  for (const std::string document : {"README.md", "CONTRIBUTING.md"}) {
+    const std::string text = file_text(document);
+    for (std::size_t at = text.find('`'); at != std::string::npos; at = text.find('`', at)) {
+      const std::size_t end = text.find('`', at + 1);
+      if (end == std::string::npos) break;
+      const std::string word = text.substr(at + 1, end - at - 1);
+      at = end + 1;
+      const bool in_tree =
+          std::ranges::any_of(std::vector<std::string>{"launcher/",
+                                                       "rendezvous/",
+                                                       "worker/",
+                                                       "examples/",
+                                                       "tests/",
+                                                       "configs/",
+                                                       "man/",
+                                                       ".ci/"},
+                              [&](const std::string& folder) { return word.starts_with(folder); });
+      if (!in_tree || word.find_first_of(" *<{") != std::string::npos) continue;
+      std::ifstream file(std::string(DDPRUN_SOURCE_DIR) + "/" + word);
+      CHECK_MESSAGE(file, document << " names " << word);
+    }
+  }
+}
