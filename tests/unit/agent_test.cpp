@@ -1,0 +1,372 @@
+#include "launcher/agent.hpp"
+
+#include "tests/unit/trace.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <csignal>
+#include <map>
+#include <utility>
+
+namespace ddprun {
+namespace {
+
+constexpr WorkerEnd success{WorkerEnd::Kind::exited, 0};
+
+WorkerEnd exited(int status) {
+  return {WorkerEnd::Kind::exited, status};
+}
+WorkerEnd killed(int signal) {
+  return {WorkerEnd::Kind::killed, signal};
+}
+
+Generation generation(std::int64_t number) {
+  Generation made;
+  made.number = GenerationNumber{number};
+  made.restart_count = static_cast<int>(number) - 1;
+  made.cause = "why";
+  made.members.push_back({Offer{NodeId{0}, "n0", "10.0.0.1", 4001, 2}, Rank{0}});
+  made.members.push_back({Offer{NodeId{1}, "n1", "10.0.0.2", 4002, 2}, Rank{2}});
+  return made;
+}
+
+/// Tells the story of node 1, whose workers are ranks 2 and 3; each verb returns what it had to do.
+struct Node {
+  Agent agent;
+  Instant now;
+
+  explicit Node(AgentOptions more = {}) : agent(with_names(std::move(more))) {}
+
+  static AgentOptions with_names(AgentOptions options) {
+    options.node = NodeId{1};
+    options.host = "n1";
+    options.address = "10.0.0.2";
+    options.worker_count = 2;
+    return options;
+  }
+  Lines meets(const AgentEvent& event) {
+    std::vector<AgentAction> actions;
+    agent.on_event(now, event, actions);
+    return lines_of(actions);
+  }
+  Lines begins() {
+    std::vector<AgentAction> actions;
+    agent.start(actions);
+    return lines_of(actions);
+  }
+  Lines store_opens() { return meets(StoreBound{4002}); }
+  Lines starts(std::int64_t number) {
+    return meets(StartGeneration{NodeId{1}, generation(number)});
+  }
+  Lines is_stopped(std::int64_t number, int signal, Millis grace) {
+    return meets(StopGeneration{NodeId{1}, GenerationNumber{number}, signal, grace});
+  }
+  Lines ends(int local_rank, WorkerEnd end) {
+    return meets(WorkerEnded{LocalRank{local_rank}, 70 + local_rank, end});
+  }
+  Lines gets(int signal, bool from_terminal = false) {
+    return meets(SignalArrived{signal, from_terminal});
+  }
+  Lines after(Millis time) {
+    now = now + time;
+    return meets(Timeout{});
+  }
+};
+
+Node running_node(AgentOptions more = {}) {
+  Node node(std::move(more));
+  (void)node.store_opens();
+  (void)node.starts(1);
+  return node;
+}
+
+const Lines told_stop_int{"tell: stop by SIGINT (2)"};
+
+TEST_CASE("agent: it opens a store, offers its node, and starts what it is told to") {
+  Node node;
+  CHECK(node.begins() == Lines{"bind a store"});
+  CHECK(node.store_opens() ==
+        Lines{"tell: join of node 1 n1 10.0.0.2:4002 with 2 workers, done with generation 0"});
+  CHECK(node.starts(1) ==
+        Lines{"spawn generation 1 (why, 0 before it): "
+              "node 0 n0 10.0.0.1:4001 ranks 0+2 node 1 n1 10.0.0.2:4002 ranks 2+2"});
+  CHECK_FALSE(node.agent.next_deadline());
+}
+
+TEST_CASE("agent: a generation without this node is none of its business") {
+  Node node;
+  (void)node.store_opens();
+  const Agent before = node.agent;
+  Generation other = generation(1);
+  other.members.pop_back();
+  CHECK(node.meets(StartGeneration{NodeId{1}, other}).empty());
+  CHECK(node.agent == before);
+}
+
+TEST_CASE("agent: A1 the next offer waits until every process of a generation is gone") {
+  Node node = running_node();
+  CHECK(node.ends(0, exited(3)) ==
+        Lines{"tell: in generation 1 rank 2 (pid 70 on n1) exited with 3"});
+  CHECK(node.is_stopped(1, SIGTERM, Millis{1'000}) == Lines{"signal SIGTERM (15)"});
+  CHECK(node.starts(2).empty());
+  CHECK(node.ends(1, killed(SIGTERM)) == Lines{"kill all"});  // what the workers left behind
+  CHECK(node.starts(2).empty());
+  CHECK(node.meets(AllGone{}) == Lines{"close the store", "bind a store"});
+  CHECK(node.starts(2).empty());
+  CHECK(node.store_opens() ==
+        Lines{"tell: join of node 1 n1 10.0.0.2:4002 with 2 workers, done with generation 1"});
+  CHECK(node.starts(2).size() == 1);
+}
+
+TEST_CASE("agent: A2 an end is told once and only while its generation runs") {
+  Node node = running_node();
+  CHECK(node.ends(1, success) == Lines{"tell: in generation 1 rank 3 succeeded"});
+  CHECK(node.ends(0, killed(SIGSEGV)) ==
+        Lines{"tell: in generation 1 rank 2 (pid 70 on n1) was killed by SIGSEGV (11)"});
+  CHECK(node.is_stopped(1, SIGTERM, Millis{1'000}) ==
+        Lines{"kill all"});  // nobody to be graceful to
+  Node stopping = running_node();
+  (void)stopping.is_stopped(1, SIGTERM, Millis{1'000});
+  CHECK(stopping.ends(0, exited(3)).empty());
+  CHECK(stopping.ends(1, success) == Lines{"kill all"});
+}
+
+TEST_CASE("agent: the grace runs from the stop, and SIGKILL ends it to the millisecond") {
+  Node node = running_node();
+  CHECK(node.is_stopped(1, SIGINT, Millis{10'000}) == Lines{"signal SIGINT (2)"});
+  CHECK(node.agent.next_deadline() == Instant{10'000});
+  CHECK(node.after(Millis{9'999}).empty());
+  CHECK(node.after(Millis{1}) == Lines{"kill all"});
+}
+
+TEST_CASE("agent: of two stops the newer one holds, and one without grace kills at once") {
+  Node node = running_node();
+  (void)node.is_stopped(1, SIGINT, Millis{10'000});
+  CHECK(node.is_stopped(1, SIGTERM, Millis{2'000}) == Lines{"signal SIGTERM (15)"});
+  CHECK(node.agent.next_deadline() == Instant{2'000});
+  CHECK(node.is_stopped(1, SIGTERM, Millis{0}) == Lines{"kill all"});
+  CHECK(node.is_stopped(1, SIGTERM, Millis{0}).empty());
+}
+
+TEST_CASE("agent: a stop of another generation changes nothing") {
+  Node node = running_node();
+  const Agent before = node.agent;
+  CHECK(node.is_stopped(0, SIGTERM, Millis{0}).empty());
+  CHECK(node.is_stopped(2, SIGTERM, Millis{0}).empty());
+  CHECK(node.agent == before);
+}
+
+TEST_CASE("agent: a death by a signal that jobs are sent waits for our own copy of it") {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
+    CAPTURE(signal);
+    Node node = running_node();
+    CHECK(node.ends(0, killed(signal)).empty());
+    CHECK(node.agent.next_deadline() == Instant{500});
+    CHECK(node.ends(1, exited(1)).empty());  // a victim of the first
+    CHECK(node.after(Millis{499}).empty());
+    CHECK(
+        node.after(Millis{1}) ==
+        Lines{"tell: in generation 1 rank 2 (pid 70 on n1) was killed by " + signal_name(signal)});
+    CHECK_FALSE(node.agent.next_deadline());
+  }
+}
+
+TEST_CASE("agent: a death by any other signal is told at once") {
+  for (const int signal : {SIGKILL, SIGSEGV, SIGABRT, SIGBUS, SIGPIPE}) {
+    Node node = running_node();
+    CHECK(node.ends(0, killed(signal)).size() == 1);
+    CHECK_FALSE(node.agent.next_deadline());
+  }
+}
+
+TEST_CASE("agent: our own copy of the signal makes a held death part of the job's end") {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    Node node = running_node();
+    (void)node.ends(0, killed(signal));
+    CHECK(node.gets(signal) == Lines{"tell: stop by " + signal_name(signal)});
+    CHECK(node.after(Millis{500}).empty());
+    CHECK(node.is_stopped(1, signal, Millis{10'000}) == Lines{"signal " + signal_name(signal)});
+    CHECK(node.ends(1, killed(signal)) == Lines{"kill all"});
+  }
+}
+
+TEST_CASE("agent: a worker that dies by a signal we passed on has failed") {
+  Node node = running_node();
+  CHECK(node.gets(SIGUSR1) == Lines{"signal SIGUSR1 (10)"});
+  CHECK(node.ends(0, killed(SIGUSR1)) ==
+        Lines{"tell: in generation 1 rank 2 (pid 70 on n1) was killed by SIGUSR1 (10)"});
+}
+
+TEST_CASE("agent: a signal passed on to one generation is not remembered for the next") {
+  Node node = running_node();
+  (void)node.gets(SIGUSR1);
+  (void)node.is_stopped(1, SIGTERM, Millis{0});
+  (void)node.meets(AllGone{});
+  (void)node.store_opens();
+  (void)node.starts(2);
+  CHECK(node.ends(0, killed(SIGUSR1)).empty());
+}
+
+TEST_CASE("agent: a key's signal is not sent again to a worker that shares the terminal") {
+  AgentOptions sharing;
+  sharing.shares_terminal = true;
+  Node by_key = running_node(sharing);
+  CHECK(by_key.gets(SIGINT, true) == told_stop_int);
+  CHECK(by_key.is_stopped(1, SIGINT, Millis{10'000}).empty());
+  CHECK(by_key.after(Millis{10'000}) == Lines{"kill all"});
+
+  Node by_kill = running_node(sharing);
+  CHECK(by_kill.gets(SIGINT) == told_stop_int);
+  CHECK(by_kill.is_stopped(1, SIGINT, Millis{10'000}) == Lines{"signal SIGINT (2)"});
+
+  Node in_groups_of_their_own = running_node();
+  CHECK(in_groups_of_their_own.gets(SIGINT, true) == told_stop_int);
+  CHECK(in_groups_of_their_own.is_stopped(1, SIGINT, Millis{10'000}) == Lines{"signal SIGINT (2)"});
+}
+
+TEST_CASE("agent: A4 the store outlives what SIGKILL could not end") {
+  Node node = running_node();
+  (void)node.is_stopped(1, SIGTERM, Millis{0});
+  CHECK(node.agent.next_deadline() == Instant{5'000});
+  CHECK(node.after(Millis{4'999}).empty());
+  CHECK(node.after(Millis{1}) ==
+        Lines{"exit with status 71: processes of generation 1 on n1 are still there 5 s after "
+              "SIGKILL: they are stuck inside the kernel, on a device or a file system"});
+  CHECK_FALSE(node.agent.next_deadline());
+}
+
+TEST_CASE("agent: without a store it exits with the reason") {
+  Node node;
+  const Error error(ExitStatus::system_refused, "cannot open a store", "no address", "look");
+  CHECK(node.meets(StoreUnavailable{error}) ==
+        Lines{"exit with status 71: cannot open a store: no address; look"});
+}
+
+// The whole table: what each state answers to each event. A pair that is not listed must change
+// nothing at all.
+enum class In { binding, joined, running, stopping, killing, finished };
+constexpr std::array every_state{
+    In::binding, In::joined, In::running, In::stopping, In::killing, In::finished};
+
+Node node_in(In state) {
+  Node node;
+  if (state == In::finished) (void)node.meets(StoreUnavailable{});
+  if (state == In::binding || state == In::finished) return node;
+  (void)node.store_opens();
+  if (state == In::joined) return node;
+  (void)node.starts(1);
+  if (state == In::stopping) (void)node.is_stopped(1, SIGTERM, Millis{10'000});
+  if (state == In::killing) (void)node.is_stopped(1, SIGTERM, Millis{0});
+  return node;
+}
+
+struct Row {
+  const char* name;
+  AgentEvent event;
+  std::map<In, Lines> answers;
+};
+
+std::vector<Row> table() {
+  const Lines kill{"kill all"};
+  const Lines stop{"tell: stop by SIGHUP (1)"};
+  const Error error(ExitStatus::system_refused, "no", "", "");
+  return {
+      {"StoreBound",
+       StoreBound{4002},
+       {{In::binding,
+         {"tell: join of node 1 n1 10.0.0.2:4002 with 2 workers, done with generation 0"}}}},
+      {"StoreUnavailable", StoreUnavailable{error}, {{In::binding, {"exit with status 71: no"}}}},
+      {"StartGeneration",
+       StartGeneration{NodeId{1}, generation(2)},
+       {{In::joined, {"spawn " + text_of(generation(2))}}}},
+      {"StopGeneration",
+       StopGeneration{NodeId{1}, GenerationNumber{1}, SIGTERM, Millis{1'000}},
+       {{In::running, {"signal SIGTERM (15)"}}, {In::stopping, {"signal SIGTERM (15)"}}}},
+      {"FinishJob",
+       FinishJob{NodeId{1}, Outcome{7, "over", {}}},
+       {{In::joined, {"close the store", "exit with status 7: over"}}}},
+      {"WorkerEnded",
+       WorkerEnded{LocalRank{0}, 70, exited(3)},
+       {{In::running, {"tell: in generation 1 rank 2 (pid 70 on n1) exited with 3"}},
+        {In::stopping, {}},
+        {In::killing, {}}}},
+      {"AllGone", AllGone{}, {{In::killing, {"close the store", "bind a store"}}}},
+      {"SIGHUP",
+       SignalArrived{SIGHUP, false},
+       {{In::binding, stop},
+        {In::joined, stop},
+        {In::running, stop},
+        {In::stopping, stop},
+        {In::killing, stop}}},
+      {"SIGUSR2", SignalArrived{SIGUSR2, false}, {{In::running, {"signal SIGUSR2 (12)"}}}},
+      {"GuardLost",
+       GuardLost{},
+       {{In::binding, kill},
+        {In::joined, kill},
+        {In::running, kill},
+        {In::stopping, kill},
+        {In::killing, kill}}},
+      {"Timeout", Timeout{}, {}},
+  };
+}
+
+TEST_CASE("agent: every event in every state is answered as listed, or changes nothing") {
+  for (const Row& row : table()) {
+    for (const In state : every_state) {
+      INFO(std::string(row.name), " in state ", static_cast<int>(state));
+      Node node = node_in(state);
+      const Agent before = node.agent;
+      const Lines answer = node.meets(row.event);
+      if (const auto expected = row.answers.find(state); expected != row.answers.end()) {
+        CHECK(answer == expected->second);
+      } else {
+        CHECK(answer == Lines{});
+        CHECK(node.agent == before);
+      }
+    }
+  }
+}
+
+TEST_CASE("agent: A3 once the guard is lost it kills everything and exits from every state") {
+  for (const In state : every_state) {
+    if (state == In::finished) continue;
+    CAPTURE(static_cast<int>(state));
+    Node node = node_in(state);
+    CHECK(node.meets(GuardLost{}) == Lines{"kill all"});
+    CHECK(node.store_opens().empty());
+    CHECK(node.starts(2).empty());
+    CHECK(node.ends(0, killed(SIGKILL)).empty());
+    CHECK(node.meets(AllGone{}) ==
+          Lines{"close the store", "exit with status 70: the guard process was killed"});
+    CHECK(node.meets(GuardLost{}).empty());
+  }
+}
+
+TEST_CASE("agent: a held death is forgotten when everything is killed") {
+  Node node = running_node();
+  (void)node.ends(0, killed(SIGTERM));
+  CHECK(node.meets(GuardLost{}) == Lines{"kill all"});
+  CHECK(node.agent.next_deadline() == Instant{5'000});
+  CHECK(node.after(Millis{500}).empty());
+}
+
+TEST_CASE("agent: a deadline that has come ends stopping and killing, and nothing else") {
+  for (const In state : every_state) {
+    CAPTURE(static_cast<int>(state));
+    Node node = node_in(state);
+    const Agent before = node.agent;
+    const Lines answer = node.after(Millis{60'000});
+    if (state == In::stopping) {
+      CHECK(answer == Lines{"kill all"});
+    } else if (state == In::killing) {
+      CHECK(answer.size() == 1);
+    } else {
+      CHECK(answer.empty());
+      CHECK(node.agent == before);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ddprun

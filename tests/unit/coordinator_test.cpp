@@ -1,0 +1,370 @@
+#include "rendezvous/coordinator.hpp"
+
+#include "tests/unit/trace.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <map>
+
+namespace ddprun {
+namespace {
+
+Offer offer_of(int node, int worker_count = 2) {
+  return {NodeId{node}, "n" + std::to_string(node), "10.0.0.1", 4000, worker_count};
+}
+
+/// Tells the story of one job; each verb returns what the coordinator wants done.
+struct Job {
+  Coordinator coordinator;
+  Instant now;
+
+  explicit Job(CoordinatorOptions options = {}) : coordinator(options) {}
+
+  std::vector<CoordinatorAction> meets(const CoordinatorEvent& event) {
+    std::vector<CoordinatorAction> actions;
+    coordinator.on_event(now, event, actions);
+    return actions;
+  }
+  std::vector<CoordinatorAction> joins(int node, std::int64_t done_with = 0, int worker_count = 2) {
+    return meets(Join{offer_of(node, worker_count), GenerationNumber{done_with}});
+  }
+  std::vector<CoordinatorAction> fails(std::int64_t number, int rank, WorkerEnd end) {
+    return meets(WorkerFailed{GenerationNumber{number}, failure(rank, end)});
+  }
+  std::vector<CoordinatorAction> succeeds(std::int64_t number, int rank) {
+    return meets(WorkerSucceeded{GenerationNumber{number}, Rank{rank}});
+  }
+  std::vector<CoordinatorAction> is_asked_to_stop(int signal) {
+    return meets(StopRequested{signal});
+  }
+  std::vector<CoordinatorAction> waits(Millis time) {
+    now = now + time;
+    return meets(Timeout{});
+  }
+
+  static WorkerFailure failure(int rank, WorkerEnd end) {
+    return {"n0", Rank{rank}, LocalRank{rank}, 70 + rank, end};
+  }
+};
+
+WorkerEnd exited(int status) {
+  return {WorkerEnd::Kind::exited, status};
+}
+
+Generation one_node(std::int64_t number, const std::string& cause) {
+  Generation made;
+  made.number = GenerationNumber{number};
+  made.restart_count = static_cast<int>(number) - 1;
+  made.cause = cause;
+  made.members.push_back({offer_of(0), Rank{0}});
+  return made;
+}
+
+using Actions = std::vector<CoordinatorAction>;
+
+StopGeneration stop(std::int64_t number, int signal, Millis grace, int node = 0) {
+  return {NodeId{node}, GenerationNumber{number}, signal, grace};
+}
+FinishJob finish(Outcome outcome, int node = 0) {
+  return {NodeId{node}, std::move(outcome)};
+}
+
+TEST_CASE("coordinator: a job that succeeds is started, swept and told") {
+  Job job;
+  CHECK(job.coordinator.reason() == "waiting: 0 of 1 nodes joined");
+  CHECK(job.joins(0) == Actions{StartGeneration{NodeId{0}, one_node(1, "start")}});
+  CHECK(job.coordinator.reason() == "generation 1 runs: 0 of 2 workers have ended");
+  CHECK(job.succeeds(1, 1).empty());
+  CHECK(job.coordinator.reason() == "generation 1 runs: 1 of 2 workers have ended");
+  CHECK(job.succeeds(1, 0) == Actions{stop(1, SIGTERM, Millis{0})});
+  CHECK(job.coordinator.reason() == "generation 1 ends: 0 of 1 nodes have stopped");
+  const Outcome success{0, "all workers ended with success", {}};
+  CHECK(job.joins(0, 1) == Actions{finish(success)});
+  CHECK(job.coordinator.reason() == "all workers ended with success");
+}
+
+TEST_CASE("coordinator: a failure restarts everybody while the budget lasts") {
+  Job job({.restarts_max = 1});
+  (void)job.joins(0);
+  CHECK(job.fails(1, 1, exited(3)) == Actions{stop(1, SIGTERM, Millis{1'000})});
+  CHECK(job.joins(0, 1) ==
+        Actions{StartGeneration{
+            NodeId{0}, one_node(2, "restart 1 of 1: rank 1 (pid 71 on n0) exited with 3")}});
+  const WorkerEnd killed{WorkerEnd::Kind::killed, SIGKILL};
+  CHECK(job.fails(2, 0, killed) == Actions{stop(2, SIGTERM, Millis{1'000})});
+  const Outcome outcome{137,
+                        "rank 0 (pid 70 on n0) was killed by SIGKILL (9), after 1 of 1 restarts",
+                        Job::failure(0, killed)};
+  CHECK(job.joins(0, 2) == Actions{finish(outcome)});
+  CHECK(job.coordinator.reason() == outcome.text);
+}
+
+TEST_CASE(
+    "coordinator: without a budget the first failure is the outcome, with nothing to explain") {
+  Job job;
+  (void)job.joins(0);
+  (void)job.fails(1, 0, exited(5));
+  const Outcome outcome{5, "rank 0 (pid 70 on n0) exited with 5", Job::failure(0, exited(5))};
+  CHECK(job.joins(0, 1) == Actions{finish(outcome)});
+}
+
+TEST_CASE("coordinator: C1 nothing starts before every member has stopped") {
+  Job job({.node_count = 2, .restarts_max = 5});
+  CHECK(job.joins(1).empty());
+  CHECK(job.coordinator.reason() == "waiting: 1 of 2 nodes joined");
+  CHECK(job.joins(0).size() == 2);
+  CHECK(job.fails(1, 3, exited(1)) ==
+        Actions{stop(1, SIGTERM, Millis{1'000}, 0), stop(1, SIGTERM, Millis{1'000}, 1)});
+  CHECK(job.joins(0, 1).empty());
+  CHECK(job.joins(0, 1).empty());  // said twice
+  CHECK(job.joins(1, 0).empty());  // by one who has not stopped
+  CHECK(job.coordinator.reason() == "generation 1 ends: 1 of 2 nodes have stopped");
+  CHECK(job.joins(1, 1).size() == 2);
+}
+
+TEST_CASE("coordinator: a join while a generation runs changes nothing") {
+  Job job({.node_count = 2});
+  (void)job.joins(0);
+  (void)job.joins(1);
+  const Coordinator before = job.coordinator;
+  for (const int node : {0, 1, 2}) {
+    CHECK(job.joins(node, 0).empty());
+    CHECK(job.joins(node, 1).empty());
+  }
+  CHECK(job.coordinator == before);
+}
+
+TEST_CASE("coordinator: C3 ranks follow the order of nodes, whatever their sizes and arrival") {
+  Job job({.node_count = 3});
+  (void)job.joins(2, 0, 1);
+  (void)job.joins(0, 0, 4);
+  Generation expected;
+  expected.number = GenerationNumber{1};
+  expected.cause = "start";
+  expected.members = {
+      {offer_of(0, 4), Rank{0}}, {offer_of(1, 2), Rank{4}}, {offer_of(2, 1), Rank{6}}};
+  CHECK(job.joins(1, 0, 2) == Actions{StartGeneration{NodeId{0}, expected},
+                                      StartGeneration{NodeId{1}, expected},
+                                      StartGeneration{NodeId{2}, expected}});
+  CHECK(expected.world_size() == 7);
+}
+
+TEST_CASE("coordinator: C2 numbers grow by one with each generation") {
+  Job job({.restarts_max = 50});
+  (void)job.joins(0);
+  for (std::int64_t number = 1; number <= 50; ++number) {
+    (void)job.fails(number, 0, exited(1));
+    const Actions next = job.joins(0, number);
+    REQUIRE(next.size() == 1);
+    const auto& start = std::get<StartGeneration>(next[0]);
+    CHECK(start.generation.number == GenerationNumber{number + 1});
+    CHECK(start.generation.restart_count == number);
+  }
+}
+
+TEST_CASE("coordinator: C4 a generation spends the budget once") {
+  Job job({.restarts_max = 2});
+  (void)job.joins(0);
+  (void)job.fails(1, 0, exited(1));
+  CHECK(job.fails(1, 1, exited(1)).empty());
+  CHECK(job.fails(1, 0, exited(1)).empty());
+  const Actions next = job.joins(0, 1);
+  CHECK(std::get<StartGeneration>(next.at(0)).generation.cause ==
+        "restart 1 of 2: rank 0 (pid 70 on n0) exited with 1");
+}
+
+TEST_CASE("coordinator: C5 the first failure is told, not those that it caused") {
+  Job job;
+  (void)job.joins(0);
+  (void)job.fails(1, 1, exited(7));
+  CHECK(job.fails(1, 0, WorkerEnd{WorkerEnd::Kind::killed, SIGABRT}).empty());
+  CHECK(job.succeeds(1, 0).empty());
+  const Actions last = job.joins(0, 1);
+  CHECK(std::get<FinishJob>(last.at(0)).outcome.failure == Job::failure(1, exited(7)));
+}
+
+TEST_CASE("coordinator: news of another generation changes nothing") {
+  Job job({.restarts_max = 3});
+  (void)job.joins(0);
+  (void)job.fails(1, 0, exited(1));
+  (void)job.joins(0, 1);
+  const Coordinator before = job.coordinator;
+  for (const std::int64_t number : {0, 1, 3}) {
+    CHECK(job.fails(number, 0, exited(1)).empty());
+    CHECK(job.succeeds(number, 0).empty());
+  }
+  CHECK(job.coordinator == before);
+}
+
+TEST_CASE("coordinator: C6 whoever joins after the end is told the outcome") {
+  Job job({.node_count = 2});
+  (void)job.joins(0);
+  const Outcome stopped{130, "stopped by SIGINT (2)", {}};
+  CHECK(job.is_asked_to_stop(SIGINT) == Actions{finish(stopped, 0)});
+  CHECK(job.joins(1) == Actions{finish(stopped, 1)});
+  CHECK(job.is_asked_to_stop(SIGINT).empty());
+  CHECK(job.coordinator.reason() == "stopped by SIGINT (2)");
+}
+
+TEST_CASE("coordinator: a request to stop gives the workers its signal and the grace") {
+  Job job({.restarts_max = 9, .grace = Millis{7'000}});
+  (void)job.joins(0);
+  CHECK(job.is_asked_to_stop(SIGINT) == Actions{stop(1, SIGINT, Millis{7'000})});
+  CHECK(job.fails(1, 0, exited(1)).empty());  // no failure: it was asked to
+  CHECK(job.joins(0, 1) == Actions{finish({130, "stopped by SIGINT (2)", {}})});
+}
+
+TEST_CASE("coordinator: the second request to stop skips the grace") {
+  Job job;
+  (void)job.joins(0);
+  (void)job.is_asked_to_stop(SIGINT);
+  CHECK(job.is_asked_to_stop(SIGTERM) == Actions{stop(1, SIGTERM, Millis{0})});
+  CHECK(job.joins(0, 1) == Actions{finish({130, "stopped by SIGINT (2)", {}})});
+}
+
+TEST_CASE("coordinator: a request to stop during a restart prevents the next generation") {
+  Job job({.restarts_max = 9});
+  (void)job.joins(0);
+  (void)job.fails(1, 0, exited(1));
+  CHECK(job.is_asked_to_stop(SIGTERM).empty());  // it is stopping already
+  CHECK(job.is_asked_to_stop(SIGTERM) == Actions{stop(1, SIGTERM, Millis{0})});
+  CHECK(job.joins(0, 1) == Actions{finish({143, "stopped by SIGTERM (15)", {}})});
+}
+
+TEST_CASE(
+    "coordinator: a request to stop does not turn a success or a failure into something else") {
+  Job failed;
+  (void)failed.joins(0);
+  (void)failed.fails(1, 0, exited(4));
+  CHECK(failed.is_asked_to_stop(SIGINT) == Actions{stop(1, SIGINT, Millis{0})});
+  CHECK(std::get<FinishJob>(failed.joins(0, 1).at(0)).outcome.exit_status == 4);
+
+  Job succeeded;
+  (void)succeeded.joins(0);
+  (void)succeeded.succeeds(1, 0);
+  (void)succeeded.succeeds(1, 1);
+  (void)succeeded.is_asked_to_stop(SIGINT);
+  CHECK(std::get<FinishJob>(succeeded.joins(0, 1).at(0)).outcome.exit_status == 0);
+}
+
+TEST_CASE("coordinator: who has stopped is not told to stop again") {
+  Job job({.node_count = 2});
+  (void)job.joins(0);
+  (void)job.joins(1);
+  (void)job.is_asked_to_stop(SIGINT);
+  (void)job.joins(0, 1);
+  CHECK(job.is_asked_to_stop(SIGINT) == Actions{stop(1, SIGINT, Millis{0}, 1)});
+}
+
+TEST_CASE("coordinator: a program that cannot be executed is never started again") {
+  Job job({.restarts_max = 5});
+  (void)job.joins(0);
+  const WorkerEnd missing{WorkerEnd::Kind::not_executed, ENOENT};
+  (void)job.fails(1, 0, missing);
+  const Outcome outcome{127,
+                        "rank 0 (pid 70 on n0) could not be executed: No such file or directory",
+                        Job::failure(0, missing)};
+  CHECK(job.joins(0, 1) == Actions{finish(outcome)});
+}
+
+TEST_CASE("coordinator: after a while those still running are named, once") {
+  Job job({.node_count = 2});
+  (void)job.joins(0);
+  (void)job.joins(1);
+  CHECK_FALSE(job.coordinator.next_deadline());
+  job.now = Instant{1'000};
+  (void)job.succeeds(1, 0);
+  job.now = Instant{9'000};
+  (void)job.succeeds(1, 2);
+  CHECK(job.coordinator.next_deadline() == Instant{31'000});
+  CHECK(job.waits(Millis{21'999}).empty());
+  const Actions noted = job.waits(Millis{1});
+  REQUIRE(noted.size() == 1);
+  CHECK(std::get<Note>(noted[0]).text.find("still running: rank 1, 3") != std::string::npos);
+  CHECK(job.waits(Millis{100'000}).empty());
+  CHECK_FALSE(job.coordinator.next_deadline());
+}
+
+TEST_CASE("coordinator: nobody is named a straggler once the generation ends") {
+  Job job({.restarts_max = 1});
+  (void)job.joins(0);
+  (void)job.succeeds(1, 0);
+  (void)job.fails(1, 1, exited(1));
+  CHECK_FALSE(job.coordinator.next_deadline());
+  CHECK(job.waits(Millis{100'000}).empty());
+}
+
+TEST_CASE("coordinator: a worker that says twice that it succeeded counts once") {
+  Job job;
+  (void)job.joins(0);
+  CHECK(job.succeeds(1, 0).empty());
+  CHECK(job.succeeds(1, 0).empty());
+  CHECK(job.succeeds(1, 1).size() == 1);
+}
+
+// The whole table: what each state answers to each event. A pair that is not listed must change
+// nothing at all.
+enum class In { forming, running, restarting, ending, finished };
+constexpr std::array every_state{
+    In::forming, In::running, In::restarting, In::ending, In::finished};
+
+Job job_in(In state) {
+  Job job({.restarts_max = 1});
+  if (state == In::forming) return job;
+  (void)job.joins(0);
+  if (state == In::running) return job;
+  if (state == In::restarting) {
+    (void)job.fails(1, 0, exited(3));
+  } else {
+    (void)job.is_asked_to_stop(SIGINT);
+  }
+  if (state == In::finished) (void)job.joins(0, 1);
+  return job;
+}
+
+TEST_CASE("coordinator: every event in every state is answered as listed, or changes nothing") {
+  const Outcome stopped{130, "stopped by SIGINT (2)", {}};
+  const WorkerFailure failure = Job::failure(1, exited(4));
+  const Generation second = one_node(2, "restart 1 of 1: rank 0 (pid 70 on n0) exited with 3");
+  struct Row {
+    CoordinatorEvent event;
+    std::map<In, Actions> answers;
+  };
+  const std::vector<Row> table{
+      {Join{offer_of(0), GenerationNumber{1}},
+       {{In::forming, {StartGeneration{NodeId{0}, one_node(1, "start")}}},
+        {In::restarting, {StartGeneration{NodeId{0}, second}}},
+        {In::ending, {finish(stopped)}},
+        {In::finished, {finish(stopped)}}}},
+      {Join{offer_of(0), GenerationNumber{0}},
+       {{In::forming, {StartGeneration{NodeId{0}, one_node(1, "start")}}},
+        {In::finished, {finish(stopped)}}}},
+      {WorkerFailed{GenerationNumber{1}, failure},
+       {{In::running, {stop(1, SIGTERM, Millis{1'000})}}}},
+      {WorkerSucceeded{GenerationNumber{1}, Rank{0}}, {{In::running, {}}}},
+      {StopRequested{SIGHUP},
+       {{In::forming, {}},
+        {In::running, {stop(1, SIGHUP, Millis{10'000})}},
+        {In::restarting, {}},
+        {In::ending, {stop(1, SIGHUP, Millis{0})}}}},
+      {Timeout{}, {}},
+  };
+  for (const Row& row : table) {
+    for (const In state : every_state) {
+      INFO(text_of(row.event), " in state ", static_cast<int>(state));
+      Job job = job_in(state);
+      const Coordinator before = job.coordinator;
+      const Actions answer = job.meets(row.event);
+      const auto expected = row.answers.find(state);
+      const bool listed = expected != row.answers.end();
+      CHECK(answer == (listed ? expected->second : Actions{}));
+      if (!listed) CHECK(job.coordinator == before);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,64 @@
+#include "launcher/dry_run.hpp"
+
+#include "launcher/option_table.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+namespace ddprun {
+namespace {
+
+Job job() {
+  Source line;
+  line.program = {"./train", "the command line"};
+  line.settings["nproc-per-node"] = {"2", "the command line"};
+  Job made;
+  made.options = assemble_options(line, {{"DDPRUN_GRACE", "3s"}}, {8, 1}).value();
+  made.options.environment["NCCL_DEBUG"] = {"WARN", "job.yaml:3:8"};
+  made.command = {"./train", {"./train", "--rank=${rank}"}};
+  made.setup.inherited = {{"PATH", "/bin"}, {"NCCL_DEBUG", "WARN"}};
+  made.setup.job_id = "job7";
+  made.setup.host = "n0";
+  made.setup.interface = "lo";
+  made.setup.core_count = 8;
+  made.setup.gpu_count = 1;
+  return made;
+}
+
+bool has_line(const std::string& text, const std::string& line) {
+  return fmt::format("\n{}", text).find(fmt::format("\n{}\n", line)) != std::string::npos;
+}
+
+TEST_CASE("dry run: every option has its value and where that came from") {
+  const std::string text = dry_run_text(job());
+  CHECK(has_line(text, "nproc-per-node   2                        the command line"));
+  CHECK(has_line(text, "grace            3s                       DDPRUN_GRACE"));
+  CHECK(has_line(text, "restart-grace    1s                       default"));
+  CHECK(has_line(text, "snapshot         -                        default"));
+  CHECK(has_line(text, "standalone       false                    default"));
+  CHECK(has_line(text, "program          ./train                  the command line"));
+  CHECK(has_line(text, "env NCCL_DEBUG   WARN                     job.yaml:3:8"));
+  for (const OptionSpec& option : option_table()) {
+    const bool named = text.find(fmt::format("\n{} ", option.name)) != std::string::npos;
+    CHECK(named == !option.command_only);
+  }
+}
+
+TEST_CASE("dry run: the table says which rank would run where, on what, and how") {
+  const std::string text = dry_run_text(job());
+  CHECK(has_line(text, "   0  n0               gpu 0    4        ./train --rank=0"));
+  CHECK(has_line(text, "   1  n0               cpu      4        ./train --rank=1"));
+}
+
+TEST_CASE("dry run: each worker's variables are shown, those that it merely inherits are not") {
+  const std::string text = dry_run_text(job());
+  CHECK(has_line(text, "Environment of rank 1:"));
+  CHECK(has_line(text, "  RANK=1"));
+  CHECK(has_line(text, "  WORLD_SIZE=2"));
+  CHECK(has_line(text, "  MASTER_PORT=(chosen at the start)"));
+  CHECK(has_line(text, "  NCCL_DEBUG=WARN"));
+  CHECK_FALSE(has_line(text, "  PATH=/bin"));
+}
+
+}  // namespace
+}  // namespace ddprun

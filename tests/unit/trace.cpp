@@ -1,0 +1,109 @@
+#include "tests/unit/trace.hpp"
+
+#include <fmt/format.h>
+
+#include <variant>
+
+namespace ddprun {
+namespace {
+
+template <typename... Lambdas>
+struct Overloaded : Lambdas... {
+  using Lambdas::operator()...;
+};
+template <typename... Lambdas>
+Overloaded(Lambdas...) -> Overloaded<Lambdas...>;
+
+}  // namespace
+
+std::string text_of(Millis time) {
+  return fmt::format("{}.{:03} s", time.count / 1000, time.count % 1000);
+}
+
+std::string text_of(const Generation& generation) {
+  std::string text = fmt::format("generation {} ({}, {} before it):",
+                                 generation.number.value,
+                                 generation.cause,
+                                 generation.restart_count);
+  for (const Member& member : generation.members) {
+    text += fmt::format(" node {} {} {}:{} ranks {}+{}",
+                        member.offer.node.value,
+                        member.offer.host,
+                        member.offer.address,
+                        member.offer.store_port,
+                        member.first_rank.value,
+                        member.offer.worker_count);
+  }
+  return text;
+}
+
+std::string text_of(const Outcome& outcome) {
+  return fmt::format("status {}: {}{}",
+                     outcome.exit_status,
+                     outcome.text,
+                     outcome.failure ? fmt::format(" [rank {}]", outcome.failure->rank.value) : "");
+}
+
+std::string text_of(const CoordinatorEvent& event) {
+  return std::visit(
+      Overloaded{
+          [](const Join& join) {
+            return fmt::format("join of node {} {} {}:{} with {} workers, done with generation {}",
+                               join.offer.node.value,
+                               join.offer.host,
+                               join.offer.address,
+                               join.offer.store_port,
+                               join.offer.worker_count,
+                               join.done_with.value);
+          },
+          [](const WorkerFailed& failed) {
+            return fmt::format(
+                "in generation {} {}", failed.generation.value, describe(failed.failure));
+          },
+          [](const WorkerSucceeded& succeeded) {
+            return fmt::format("in generation {} rank {} succeeded",
+                               succeeded.generation.value,
+                               succeeded.rank.value);
+          },
+          [](const StopRequested& request) { return "stop by " + signal_name(request.signal); },
+          [](const Timeout&) { return std::string("timeout"); },
+      },
+      event);
+}
+
+std::string text_of(const CoordinatorAction& action) {
+  return std::visit(
+      Overloaded{
+          [](const StartGeneration& start) {
+            return fmt::format("node {} starts {}", start.node.value, text_of(start.generation));
+          },
+          [](const StopGeneration& stop) {
+            return fmt::format("node {} stops generation {} by {}, grace {}",
+                               stop.node.value,
+                               stop.generation.value,
+                               signal_name(stop.signal),
+                               text_of(stop.grace));
+          },
+          [](const FinishJob& finish) {
+            return fmt::format("node {} finishes, {}", finish.node.value, text_of(finish.outcome));
+          },
+          [](const Note& note) { return "note: " + note.text; },
+      },
+      action);
+}
+
+std::string text_of(const AgentAction& action) {
+  return std::visit(
+      Overloaded{
+          [](const BindStore&) { return std::string("bind a store"); },
+          [](const CloseStore&) { return std::string("close the store"); },
+          [](const SpawnWorkers& spawn) { return "spawn " + text_of(spawn.generation); },
+          [](const SignalWorkers& signal) { return "signal " + signal_name(signal.signal); },
+          [](const KillAll&) { return std::string("kill all"); },
+          [](const TellCoordinator& tell) { return "tell: " + text_of(tell.event); },
+          [](const ExitWith& exit) { return "exit with " + text_of(exit.outcome); },
+      },
+      action);
+}
+
+}  // namespace ddprun
