@@ -33,18 +33,26 @@ void Agent::on_event(Instant now, const AgentEvent& event, Actions& out) {
 }
 
 void Agent::on(Instant, const StoreBound& bound, Actions& out) {
-  if (state_ != State::binding) return;
-  state_ = State::joined;
-  Join join;
-  join.offer =
-      Offer{options_.node, options_.host, options_.address, bound.port, options_.worker_count};
-  join.done_with = generation_.number;
-  out.emplace_back(TellCoordinator{join});
+  store_open_ = true;
+  if (state_ == State::binding) join(bound.port, {}, out);
 }
 
+/// Joins even so: no store is needed to be told that the job is over.
 void Agent::on(Instant, const StoreUnavailable& failed, Actions& out) {
-  if (state_ != State::binding) return;
-  exit_with({static_cast<int>(failed.error.status()), failed.error.message(), {}}, out);
+  if (state_ == State::binding) join(0, failed.error.message(), out);
+}
+
+void Agent::join(std::uint16_t store_port, std::string store_error, Actions& out) {
+  state_ = State::joined;
+  Join join;
+  join.offer.node = options_.node;
+  join.offer.host = options_.host;
+  join.offer.address = options_.address;
+  join.offer.store_port = store_port;
+  join.offer.store_error = std::move(store_error);
+  join.offer.worker_count = options_.worker_count;
+  join.done_with = generation_.number;
+  out.emplace_back(TellCoordinator{join});
 }
 
 void Agent::on(Instant, const StartGeneration& start, Actions& out) {
@@ -70,14 +78,15 @@ void Agent::on(Instant now, const StopGeneration& stop, Actions& out) {
 
 void Agent::on(Instant, const FinishJob& finish, Actions& out) {
   if (state_ != State::joined) return;
-  out.emplace_back(CloseStore{});
+  close_store(out);
   exit_with(finish.outcome, out);
 }
 
 void Agent::on(Instant now, const WorkerEnded& ended, Actions& out) {
+  if (state_ != State::running && state_ != State::stopping) return;
   --alive_count_;
   if (state_ == State::stopping && alive_count_ == 0) return kill_all(now, out);
-  if (state_ != State::running || held_) return;  // A2; after a held death they are its victims
+  if (state_ == State::stopping || held_) return;  // A2; after a held death they are its victims
   const int signal = ended.end.kind == WorkerEnd::Kind::killed ? ended.end.code : 0;
   if (sent_to_jobs(signal) && !signals_sent_.contains(signal)) {
     held_ = ended;
@@ -90,7 +99,7 @@ void Agent::on(Instant now, const WorkerEnded& ended, Actions& out) {
 void Agent::on(Instant, const AllGone&, Actions& out) {
   if (state_ != State::killing) return;
   deadline_.reset();
-  out.emplace_back(CloseStore{});  // A4
+  close_store(out);  // A4
   if (guard_lost_) {
     exit_with({static_cast<int>(ExitStatus::internal_error), "the guard process was killed", {}},
               out);
@@ -167,6 +176,11 @@ void Agent::kill_all(Instant now, Actions& out) {
   held_.reset();
   deadline_ = now + options_.kill_patience;
   out.emplace_back(KillAll{});
+}
+
+void Agent::close_store(Actions& out) {
+  if (store_open_) out.emplace_back(CloseStore{});
+  store_open_ = false;
 }
 
 void Agent::exit_with(Outcome outcome, Actions& out) {

@@ -132,8 +132,10 @@ class Agent {
   void on(Instant now, const GuardLost& lost, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
 
+  void join(std::uint16_t store_port, std::string store_error, Actions& out);
   void report(const WorkerEnded& ended, Actions& out) const;
   void kill_all(Instant now, Actions& out);
+  void close_store(Actions& out);
   void exit_with(Outcome outcome, Actions& out);
 
   AgentOptions options_;
@@ -144,6 +146,7 @@ class Agent {
   std::set<int> signals_sent_;       // to them
   int terminal_signal_ = 0;          // the newest one that came from a key
   std::optional<WorkerEnded> held_;  // a death that may turn out to be the end of the whole job
+  bool store_open_ = false;
   bool guard_lost_ = false;
 };
 

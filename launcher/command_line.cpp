@@ -39,24 +39,49 @@ const OptionSpec* option_in(const std::string& word) {
   return found == table.end() ? nullptr : &*found;
 }
 
-/// How many of the first words are options and their values.
-std::size_t count_option_words(const std::vector<std::string>& words) {
-  std::size_t i = 0;
-  while (i < words.size() && words[i].size() > 1 && words[i][0] == '-' && words[i] != "--") {
-    const OptionSpec* option = option_in(words[i]);
-    const bool joined =
-        words[i].starts_with("--") ? words[i].find('=') != std::string::npos : words[i].size() > 2;
-    i += option != nullptr && !option->is_flag() && !joined ? 2 : 1;
-  }
-  return std::min(i, words.size());
+bool is_joined(const std::string& word) {
+  return word.starts_with("--") ? word.find('=') != std::string::npos : word.size() > 2;
 }
 
-std::string with_dashes(std::string word) {
-  if (!word.starts_with("--")) return word;
-  const auto name_end =
-      word.begin() + static_cast<std::ptrdiff_t>(std::min(word.find('='), word.size()));
-  std::replace(word.begin(), name_end, '_', '-');
-  return word;
+Error missing_value(const std::string& word) {
+  return {ExitStatus::usage,
+          fmt::format("option '{}' on {} has no value", word, origin),
+          "",
+          fmt::format("write {} VALUE, or {}=VALUE if it begins with a dash", word, word)};
+}
+
+std::string with_dashes(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+/// The options at the beginning of `arguments`, spelt with dashes and with their values as words of
+/// their own; `count` is how many of the arguments they are.
+Result<std::vector<std::string>> option_words(const std::vector<std::string>& arguments,
+                                              std::size_t& count) {
+  std::vector<std::string> words;
+  for (count = 0; count < arguments.size(); ++count) {
+    const std::string& word = arguments[count];
+    if (word.size() < 2 || word[0] != '-' || word == "--") break;
+    const OptionSpec* option = option_in(word);
+    const bool takes_value = option != nullptr && !option->is_flag();
+    if (word.starts_with("--") && takes_value && is_joined(word)) {
+      const std::size_t equals = word.find('=');
+      words.push_back(with_dashes(word.substr(0, equals)));
+      words.push_back(word.substr(equals + 1));
+    } else {
+      const bool plain = option != nullptr && word.starts_with("--") && !is_joined(word);
+      words.push_back(plain ? with_dashes(word) : word);
+    }
+    if (!takes_value || is_joined(word)) continue;
+    ++count;
+    const bool missing =
+        count == arguments.size() || arguments[count].starts_with("--") ||
+        (arguments[count].starts_with("-") && option_in(arguments[count]) != nullptr);
+    if (missing) return missing_value(word);
+    words.push_back(arguments[count]);
+  }
+  return words;
 }
 
 Error unknown_option(const std::string& word) {
@@ -65,7 +90,7 @@ Error unknown_option(const std::string& word) {
   return {ExitStatus::usage,
           fmt::format("unknown option '{}' on {}", word, origin),
           "",
-          did_you_mean(word, names, "ddprun --help lists all options")};
+          did_you_mean(with_dashes(word), names, "ddprun --help lists all options")};
 }
 
 Result<Settings> parse_options(const std::vector<std::string>& words) {
@@ -83,7 +108,8 @@ Result<Settings> parse_options(const std::vector<std::string>& words) {
       settings[option.string_key] = Setting{value, origin};  // as in torchrun, the last one holds
     }
   } catch (const po::unknown_option& unknown) {
-    return unknown_option(unknown.get_option_name());
+    const std::string name = unknown.get_option_name();
+    return unknown_option(name.substr(0, name.find('=')));
   } catch (const po::error& error) {
     return Error(ExitStatus::usage,
                  fmt::format("cannot read {}", origin),
@@ -96,10 +122,10 @@ Result<Settings> parse_options(const std::vector<std::string>& words) {
 }  // namespace
 
 Result<Source> parse_command_line(const std::vector<std::string>& arguments) {
-  const std::size_t option_count = count_option_words(arguments);
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < option_count; ++i) words.push_back(with_dashes(arguments[i]));
-  Result<Settings> settings = parse_options(words);
+  std::size_t option_count = 0;
+  const auto words = option_words(arguments, option_count);
+  if (!words) return words.error();
+  Result<Settings> settings = parse_options(*words);
   if (!settings) return settings.error();
 
   Source source;

@@ -71,7 +71,12 @@ std::vector<std::string> words(const std::string& file,
            fmt::format("write {}: [--epochs, 10]", key));
   }
   std::vector<std::string> list;
-  for (const YAML::Node& item : node) list.push_back(scalar(file, key, item).value);
+  for (const YAML::Node& item : node) {
+    if (!item.IsScalar()) {
+      refuse(file, item, fmt::format("'{}' holds more than plain words", key), "quote the word");
+    }
+    list.push_back(item.Scalar());
+  }
   return list;
 }
 
@@ -81,8 +86,12 @@ std::map<std::string, Setting> variables(const std::string& file,
   if (!node.IsMap()) refuse(file, node, "'env' is not a map", "write env: {NAME: value}");
   std::map<std::string, Setting> all;
   for (const auto& entry : node) {
-    Setting setting = scalar(file, "env", entry.second);
     const std::string name = scalar(file, "env", entry.first).value;
+    if (!entry.second.IsScalar()) {
+      refuse(
+          file, entry.second, fmt::format("variable '{}' is not a single value", name), "quote it");
+    }
+    Setting setting{entry.second.Scalar(), position(file, entry.second.Mark())};
     if (name.empty() || name.find('=') != std::string::npos) {
       refuse(file,
              entry.first,

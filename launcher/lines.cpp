@@ -6,6 +6,12 @@ namespace ddprun {
 
 std::string LinePrefixer::feed(std::string_view bytes) {
   std::string out;
+  if (bytes.empty()) return out;
+  if (after_return_ && bytes.front() == '\n') {  // the rest of an ending that was shown already
+    out += '\n';
+    bytes.remove_prefix(1);
+  }
+  after_return_ = false;
   while (!bytes.empty()) {
     const std::size_t end = bytes.find_first_of("\r\n");
     const std::size_t room = line_bytes_max - begun_.size();
@@ -26,6 +32,7 @@ std::string LinePrefixer::feed(std::string_view bytes) {
     out += bytes.substr(0, end + ending);
     begun_.clear();
     bytes.remove_prefix(end + ending);
+    after_return_ = bytes.empty() && out.back() == '\r';
   }
   return out;
 }
@@ -39,13 +46,17 @@ std::string LinePrefixer::finish() {
 
 void Tail::feed(std::string_view bytes) {
   while (!bytes.empty()) {
-    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+    if (returned_ && bytes.front() != '\n') begun_.clear();  // it is written over
+    returned_ = false;
+    const std::size_t end = std::min(bytes.find_first_of("\r\n"), bytes.size());
     begun_ += bytes.substr(0, std::min(end, bytes_max - begun_.size()));
     if (end == bytes.size()) return;
+    returned_ = bytes[end] == '\r';
+    bytes.remove_prefix(end + 1);
+    if (returned_) continue;
     ended_.push_back(std::move(begun_));
     begun_.clear();
     if (ended_.size() > lines_max) ended_.pop_front();
-    bytes.remove_prefix(end + 1);
   }
 }
 

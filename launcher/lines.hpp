@@ -27,6 +27,7 @@ class LinePrefixer {
  private:
   std::string prefix_;
   std::string begun_;
+  bool after_return_ = false;  // the last byte was a "\r", to which a "\n" may still belong
 };
 
 /// The last lines of a stream, for the report of a failure.
@@ -37,12 +38,14 @@ class Tail {
 
   void feed(std::string_view bytes);
 
-  /// Oldest first, without endings. A line not ended yet counts.
+  /// Oldest first, without endings. A line not ended yet counts; of one that was written over
+  /// ("\r") the newest text does.
   [[nodiscard]] std::deque<std::string> lines() const;
 
  private:
   std::deque<std::string> ended_;
   std::string begun_;
+  bool returned_ = false;  // after a "\r"
 };
 
 }  // namespace ddprun

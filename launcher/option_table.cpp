@@ -105,13 +105,19 @@ constexpr std::array table{
                output,
                true,
                false,
-               "Keep each worker's output in DIR/<job>/<generation>/<rank>.out and .err."},
+               "Keep each worker's output in the folder DIR/<job>/<generation>, as <rank>.out and "
+               "<rank>.err."},
     OptionSpec{"version", "", "", "", other, false, true, "Print the version."},
     OptionSpec{"help", "h", "", "", other, false, true, "Print this text."},
 };
 
 constexpr std::array<std::string_view, 5> group_titles{
     "Job", "Workers", "Restarts", "Output", "Other"};
+
+constexpr std::string_view footer =
+    "Each option may be spelt with dashes or underscores, set as DDPRUN_<NAME> in the environment "
+    "(torchrun's also as PET_<NAME>), or written by its name in the job file. "
+    "Times: 250ms, 5s, 2m, 1h. See ddprun(1).";
 
 std::string label(const OptionSpec& option) {
   std::string text = option.short_name.empty() ? "    " : fmt::format("-{}, ", option.short_name);
@@ -165,12 +171,12 @@ std::string variable_name(std::string_view prefix, std::string_view name) {
 }
 
 std::string help_text(int columns) {
-  constexpr std::size_t indent = 30;
-  const std::size_t width = static_cast<std::size_t>(std::clamp(columns, 60, 120)) - indent;
+  constexpr std::size_t indent = 28;
+  const std::size_t width = static_cast<std::size_t>(std::clamp(columns, 60, 120));
   std::string text =
       "Usage: ddprun [options] PROGRAM [ARGS...]\n"
       "       ddprun [options] -f JOB.yaml [-- ARGS...]\n"
-      "Start one worker per GPU or core, keep them alive, end clean.\n";
+      "Start one worker per GPU or core, keep them alive, end clean\n";
   for (std::size_t group = 0; group < group_titles.size(); ++group) {
     text += fmt::format("\n{}:\n", group_titles[group]);
     for (const OptionSpec& option : table) {
@@ -178,18 +184,14 @@ std::string help_text(int columns) {
       std::string help(option.help);
       if (!option.fallback.empty()) help += fmt::format(" [{}]", option.fallback);
       std::string left = "  " + label(option);
-      for (const std::string& line : wrapped(help, width)) {
+      for (const std::string& line : wrapped(help, width - indent)) {
         text += fmt::format("{:<{}}{}\n", left, indent, line);
         left.clear();
       }
     }
   }
-  text +=
-      "\nEach option may be spelt with dashes or underscores, set as DDPRUN_<NAME> in the "
-      "environment\n"
-      "(torchrun's also as PET_<NAME>), or written by its name in the job file. Times: 250ms, 5s, "
-      "2m, 1h.\n"
-      "See ddprun(1).\n";
+  text += '\n';
+  for (const std::string& line : wrapped(footer, width)) text += line + '\n';
   return text;
 }
 

@@ -82,7 +82,7 @@ Result<Command> python_command(const Options& options, const Environment& enviro
     command.arguments.emplace_back("-m");
   } else if (::access(options.program.value.c_str(), R_OK) != 0) {
     return Error(
-        ExitStatus::program_not_found,
+        errno == ENOENT ? ExitStatus::program_not_found : ExitStatus::cannot_execute,
         fmt::format("cannot read '{}' from {}", options.program.value, options.program.origin),
         std::strerror(errno),
         "check the path, which counts from the current folder");

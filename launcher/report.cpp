@@ -9,9 +9,13 @@ namespace ddprun {
 
 std::string failure_details(const Outcome& outcome,
                             const std::deque<std::string>& last_lines,
-                            const std::string& error_file) {
+                            const std::string& error_file,
+                            const std::string& executable) {
   if (!outcome.failure) return {};
   std::string text;
+  if (outcome.failure->end.kind == WorkerEnd::Kind::not_executed) {
+    text += fmt::format("  program: {}\n", executable);
+  }
   if (!last_lines.empty()) {
     text += fmt::format("  last lines of rank {}'s stderr:\n", outcome.failure->rank.value);
     for (const std::string& line : last_lines) text += fmt::format("  | {}\n", line);

@@ -167,8 +167,11 @@ void Supervisor::on(const TellCoordinator& tell) {
 void Supervisor::on(const ExitWith& exit) {
   exit_status_ = exit.outcome.exit_status;
   if (exit.outcome.exit_status != 0) {
-    writer_.write(
-        stderr_, failure_details(exit.outcome, last_lines(exit.outcome), error_file(exit.outcome)));
+    writer_.write(stderr_,
+                  failure_details(exit.outcome,
+                                  last_lines(exit.outcome),
+                                  error_file(exit.outcome),
+                                  job_.command.executable));
     say(fmt::format("exit status {}: {}", exit.outcome.exit_status, exit.outcome.text));
   }
   if (guard_lost_) return exit_now();  // nobody waits for the rest of the output

@@ -1,6 +1,7 @@
 #include "rendezvous/coordinator.hpp"
 
 #include "rendezvous/assert.hpp"
+#include "rendezvous/result.hpp"
 
 #include <fmt/format.h>
 
@@ -45,6 +46,9 @@ void Coordinator::on(Instant, const Join& join, Actions& out) {
   joined_[join.offer.node] = join.offer;
   const auto needed = static_cast<std::size_t>(options_.node_count);
   if (joined_.size() < needed) return;
+  if (const Offer& first = joined_.begin()->second; !outcome_ && first.store_port == 0) {
+    outcome_ = Outcome{static_cast<int>(ExitStatus::system_refused), first.store_error, {}};
+  }
   outcome_ ? finish(out) : start(out);
 }
 
@@ -105,12 +109,12 @@ void Coordinator::on(Instant now, const Timeout&, Actions& out) {
     if (!succeeded_.contains(Rank{rank}))
       ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", rank);
   }
-  out.emplace_back(
-      Note{fmt::format("{} of {} workers ended with success {:.0f} s ago; still running: rank {}",
-                       succeeded_.size(),
-                       current_.world_size(),
-                       static_cast<double>(options_.straggler_after.count) / 1000.0,
-                       ranks)});
+  out.emplace_back(Note{fmt::format(
+      "{:.0f} s after the first success {} of {} workers have ended; still running: rank {}",
+      static_cast<double>(options_.straggler_after.count) / 1000.0,
+      succeeded_.size(),
+      current_.world_size(),
+      ranks)});
 }
 
 void Coordinator::start(Actions& out) {

@@ -15,9 +15,10 @@ struct Offer {
   NodeId node;
   std::string host;     ///< What people call the node.
   std::string address;  ///< Where its workers and its store can be reached.
-  std::uint16_t store_port =
-      0;  ///< Of a store that listens already, empty and for this generation alone.
+  /// Of a store that listens already, empty and for this generation alone; 0: there is none.
+  std::uint16_t store_port = 0;
   int worker_count = 0;
+  std::string store_error;  ///< Why there is none.
   friend bool operator==(const Offer&, const Offer&) = default;
 };
 

@@ -34,6 +34,10 @@ void reply_string(SessionId session, std::string_view text, std::vector<StoreRep
   out.push_back(std::move(reply));
 }
 
+void append_replies(std::vector<StoreReply>& more, std::vector<StoreReply>& out) {
+  out.insert(out.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 Error refused(std::string why) {
   return {ExitStatus::system_refused,
           "store request refused",
@@ -65,20 +69,14 @@ Result<void> KeyValue::on_request(SessionId session,
     case StoreOperation::compare_set:
       return compare_set(session, request, out);
     case StoreOperation::get:
-      reply_string(session, value_or_empty(keys[0]), out);
-      break;
+      return multi_get(session, keys, out);  // the same reply: a value without a count before it
     case StoreOperation::add:
       return add(session, request, out);
-    case StoreOperation::check: {
-      const bool all = std::ranges::all_of(keys, [&](const auto& key) { return present(key); });
-      reply_byte(session, all ? ready : not_ready, out);
+    case StoreOperation::check:
+      reply_byte(session, all_present(keys) ? ready : not_ready, out);
       break;
-    }
     case StoreOperation::wait:
-      forget_wait(session);
-      waits_[session.value] = Wait{.keys = std::move(keys)};
-      continue_wait(session, out);
-      break;
+      return wait(session, std::move(keys), out);
     case StoreOperation::count_keys:
       reply_number(session, static_cast<std::int64_t>(data_.size()), out);
       break;
@@ -90,41 +88,29 @@ Result<void> KeyValue::on_request(SessionId session,
     case StoreOperation::multi_get:
       return multi_get(session, keys, out);
     case StoreOperation::multi_set:
-      for (std::size_t i = 0; i < keys.size(); ++i) {
-        if (auto stored = put(keys[i], std::move(request.values[i]), out); !stored) return stored;
-      }
-      break;
+      return multi_set(request, out);
     case StoreOperation::cancel_wait:
       forget_wait(session);
       reply_byte(session, wait_cancelled, out);
       break;
-    case StoreOperation::ping: {
-      StoreReply reply{session, {}};
-      encode_u32(static_cast<std::uint32_t>(request.number), reply.bytes);
-      out.push_back(std::move(reply));
+    case StoreOperation::ping:
+      out.push_back({session, {}});
+      encode_u32(static_cast<std::uint32_t>(request.number), out.back().bytes);
       break;
-    }
     case StoreOperation::queue_push:
       return queue_push(request, out);
     case StoreOperation::queue_pop:
       queue_pop(session, keys[0], out);
       break;
-    case StoreOperation::queue_length: {
-      const auto queue = queues_.find(keys[0]);
-      const std::size_t length = queue == queues_.end() ? 0 : queue->second.size();
-      reply_number(session, static_cast<std::int64_t>(length), out);
+    case StoreOperation::queue_length:
+      reply_number(session, queue_length(keys[0]), out);
       break;
-    }
     case StoreOperation::list_keys:
       return list_keys(session, out);
     case StoreOperation::barrier:
       return barrier(session, request, out);
-    case StoreOperation::watch_key: {
-      auto& watchers = watchers_[keys[0]];
-      if (std::ranges::find(watchers, session) == watchers.end()) watchers.push_back(session);
-      reply_byte(session, watch_registered, out);
-      break;
-    }
+    case StoreOperation::watch_key:
+      return watch(session, keys[0], out);
   }
   return {};
 }
@@ -132,9 +118,35 @@ Result<void> KeyValue::on_request(SessionId session,
 void KeyValue::on_session_lost(SessionId session) {
   forget_wait(session);
   for (auto entry = watchers_.begin(); entry != watchers_.end();) {
-    std::erase(entry->second, session);
+    if (std::erase(entry->second, session) > 0) bytes_ -= entry->first.size();
     entry = entry->second.empty() ? watchers_.erase(entry) : std::next(entry);
   }
+}
+
+bool KeyValue::all_present(const std::vector<std::string>& keys) const {
+  return std::ranges::all_of(keys, [&](const auto& key) { return present(key); });
+}
+
+Result<void> KeyValue::wait(SessionId session, std::vector<std::string> keys, Replies& out) {
+  forget_wait(session);
+  std::size_t key_bytes = 0;
+  for (const std::string& key : keys) key_bytes += key.size();
+  if (auto room = reserve(0, key_bytes); !room) return room;
+  bytes_ += key_bytes;
+  waits_[session.value] = Wait{.keys = std::move(keys), .bytes = key_bytes};
+  continue_wait(session, out);
+  return {};
+}
+
+Result<void> KeyValue::watch(SessionId session, const std::string& key, Replies& out) {
+  auto& watchers = watchers_[key];
+  if (std::ranges::find(watchers, session) == watchers.end()) {
+    if (auto room = reserve(0, key.size()); !room) return room;
+    bytes_ += key.size();
+    watchers.push_back(session);
+  }
+  reply_byte(session, watch_registered, out);
+  return {};
 }
 
 Result<void> KeyValue::put(const std::string& key, std::string value, Replies& out) {
@@ -160,21 +172,26 @@ Result<void> KeyValue::compare_set(SessionId session, StoreRequest& request, Rep
   std::string& desired = request.values[1];
   const auto held = data_.find(key);
   const bool matches = held == data_.end() ? expected.empty() : held->second == expected;
-  if (!matches) {
-    reply_string(session, held == data_.end() ? expected : held->second, out);
-    return {};
+  const std::string& answer = matches ? desired : held == data_.end() ? expected : held->second;
+  Replies own;
+  reply_string(session, answer, own);
+  if (own.front().bytes.size() > limits_.reply_bytes_max) return reply_too_large();
+  Replies woken;
+  if (matches) {
+    if (auto stored = put(key, std::move(desired), woken); !stored) return stored;
   }
-  reply_string(session, desired, out);
-  return put(key, std::move(desired), out);
+  append_replies(own, out);
+  append_replies(woken, out);
+  return {};
 }
 
+/// The caller's reply goes out before those that it causes for others.
 Result<void> KeyValue::add(SessionId session, const StoreRequest& request, Replies& out) {
   Replies woken;
   const Result<std::int64_t> sum = increase(request.keys[0], request.number, woken);
   if (!sum) return sum.error();
   reply_number(session, *sum, out);
-  out.insert(
-      out.end(), std::make_move_iterator(woken.begin()), std::make_move_iterator(woken.end()));
+  append_replies(woken, out);
   return {};
 }
 
@@ -203,7 +220,8 @@ Result<void> KeyValue::barrier(SessionId session, const StoreRequest& request, R
   if (!count) return count.error();
   if (*count < request.number) {
     forget_wait(session);
-    waits_[session.value] = Wait{.keys = {key}, .barrier = true};
+    waits_[session.value] = Wait{.keys = {key}, .barrier = true, .bytes = key.size()};
+    bytes_ += key.size();
     waiting_at_barrier_[key].push_back(session);
     return {};
   }
@@ -211,7 +229,7 @@ Result<void> KeyValue::barrier(SessionId session, const StoreRequest& request, R
   auto waiting = waiting_at_barrier_.extract(key);
   if (waiting.empty()) return {};
   for (const SessionId waiter : waiting.mapped()) {
-    waits_.erase(waiter.value);
+    end_wait(waiter);
     reply_byte(waiter, stop_waiting, out);
   }
   return {};
@@ -254,6 +272,19 @@ void KeyValue::delete_key(SessionId session, const std::string& key, Replies& ou
   bytes_ -= key.size() + held.mapped().size();
   tell_watchers(watch_deleted, key, held.mapped(), {}, out);
   reply_number(session, 1, out);
+}
+
+std::int64_t KeyValue::queue_length(const std::string& key) const {
+  const auto queue = queues_.find(key);
+  return queue == queues_.end() ? 0 : static_cast<std::int64_t>(queue->second.size());
+}
+
+Result<void> KeyValue::multi_set(StoreRequest& request, Replies& out) {
+  for (std::size_t i = 0; i < request.keys.size(); ++i) {
+    auto stored = put(request.keys[i], std::move(request.values[i]), out);
+    if (!stored) return stored;
+  }
+  return {};
 }
 
 Result<void> KeyValue::multi_get(SessionId session,
@@ -318,7 +349,7 @@ void KeyValue::continue_wait(SessionId session, Replies& out) {
     waiting_for_key_[wait.keys[wait.next]].push_back(session);
     return;
   }
-  waits_.erase(session.value);
+  end_wait(session);
   reply_byte(session, stop_waiting, out);
 }
 
@@ -331,7 +362,12 @@ void KeyValue::forget_wait(SessionId session) {
     std::erase(entry->second, session);
     if (entry->second.empty()) waiting.erase(entry);
   }
-  waits_.erase(found);
+  end_wait(session);
+}
+
+void KeyValue::end_wait(SessionId session) {
+  const auto ended = waits_.extract(session.value);
+  bytes_ -= ended.mapped().bytes;
 }
 
 void KeyValue::tell_watchers(std::uint8_t kind,

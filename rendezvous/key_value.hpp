@@ -8,7 +8,10 @@
 //   I1  A session has at most one wait. A validated client's cancel_wait is answered by exactly one
 //       byte, and no answer to that wait follows it.
 //   I2  Any further request of a legacy session cancels its wait: such clients time out silently.
-//   I3  A wait is answered once, as soon as each of its keys has been present since it was asked.
+//   I3  A wait is answered once: its keys are looked for in their order, each is waited for until
+//   it is
+//       there, and the answer follows the last. (PyTorch's servers count a key that came and was
+//       deleted again while another was missing; here it must come again.)
 // Bounds
 //   `KeyValueLimits`; a session whose request goes beyond them is closed.
 #pragma once
@@ -63,6 +66,7 @@ class KeyValue {
     std::vector<std::string> keys;
     std::size_t next = 0;  // keys before this one have been seen
     bool barrier = false;
+    std::size_t bytes = 0;  // of the keys, counted in bytes_
   };
   using Replies = std::vector<StoreReply>;
   using Sessions = std::unordered_map<std::string, std::deque<SessionId>>;
@@ -73,6 +77,10 @@ class KeyValue {
   [[nodiscard]] Result<void> append(StoreRequest& request, Replies& out);
   [[nodiscard]] Result<void> barrier(SessionId session, const StoreRequest& request, Replies& out);
   [[nodiscard]] Result<void> queue_push(StoreRequest& request, Replies& out);
+  [[nodiscard]] Result<void> wait(SessionId session, std::vector<std::string> keys, Replies& out);
+  [[nodiscard]] Result<void> watch(SessionId session, const std::string& key, Replies& out);
+  [[nodiscard]] Result<void> multi_set(StoreRequest& request, Replies& out);
+  [[nodiscard]] std::int64_t queue_length(const std::string& key) const;
   void queue_pop(SessionId session, const std::string& key, Replies& out);
   void delete_key(SessionId session, const std::string& key, Replies& out);
   [[nodiscard]] Result<void> multi_get(SessionId session,
@@ -81,6 +89,7 @@ class KeyValue {
   [[nodiscard]] Result<void> list_keys(SessionId session, Replies& out) const;
 
   [[nodiscard]] bool present(const std::string& key) const;
+  [[nodiscard]] bool all_present(const std::vector<std::string>& keys) const;
   [[nodiscard]] std::string value_or_empty(const std::string& key) const;
   [[nodiscard]] Result<std::int64_t> increase(const std::string& key,
                                               std::int64_t delta,
@@ -90,6 +99,7 @@ class KeyValue {
   void on_key_appeared(const std::string& key, Replies& out);
   void continue_wait(SessionId session, Replies& out);
   void forget_wait(SessionId session);
+  void end_wait(SessionId session);
   void tell_watchers(std::uint8_t kind,
                      const std::string& key,
                      const std::string& old_value,

@@ -9,6 +9,7 @@ namespace ddprun {
 namespace {
 
 constexpr std::uint8_t no_code = 0xff;
+constexpr std::uint8_t watch_key_code = 7;
 constexpr std::string_view validate_magic("\xce\xf7\x85\x3c", 4);
 
 /// `fields`: k key, v value, n number of 8 bytes, u number of 4; after `*` comes a counted list of
@@ -27,7 +28,7 @@ constexpr std::array layouts{
     Layout{StoreOperation::check, 4, 5, "*k"},
     Layout{StoreOperation::wait, 5, 6, "*k"},
     Layout{StoreOperation::count_keys, 6, 7, ""},
-    Layout{StoreOperation::watch_key, 7, no_code, "k"},
+    Layout{StoreOperation::watch_key, watch_key_code, no_code, "k"},
     Layout{StoreOperation::delete_key, 8, 8, "k"},
     Layout{StoreOperation::append, no_code, 9, "kv"},
     Layout{StoreOperation::multi_get, no_code, 10, "*k"},
@@ -50,6 +51,17 @@ const Layout* layout_of(StoreDialect dialect, std::uint8_t code) {
 
 Error refused(std::string why, std::string fix = "the connection is closed") {
   return {ExitStatus::system_refused, "store request refused", std::move(why), std::move(fix)};
+}
+
+/// Codes that only PyTorch 2.1 sends without a greeting. Its others are the legacy ones, or mean
+/// something else there (7 and 8).
+bool is_2_1(std::uint8_t code) {
+  return code >= 9 && code <= 11;
+}
+
+Error refused_2_1(std::uint8_t code) {
+  return refused(fmt::format("operation {} without a greeting is PyTorch 2.1's", code),
+                 "use PyTorch 2.2 or later, or 2.0 or earlier");
 }
 
 void encode_little_endian(std::uint64_t number, int width, std::string& out) {
@@ -90,19 +102,21 @@ Result<void> StoreDecoder::learn_dialect(std::uint8_t byte) {
     if (magic == validate_magic) dialect_ = StoreDialect::validated;
     return {};
   }
-  if (byte >= 9 && byte <= 11) {
-    return refused(fmt::format("operation {} without a greeting is PyTorch 2.1's", byte),
-                   "use PyTorch 2.2 or later, or 2.0 or earlier");
-  }
+  if (is_2_1(byte)) return refused_2_1(byte);
   if (layout_of(StoreDialect::legacy, byte) == nullptr) {
     return refused(
         fmt::format("a connection that opens with byte {:#04x} is no PyTorch client", byte));
   }
+  watches_ = byte == watch_key_code;
   dialect_ = StoreDialect::legacy;
   return {};
 }
 
 Result<void> StoreDecoder::begin(std::uint8_t code) {
+  const bool watch = code == watch_key_code;  // where 2.1 has delete_key
+  if (dialect_ == StoreDialect::legacy && (is_2_1(code) || (watch && !watches_))) {
+    return refused_2_1(code);
+  }
   const Layout* layout = layout_of(dialect_, code);
   if (layout == nullptr) return refused(fmt::format("there is no operation {}", code));
   request_ = StoreRequest{.operation = layout->operation};

@@ -89,9 +89,10 @@ class StoreDecoder {
 
   StoreLimits limits_;
   StoreDialect dialect_ = StoreDialect::unknown;
-  std::string opening_;             // the first bytes, until the dialect is known
-  StoreRequest request_;            // the command being read
-  const char* field_ = nullptr;     // the field being read, in the operation's layout; null: none
+  bool watches_ = false;         // opened with watch_key: the second connection of a legacy client
+  std::string opening_;          // the first bytes, until the dialect is known
+  StoreRequest request_;         // the command being read
+  const char* field_ = nullptr;  // the field being read, in the operation's layout; null: none
   const char* repeated_ = nullptr;  // the part of the layout that a list repeats
   std::uint64_t repeats_left_ = 0;
   std::string number_bytes_;  // of a number or length that has arrived in part

@@ -34,7 +34,7 @@ TEST_CASE_FIXTURE(Case, "e2e input: options that do not exist") {
         "unknown option '--max-restart' on the command line; did you mean '--max-restarts'?"},
        {{"--max_restart=3", "true"},
         2,
-        "unknown option '--max-restart=3' on the command line; did you mean '--max-restarts'?"},
+        "unknown option '--max_restart' on the command line; did you mean '--max-restarts'?"},
        {{"--frobnicate", "true"},
         2,
         "unknown option '--frobnicate' on the command line; ddprun --help lists all options"},
@@ -43,8 +43,9 @@ TEST_CASE_FIXTURE(Case, "e2e input: options that do not exist") {
         "unknown option '-x' on the command line; ddprun --help lists all options"},
        {{"--grace"},
         2,
-        "cannot read the command line: the required argument for option '--grace' is missing; "
-        "ddprun --help lists all options"},
+        "option '--grace' on the command line has no value; write --grace VALUE, or --grace=VALUE "
+        "if "
+        "it begins with a dash"},
        {{},
         2,
         "no program to run; write ddprun [options] PROGRAM [ARGS...], or name it in the job file "

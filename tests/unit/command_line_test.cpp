@@ -100,7 +100,7 @@ TEST_CASE("command line: a joined value may be empty as well") {
 
 TEST_CASE("command line: an unknown option is refused with the nearest one") {
   CHECK(error_of({"--max_restart", "3", "p"}) ==
-        "unknown option '--max-restart' on the command line; did you mean '--max-restarts'?");
+        "unknown option '--max_restart' on the command line; did you mean '--max-restarts'?");
   CHECK(error_of({"--xyzzy"}) ==
         "unknown option '--xyzzy' on the command line; ddprun --help lists all options");
   CHECK(error_of({"-x", "p"}).starts_with("unknown option '-x'"));

@@ -15,11 +15,12 @@ Outcome outcome_of(WorkerEnd end) {
 }
 
 TEST_CASE("report: an end without a failure has no details") {
-  CHECK(failure_details(Outcome{0, "all good", {}}, {"a"}, "file").empty());
+  CHECK(failure_details(Outcome{0, "all good", {}}, {"a"}, "file", "./train").empty());
 }
 
 TEST_CASE("report: the failed worker's last lines, its error file and a hint") {
-  CHECK(failure_details(outcome_of({Kind::killed, SIGBUS}), {"one", "", "three"}, "log/3.json") ==
+  CHECK(failure_details(
+            outcome_of({Kind::killed, SIGBUS}), {"one", "", "three"}, "log/3.json", "./train") ==
         "  last lines of rank 3's stderr:\n"
         "  | one\n"
         "  | \n"
@@ -29,7 +30,7 @@ TEST_CASE("report: the failed worker's last lines, its error file and a hint") {
 }
 
 TEST_CASE("report: what there is not is not mentioned") {
-  CHECK(failure_details(outcome_of({Kind::exited, 1}), {}, "").empty());
+  CHECK(failure_details(outcome_of({Kind::exited, 1}), {}, "", "./train").empty());
 }
 
 TEST_CASE("report: only ends that need one have a hint") {
@@ -43,6 +44,11 @@ TEST_CASE("report: only ends that need one have a hint") {
   CHECK(hint_for({Kind::not_executed, EIO}).empty());
   CHECK(hint_for({Kind::exited, SIGKILL}).empty());
   CHECK(hint_for({Kind::exited, ENOENT}).empty());
+}
+
+TEST_CASE("report: a program that could not be executed is named") {
+  CHECK(failure_details(outcome_of({Kind::not_executed, EACCES}), {}, "", "./train") ==
+        "  program: ./train\n");
 }
 
 }  // namespace
