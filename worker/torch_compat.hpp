@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -84,8 +85,25 @@ struct Buckets {
   std::vector<std::size_t> limits_bytes;
 };
 
+template <typename T, typename Arguments>
+inline constexpr bool is_made_from = false;
+template <typename T, typename... Arguments>
+inline constexpr bool is_made_from<T, std::tuple<Arguments...>> =
+    std::is_constructible_v<T, Arguments&...>;
+
+/// A T from the first of these tuples of constructor arguments that fits.
+template <typename T, typename First, typename... Others>
+std::shared_ptr<T> make_from_first(First first, Others... others) {
+  if constexpr (is_made_from<T, First>) {
+    return std::apply([](auto&... arguments) { return std::make_shared<T>(arguments...); }, first);
+  } else {
+    return make_from_first<T>(std::move(others)...);
+  }
+}
+
 /// A reducer with gradients copied into buckets and every parameter expected in each backward pass.
-/// Its constructor lost the bucket limits and gained three options between 2.6 and 2.14.
+/// Its constructor gained two options in 2.8, and between 2.6 and 2.14 lost the bucket limits and
+/// gained a list of capacities.
 template <typename Reducer = c10d::Reducer>
 std::shared_ptr<Reducer> make_reducer(const std::vector<at::Tensor>& parameters,
                                       const Buckets& buckets,
@@ -93,100 +111,19 @@ std::shared_ptr<Reducer> make_reducer(const std::vector<at::Tensor>& parameters,
                                       std::int64_t bucket_bytes,
                                       std::int64_t first_bucket_bytes,
                                       const std::unordered_map<std::size_t, std::string>& names) {
-  using Indices = std::vector<std::vector<std::size_t>>;
-  using Limits = std::vector<std::size_t>;
-  using Group = c10::intrusive_ptr<c10d::ProcessGroup>;
-  using Names = std::unordered_map<std::size_t, std::string>;
-  using Tensors = std::vector<at::Tensor>;
-  using Flags = std::vector<bool>;
-  using Caps = std::vector<std::int64_t>;
-  using Bytes = std::int64_t;
-  const Flags sparse(parameters.size(), false);
+  const std::vector<bool> sparse(parameters.size(), false);
   const bool find_unused = false;
   const bool gradient_as_view = false;
-  if constexpr (std::is_constructible_v<Reducer,
-                                        Tensors,
-                                        Indices,
-                                        Limits,
-                                        Group,
-                                        Flags,
-                                        Bytes,
-                                        bool,
-                                        bool,
-                                        Names,
-                                        Bytes>) {
-    return std::make_shared<Reducer>(parameters,
-                                     buckets.indices,
-                                     buckets.limits_bytes,
-                                     group,
-                                     sparse,
-                                     bucket_bytes,
-                                     find_unused,
-                                     gradient_as_view,
-                                     names,
-                                     first_bucket_bytes);
-  } else if constexpr (std::is_constructible_v<Reducer,
-                                               Tensors,
-                                               Indices,
-                                               Limits,
-                                               Group,
-                                               Flags,
-                                               Bytes,
-                                               bool,
-                                               bool,
-                                               Names,
-                                               Bytes,
-                                               bool,
-                                               bool>) {
-    return std::make_shared<Reducer>(parameters,
-                                     buckets.indices,
-                                     buckets.limits_bytes,
-                                     group,
-                                     sparse,
-                                     bucket_bytes,
-                                     find_unused,
-                                     gradient_as_view,
-                                     names,
-                                     first_bucket_bytes,
-                                     false,
-                                     false);
-  } else if constexpr (std::is_constructible_v<Reducer,
-                                               Tensors,
-                                               Indices,
-                                               Group,
-                                               Flags,
-                                               Bytes,
-                                               bool,
-                                               bool,
-                                               Names,
-                                               Bytes,
-                                               bool,
-                                               bool>) {
-    return std::make_shared<Reducer>(parameters,
-                                     buckets.indices,
-                                     group,
-                                     sparse,
-                                     bucket_bytes,
-                                     find_unused,
-                                     gradient_as_view,
-                                     names,
-                                     first_bucket_bytes,
-                                     false,
-                                     false);
-  } else {
-    return std::make_shared<Reducer>(parameters,
-                                     buckets.indices,
-                                     group,
-                                     sparse,
-                                     bucket_bytes,
-                                     find_unused,
-                                     gradient_as_view,
-                                     names,
-                                     first_bucket_bytes,
-                                     false,
-                                     false,
-                                     Caps{});
-  }
+  const auto first = std::tie(parameters, buckets.indices);
+  const auto limits = std::tie(buckets.limits_bytes);
+  const auto common = std::tie(
+      group, sparse, bucket_bytes, find_unused, gradient_as_view, names, first_bucket_bytes);
+  const auto options = std::make_tuple(false, false);  // skip_all_reduce_unused, use_python_reducer
+  const auto capacities = std::make_tuple(std::vector<std::int64_t>());
+  return make_from_first<Reducer>(std::tuple_cat(first, limits, common),
+                                  std::tuple_cat(first, limits, common, options),
+                                  std::tuple_cat(first, common, options),
+                                  std::tuple_cat(first, common, options, capacities));
 }
 
 /// The key under which `optimizer` keeps the state of `parameter`: the address of its TensorImpl,

@@ -1,6 +1,6 @@
 #include "worker/context.hpp"
 
-#include "support.hpp"
+#include "tests/worker/support.hpp"
 #include "worker/error.hpp"
 #include "worker/local_address.hpp"
 

@@ -1,6 +1,6 @@
 #include "worker/distributed_data_parallel.hpp"
 
-#include "support.hpp"
+#include "tests/worker/support.hpp"
 #include "worker/error.hpp"
 #include "worker/module_state.hpp"
 

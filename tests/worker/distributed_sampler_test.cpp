@@ -1,6 +1,6 @@
 #include "worker/distributed_sampler.hpp"
 
-#include "support.hpp"
+#include "tests/worker/support.hpp"
 #include "worker/error.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 #include "worker/idx_file.hpp"
 
-#include "support.hpp"
+#include "tests/worker/support.hpp"
 
 #include <doctest/doctest.h>
 #include <torch/torch.h>

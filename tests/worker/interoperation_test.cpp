@@ -1,6 +1,6 @@
 // Snapshots that go to Python and come from it. Without a Python that has PyTorch these tests only
 // say so.
-#include "support.hpp"
+#include "tests/worker/support.hpp"
 #include "worker/distributed_sampler.hpp"
 #include "worker/error.hpp"
 #include "worker/optimizer_state.hpp"

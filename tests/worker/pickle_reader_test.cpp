@@ -1,6 +1,6 @@
 #include "worker/pickle_reader.hpp"
 
-#include "support.hpp"
+#include "tests/worker/support.hpp"
 #include "worker/error.hpp"
 
 #include <doctest/doctest.h>
@@ -126,7 +126,8 @@ TEST_CASE("pickle: what makes no sense is an error, not a crash") {
   CHECK(contains(error_of([] { static_cast<void>(read_pickle("", sixteen_floats)); }), "cut off"));
   CHECK(contains(error_of([] { static_cast<void>(read_pickle("\x80\4.", sixteen_floats)); }),
                  "not protocol 2"));
-  CHECK(contains(error_for("ccollections\nOrderedDict\nK\1\x85R."), "OrderedDict with arguments that do not fit"));
+  CHECK(contains(error_for("ccollections\nOrderedDict\nK\1\x85R."),
+                 "OrderedDict with arguments that do not fit"));
   CHECK(contains(error_for("ctorch._utils\n_rebuild_parameter\nK\1\x85R."), "do not fit"));
   CHECK(contains(error_for("ctorch._utils\n_rebuild_tensor_v2\n)R."), "do not fit"));
 }

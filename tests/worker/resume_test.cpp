@@ -1,5 +1,5 @@
 // Training that was stopped and resumed is compared with training that never stopped.
-#include "support.hpp"
+#include "tests/worker/support.hpp"
 #include "worker/distributed_data_parallel.hpp"
 #include "worker/distributed_sampler.hpp"
 #include "worker/error.hpp"

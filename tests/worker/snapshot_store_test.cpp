@@ -1,6 +1,6 @@
 #include "worker/snapshot_store.hpp"
 
-#include "support.hpp"
+#include "tests/worker/support.hpp"
 #include "worker/atomic_file.hpp"
 #include "worker/error.hpp"
 #include "worker/pt_file.hpp"

@@ -1,6 +1,6 @@
 #include "worker/snapshot.hpp"
 
-#include "support.hpp"
+#include "tests/worker/support.hpp"
 #include "worker/error.hpp"
 #include "worker/optimizer_state.hpp"
 #include "worker/pt_file.hpp"
