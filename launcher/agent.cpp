@@ -109,9 +109,12 @@ void Agent::on(Instant, const AllGone&, Actions& out) {
   out.emplace_back(BindStore{});
 }
 
-void Agent::on(Instant, const SignalArrived& arrived, Actions& out) {
+void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
   if (arrived.from_terminal) terminal_signal_ = arrived.signal;
   if (asks_to_stop(arrived.signal)) {
+    const bool same_wish = asked_ && now - *asked_ <= options_.same_wish_patience;
+    if (same_wish && arrived.signal != SIGINT) return;
+    asked_ = now;
     if (state_ == State::running) {
       held_.reset();
       deadline_.reset();

@@ -37,6 +37,8 @@ struct AgentOptions {
   int worker_count = 1;
   bool shares_terminal = false;  ///< The worker is in the terminal's foreground group, as we are.
   Millis kill_patience{5'000};   ///< After SIGKILL; what lives on is stuck inside the kernel.
+  /// timeout(1), shells and terminals say TERM and HUP twice, to us and to our group.
+  Millis same_wish_patience{1'000};
   Millis own_signal_patience{
       500};  ///< scancel and terminals may signal workers before they signal us.
   friend bool operator==(const AgentOptions&, const AgentOptions&) = default;
@@ -144,6 +146,7 @@ class Agent {
   Generation generation_;            // the newest one; number 0 before the first
   int alive_count_ = 0;              // workers of it that have not ended
   std::set<int> signals_sent_;       // to them
+  std::optional<Instant> asked_;     // when the end of the job was asked for last
   int terminal_signal_ = 0;          // the newest one that came from a key
   std::optional<WorkerEnded> held_;  // a death that may turn out to be the end of the whole job
   bool store_open_ = false;

@@ -43,6 +43,13 @@ bool is_joined(const std::string& word) {
   return word.starts_with("--") ? word.find('=') != std::string::npos : word.size() > 2;
 }
 
+Error needless_value(const std::string& word) {
+  return {ExitStatus::usage,
+          fmt::format("option '{}' on {} takes no value", word.substr(0, word.find('=')), origin),
+          "",
+          "leave it out where it does not hold"};
+}
+
 Error missing_value(const std::string& word) {
   return {ExitStatus::usage,
           fmt::format("option '{}' on {} has no value", word, origin),
@@ -55,6 +62,15 @@ std::string with_dashes(std::string name) {
   return name;
 }
 
+Error unknown_option(const std::string& word) {
+  std::vector<std::string> names;
+  for (const OptionSpec& option : option_table()) names.push_back(fmt::format("--{}", option.name));
+  return {ExitStatus::usage,
+          fmt::format("unknown option '{}' on {}", word, origin),
+          "",
+          did_you_mean(with_dashes(word), names, "ddprun --help lists all options")};
+}
+
 /// The options at the beginning of `arguments`, spelt with dashes and with their values as words of
 /// their own; `count` is how many of the arguments they are.
 Result<std::vector<std::string>> option_words(const std::vector<std::string>& arguments,
@@ -64,13 +80,15 @@ Result<std::vector<std::string>> option_words(const std::vector<std::string>& ar
     const std::string& word = arguments[count];
     if (word.size() < 2 || word[0] != '-' || word == "--") break;
     const OptionSpec* option = option_in(word);
-    const bool takes_value = option != nullptr && !option->is_flag();
+    if (option == nullptr) return unknown_option(word.substr(0, word.find('=')));
+    if (option->is_flag() && word.find('=') != std::string::npos) return needless_value(word);
+    const bool takes_value = !option->is_flag();
     if (word.starts_with("--") && takes_value && is_joined(word)) {
       const std::size_t equals = word.find('=');
       words.push_back(with_dashes(word.substr(0, equals)));
       words.push_back(word.substr(equals + 1));
     } else {
-      const bool plain = option != nullptr && word.starts_with("--") && !is_joined(word);
+      const bool plain = word.starts_with("--") && !is_joined(word);
       words.push_back(plain ? with_dashes(word) : word);
     }
     if (!takes_value || is_joined(word)) continue;
@@ -82,15 +100,6 @@ Result<std::vector<std::string>> option_words(const std::vector<std::string>& ar
     words.push_back(arguments[count]);
   }
   return words;
-}
-
-Error unknown_option(const std::string& word) {
-  std::vector<std::string> names;
-  for (const OptionSpec& option : option_table()) names.push_back(fmt::format("--{}", option.name));
-  return {ExitStatus::usage,
-          fmt::format("unknown option '{}' on {}", word, origin),
-          "",
-          did_you_mean(with_dashes(word), names, "ddprun --help lists all options")};
 }
 
 Result<Settings> parse_options(const std::vector<std::string>& words) {

@@ -1,10 +1,9 @@
 #include "launcher/guard.hpp"
 
+#include "launcher/complain.hpp"
 #include "launcher/descendants.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/worker_end.hpp"
-
-#include <fmt/format.h>
 
 #include <poll.h>
 #include <sys/prctl.h>
@@ -65,14 +64,12 @@ int clean_up_after(int agent_pid) {
   const int status = wait_for(agent_pid);
   const bool clean = kill_and_reap_all(kill_patience);
   if (!clean) {
-    fmt::print(stderr,
-               "ddprun: some processes outlived SIGKILL; they are stuck inside the kernel\n");
+    complain("ddprun: some processes outlived SIGKILL; they are stuck inside the kernel\n");
   }
   if (WIFEXITED(status)) return WEXITSTATUS(status);
-  fmt::print(stderr,
-             "ddprun: the agent process {} was killed by {}; all workers were killed\n",
-             agent_pid,
-             signal_name(WTERMSIG(status)));
+  complain("ddprun: the agent process {} was killed by {}; all workers were killed\n",
+           agent_pid,
+           signal_name(WTERMSIG(status)));
   return static_cast<int>(ExitStatus::internal_error);
 }
 
@@ -82,7 +79,7 @@ int run_guarded(const std::function<int(GuardLink)>& agent) {
   sigset_t all;
   GuardLink link;
   sigfillset(&all);
-  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, children leave no status behind
+  (void)::signal(SIGCHLD, SIG_DFL);  // where it is ignored, children leave no status behind
   ::sigprocmask(SIG_BLOCK, &all, &link.user_signals);
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
@@ -91,6 +88,13 @@ int run_guarded(const std::function<int(GuardLink)>& agent) {
   Fd own_end(pair[0]);
   link.socket = Fd(pair[1]);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t forwarded;
+  sigemptyset(&forwarded);
+  for (const int signal : forwarded_signals) {
+    if (!is_ignored(signal)) sigaddset(&forwarded, signal);
+  }
+  const Fd signal_fd(::signalfd(-1, &forwarded, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signal_fd.is_open()) throw refused("cannot listen to signals");
   const int pid = ::fork();
   if (pid < 0) throw refused("cannot start the agent process");
   if (pid == 0) {
@@ -99,13 +103,6 @@ int run_guarded(const std::function<int(GuardLink)>& agent) {
     std::_Exit(agent(std::move(link)));
   }
   link.socket.reset();
-
-  sigset_t forwarded;
-  sigemptyset(&forwarded);
-  for (const int signal : forwarded_signals) {
-    if (!is_ignored(signal)) sigaddset(&forwarded, signal);
-  }
-  const Fd signal_fd(::signalfd(-1, &forwarded, SFD_CLOEXEC | SFD_NONBLOCK));
   forward_signals(own_end.get(), signal_fd.get());
   return clean_up_after(pid);
 }

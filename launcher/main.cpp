@@ -1,5 +1,6 @@
 // ddprun: parse, run, map to an exit status.
 #include "launcher/command_line.hpp"
+#include "launcher/complain.hpp"
 #include "launcher/devices.hpp"
 #include "launcher/dry_run.hpp"
 #include "launcher/folders.hpp"
@@ -15,8 +16,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <boost/system/system_error.hpp>
+#include <cerrno>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace ddprun {
@@ -84,31 +90,49 @@ Job make_job(const Source& command_line) {
   return job;
 }
 
+/// To stdout. Returns the status to exit with.
+int print(const std::string& text) {
+  const bool printed = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  if (!printed) complain("ddprun: cannot write to stdout: {}\n", std::strerror(errno));
+  return static_cast<int>(printed ? ExitStatus::success : ExitStatus::system_refused);
+}
+
+/// Says what went wrong and returns the status for it.
+int explain(const std::exception& error) {
+  if (const auto* failure = dynamic_cast<const Failure*>(&error)) {
+    complain("ddprun: {}\n", failure->what());
+    return static_cast<int>(failure->error().status());
+  }
+  if (dynamic_cast<const std::system_error*>(&error) != nullptr ||
+      dynamic_cast<const boost::system::system_error*>(&error) != nullptr) {
+    complain("ddprun: the system refused: {}; see ulimit -n and ulimit -u\n", error.what());
+    return static_cast<int>(ExitStatus::system_refused);
+  }
+  complain("ddprun: bug: {}; please report it\n", error.what());
+  return static_cast<int>(ExitStatus::internal_error);
+}
+
 int run_agent(Job job, GuardLink link) {
   try {
     return Supervisor(std::move(job), std::move(link)).run();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "ddprun: bug: {}; please report it\n", error.what());
-    return static_cast<int>(ExitStatus::internal_error);
+    return explain(error);
   }
 }
 
 int run(const std::vector<std::string>& arguments) {
   const Source command_line = parse_command_line(arguments).value();
   if (command_line.settings.contains("help")) {
-    fmt::print("{}", help_text(terminal_columns()));
-    return 0;
+    return print(help_text(terminal_columns()));
   }
   if (command_line.settings.contains("version")) {
-    fmt::print("ddprun {}\nworker runtime tested with LibTorch {}\n",
-               DDPRUN_VERSION,
-               DDPRUN_TESTED_LIBTORCH);
-    return 0;
+    return print(fmt::format("ddprun {}\nworker runtime tested with LibTorch {}\n",
+                             DDPRUN_VERSION,
+                             DDPRUN_TESTED_LIBTORCH));
   }
   Job job = make_job(command_line);
   if (job.options.dry_run) {
-    fmt::print("{}", dry_run_text(job));
-    return 0;
+    return print(dry_run_text(job));
   }
   if (!job.options.log_dir.empty()) prepare_log_dir(job.options.effective.at("log-dir")).value();
   if (!job.options.snapshot.empty()) prepare_snapshot(job.options.effective.at("snapshot")).value();
@@ -122,11 +146,7 @@ int main(int argc, char** argv) {
   ddprun::open_standard_streams();
   try {
     return ddprun::run({argv + 1, argv + argc});
-  } catch (const ddprun::Failure& failure) {
-    fmt::print(stderr, "ddprun: {}\n", failure.what());
-    return static_cast<int>(failure.error().status());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "ddprun: bug: {}; please report it\n", error.what());
-    return static_cast<int>(ddprun::ExitStatus::internal_error);
+    return ddprun::explain(error);
   }
 }

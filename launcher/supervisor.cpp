@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 namespace ddprun {
@@ -27,7 +28,9 @@ int open_child_signals() {
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
-  return ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  const int fd = ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
+  return fd;
 }
 
 AgentOptions agent_options(const Job& job) {
@@ -64,6 +67,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
       guard_(context_, link_.socket.release()),
       child_signals_(context_, open_child_signals()),
       timer_(context_),
+      exit_timer_(context_),
       workers_(context_, writer_, job_, link_.user_signals),
       agent_(agent_options(job_)),
       coordinator_(coordinator_options(job_.options)) {}
@@ -163,19 +167,23 @@ void Supervisor::on(const TellCoordinator& tell) {
   dispatch(tell.event);
 }
 
-/// What is left to do is to write out; a further signal or the guard's death cuts that short.
+/// What is left to do is to write out; a further signal or the guard's death cuts that short. What
+/// the writer has to say comes first, so that the last line is the one about the status.
 void Supervisor::on(const ExitWith& exit) {
   exit_status_ = exit.outcome.exit_status;
-  if (exit.outcome.exit_status != 0) {
-    writer_.write(stderr_,
-                  failure_details(exit.outcome,
-                                  last_lines(exit.outcome),
-                                  error_file(exit.outcome),
-                                  job_.command.executable));
-    say(fmt::format("exit status {}: {}", exit.outcome.exit_status, exit.outcome.text));
-  }
   if (guard_lost_) return exit_now();  // nobody waits for the rest of the output
-  writer_.when_drained([this] { context_.stop(); });
+  writer_.when_drained([this, outcome = exit.outcome] {
+    report(outcome);
+    writer_.when_drained([this] { context_.stop(); });
+  });
+}
+
+void Supervisor::report(const Outcome& outcome) {
+  if (outcome.exit_status == 0) return;
+  writer_.write(
+      stderr_,
+      failure_details(outcome, last_lines(outcome), error_file(outcome), job_.command.executable));
+  say(fmt::format("exit status {}: {}", outcome.exit_status, outcome.text));
 }
 
 std::deque<std::string> Supervisor::last_lines(const Outcome& outcome) const {
@@ -195,6 +203,14 @@ void Supervisor::exit_now() const {
   std::_Exit(*exit_status_);
 }
 
+/// Writing out takes no time unless whoever reads has stopped reading; then nobody waits for it.
+void Supervisor::exit_soon() {
+  exit_timer_.expires_after(std::chrono::milliseconds(200));
+  exit_timer_.async_wait([this](boost::system::error_code error) {
+    if (!error) exit_now();
+  });
+}
+
 void Supervisor::wait_for_guard() {
   guard_.async_wait(
       boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code error) {
@@ -202,7 +218,7 @@ void Supervisor::wait_for_guard() {
         std::array<unsigned char, 64> bytes{};
         const ssize_t count = ::read(guard_.native_handle(), bytes.data(), bytes.size());
         guard_lost_ = count <= 0;
-        if (exit_status_) return exit_now();
+        if (exit_status_) return guard_lost_ ? exit_now() : exit_soon();
         if (guard_lost_) return dispatch(AgentEvent(GuardLost{}));
         for (ssize_t i = 0; i < count; ++i) {
           const unsigned char byte = bytes[static_cast<std::size_t>(i)];
@@ -228,7 +244,10 @@ void Supervisor::wait_for_children() {
 /// All that has ended is queued before any of it is acted upon: what the first event causes (even
 /// the next generation) must come after the last.
 void Supervisor::reap() {
-  if (sweeping_) kill_below(::getpid());
+  if (sweeping_) {
+    workers_.signal(SIGKILL);
+    kill_below(::getpid());
+  }
   for (const WorkerEnded& ended : workers_.reap()) events_.emplace_back(AgentEvent(ended));
   if (sweeping_ && workers_.none_left()) {
     sweeping_ = false;

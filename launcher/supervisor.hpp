@@ -50,7 +50,9 @@ class Supervisor {
   void arm_timer();
   [[nodiscard]] std::deque<std::string> last_lines(const Outcome& outcome) const;
   [[nodiscard]] std::string error_file(const Outcome& outcome) const;
+  void report(const Outcome& outcome);
   void exit_now() const;
+  void exit_soon();
   void say(const std::string& text);
 
   Job job_;
@@ -61,6 +63,7 @@ class Supervisor {
   boost::asio::posix::stream_descriptor guard_;
   boost::asio::posix::stream_descriptor child_signals_;
   boost::asio::steady_timer timer_;
+  boost::asio::steady_timer exit_timer_;
   WorkerGroup workers_;
   Agent agent_;
   Coordinator coordinator_;

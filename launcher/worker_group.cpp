@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -36,6 +37,12 @@ WorkerGroup::WorkerGroup(boost::asio::io_context& context,
       null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
       stdout_(std::make_shared<Sink>(STDOUT_FILENO)),
       stderr_(std::make_shared<Sink>(STDERR_FILENO)) {
+  if (!null_.is_open()) {
+    throw Failure(Error(ExitStatus::system_refused,
+                        "cannot open /dev/null",
+                        std::strerror(errno),
+                        "workers need it as their input"));
+  }
   spawn_context_.user_signals = user_signals;
   spawn_context_.user_files_max = raise_files_max();
   spawn_context_.share_terminal = job.share_terminal;
@@ -49,10 +56,11 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Generation& generation,
   living_.clear();
   outputs_.clear();
   errors_.clear();
+  exec_failures_.reset();
   make_log_folder(generation);
   for (const WorkerPlace& place : places_on(generation, node)) {
     try {
-      if (place.local_rank.value == 0) exec_failures_ = std::make_unique<ExecFailures>();
+      if (!exec_failures_) exec_failures_ = std::make_unique<ExecFailures>();
       spawn_context_.exec_failures_fd = exec_failures_->write_end();
       WorkerProcess worker = spawn_worker(spawn_context_,
                                           command_for(job_.command, place),
@@ -80,7 +88,10 @@ void WorkerGroup::make_log_folder(const Generation& generation) const {
 }
 
 void WorkerGroup::signal(int number) const {
-  for (const auto& [pid, local_rank] : living_) ::kill(job_.share_terminal ? pid : -pid, number);
+  for (const auto& [pid, local_rank] : living_) {
+    const bool reached = !job_.share_terminal && ::kill(-pid, number) == 0;
+    if (!reached) ::kill(pid, number);  // it shares our group, or has left its own
+  }
 }
 
 std::vector<WorkerEnded> WorkerGroup::reap() {

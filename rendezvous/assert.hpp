@@ -8,9 +8,9 @@
 namespace ddprun::detail {
 
 [[noreturn]] inline void assertion_failed(const char* condition, const char* file, int line) {
-  std::fprintf(
+  (void)std::fprintf(
       stderr, "ddprun: bug: %s does not hold at %s:%d; please report it\n", condition, file, line);
-  std::fflush(stderr);
+  (void)std::fflush(stderr);
   std::_Exit(70);
 }
 

@@ -10,8 +10,7 @@
 //   finished  the verdict has been given; whoever joins now is told it
 // Invariants
 //   C1  A generation starts only when every member has joined after the end of the one before: no
-//   two
-//       generations are ever alive at once.
+//       two generations are ever alive at once.
 //   C2  Generation numbers only grow.
 //   C3  Ranks are 0 … world size - 1, follow the order of nodes, and each exists once.
 //   C4  Only a worker's failure spends the restart budget, and a generation spends at most one.

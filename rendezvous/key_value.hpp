@@ -9,9 +9,8 @@
 //       byte, and no answer to that wait follows it.
 //   I2  Any further request of a legacy session cancels its wait: such clients time out silently.
 //   I3  A wait is answered once: its keys are looked for in their order, each is waited for until
-//   it is
-//       there, and the answer follows the last. (PyTorch's servers count a key that came and was
-//       deleted again while another was missing; here it must come again.)
+//       it is there, and the answer follows the last. (PyTorch's servers count a key that came and
+//       was deleted again while another was missing; here it must come again.)
 // Bounds
 //   `KeyValueLimits`; a session whose request goes beyond them is closed.
 #pragma once

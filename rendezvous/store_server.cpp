@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -84,17 +85,18 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
         on_note_(fmt::format("store: {} connections; one more was refused", sessions_max));
       } else if (fd >= 0) {
         open_session(fd);
-      } else if (errno == EMFILE || errno == ENFILE) {
-        return accept_later();
-      } else if (errno != EINTR && errno != ECONNABORTED) {
+      } else if (errno == EAGAIN) {
         return wait_for_clients();
+      } else if (errno != EINTR && errno != ECONNABORTED) {
+        return accept_later(errno);
       }
     }
   }
 
-  /// Descriptors have run out: the kernel keeps the caller in its queue and us from waiting for it.
-  void accept_later() {
-    on_note_("store: no file descriptor left for another connection; raise ulimit -n");
+  /// Descriptors or memory have run out: the kernel keeps the caller in its queue, ready for ever.
+  void accept_later(int reason) {
+    on_note_(fmt::format("store: cannot accept another connection: {}; trying again (ulimit -n?)",
+                         std::strerror(reason)));
     retry_.expires_after(std::chrono::seconds(1));
     retry_.async_wait([self = shared_from_this()](error_code error) {
       if (!error) self->accept_all();
@@ -223,7 +225,7 @@ Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context
     return Error(ExitStatus::system_refused,
                  fmt::format("cannot open a store on {}", address),
                  error.code().message(),
-                 "check that the address is one of this node's");
+                 "check the address, and ulimit -n");
   }
   impl->wait_for_clients();
   return std::unique_ptr<StoreServer>(new StoreServer(std::move(impl)));

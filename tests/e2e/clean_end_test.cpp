@@ -8,8 +8,8 @@ namespace e2e {
 namespace {
 
 /// Two workers, each with an orphan, that then run `rest`.
-Words with_orphans(Words options, const std::string& rest) {
-  return Words{"--nproc-per-node", "2"} + std::move(options) +
+Words with_orphans(const Words& options, const std::string& rest) {
+  return Words{"--nproc-per-node", "2"} + options +
          shell("exec " E2E_HELPER " orphan orphan.$DDPRUN_GENERATION.$RANK /bin/sh -c '" + rest +
                "'");
 }

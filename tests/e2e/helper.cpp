@@ -91,7 +91,7 @@ int leave_orphan(const Arguments& arguments) {
   if (middle == 0) {
     ::setsid();
     if (::fork() != 0) ::_exit(0);
-    for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_IGN);
+    for (int number = 1; number < NSIG; ++number) (void)::signal(number, SIG_IGN);
     write_file(file, std::to_string(::getpid()));
     while (true) ::pause();
   }
@@ -156,6 +156,6 @@ int main(int argc, char** argv) {
   if (what == "stamp") return stamp(arguments);
   if (what == "fail-first") return fail_first();
   if (what == "lines") return write_lines(arguments);
-  std::fprintf(stderr, "helper: no such subcommand\n");
+  (void)std::fprintf(stderr, "helper: no such subcommand\n");
   return 2;
 }

@@ -85,8 +85,8 @@ struct Standard {
     files.rlim_cur = *setup.files_max;
     ::setrlimit(RLIMIT_NOFILE, &files);
   }
-  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
-  for (const int number : setup.ignored_signals) ::signal(number, SIG_IGN);
+  for (int number = 1; number < NSIG; ++number) (void)::signal(number, SIG_DFL);
+  for (const int number : setup.ignored_signals) (void)::signal(number, SIG_IGN);
   sigset_t blocked;
   sigemptyset(&blocked);
   for (const int number : setup.blocked_signals) sigaddset(&blocked, number);

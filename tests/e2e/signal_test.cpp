@@ -16,8 +16,8 @@ std::string short_name(int signal) {
   return sigabbrev_np(signal);
 }
 
-Words two(Words options, const Words& program) {
-  return Words{"--nproc-per-node", "2"} + std::move(options) + program;
+Words two(const Words& options, const Words& program) {
+  return Words{"--nproc-per-node", "2"} + options + program;
 }
 
 /// Shorter than any sleep can be.

@@ -49,6 +49,7 @@ constexpr std::array pure_files{
 };
 
 constexpr std::array shell_files{
+    "launcher/complain.hpp",
     "launcher/descendants",
     "launcher/devices",
     "launcher/environment.cpp",
@@ -103,7 +104,6 @@ constexpr std::array tested_elsewhere{
     TestedElsewhere{"worker/pickle_stack.cpp", "tests/worker/pickle_reader_test.cpp"},
     TestedElsewhere{"worker/process_group.cpp", "tests/worker/distributed_data_parallel_test.cpp"},
     TestedElsewhere{"worker/pt_file.cpp", "tests/worker/snapshot_test.cpp"},
-    TestedElsewhere{"worker/run.cpp", "tests/worker/resume_test.cpp"},
     TestedElsewhere{"worker/snapshot_folder.cpp", "tests/worker/snapshot_store_test.cpp"},
     TestedElsewhere{"worker/storage_view.cpp", "tests/worker/snapshot_test.cpp"},
     TestedElsewhere{"worker/zip_reader.cpp", "tests/worker/snapshot_test.cpp"},

@@ -9,8 +9,8 @@ constexpr std::size_t file_lines_max = 500;
 constexpr std::size_t function_lines_max = 70;
 constexpr std::size_t columns_max = 100;
 
-/// No file is longer than `file_lines_max` and no line than `columns_max`. Man pages and
-/// traces may have long lines.
+/// No file is longer than `file_lines_max` and no line than `columns_max`, man pages and traces
+/// excepted.
 [[nodiscard]] Findings check_file_length(const SourceFile& file);
 
 /// No function is longer than `function_lines_max`, from its opening to its closing brace.

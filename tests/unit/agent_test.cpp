@@ -332,6 +332,17 @@ TEST_CASE("agent: every event in every state is answered as listed, or changes n
   }
 }
 
+TEST_CASE("agent: TERM or HUP said twice at once is one wish; INT counts each time") {
+  const Lines hup{"tell: stop by SIGHUP (1)"};
+  Node node = node_in(In::running);
+  CHECK(node.meets(SignalArrived{SIGHUP}) == hup);
+  CHECK(node.meets(SignalArrived{SIGHUP}).empty());
+  CHECK(node.meets(SignalArrived{SIGINT}) == Lines{"tell: stop by SIGINT (2)"});
+  CHECK(node.meets(SignalArrived{SIGINT}) == Lines{"tell: stop by SIGINT (2)"});
+  CHECK(node.after(Millis{1'001}).empty());
+  CHECK(node.meets(SignalArrived{SIGHUP}) == hup);
+}
+
 TEST_CASE("agent: A3 once the guard is lost it kills everything and exits from every state") {
   for (const In state : every_state) {
     if (state == In::finished) continue;
