@@ -1,7 +1,7 @@
 """Reads ctest's JUnit file and prints one line a test: status, name, reason, between tabs.
 
-A test counts as skipped when ctest says so, or when it passed and said "skipped: reason" (or
-"skipped, reason") in its output.
+What failed tests printed goes to stderr. A test counts as skipped when ctest says so, or when it
+passed and said "skipped: reason" (or "skipped, reason") in its output.
 """
 
 import re
@@ -28,6 +28,9 @@ def main(path):
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         status, reason = verdict(case)
         print(status, case.get("name"), " ".join(reason.split()), sep="\t")
+        if status == "failed":
+            print("----", case.get("name"), file=sys.stderr)
+            print(case.findtext("system-out"), file=sys.stderr)
 
 
 main(sys.argv[1])

@@ -22,7 +22,7 @@ part() {
     printf 'part %s: %d s of %d s%s\n' "$name" "$took" "$budget" \
         "$([[ $took -le $budget ]] || echo ', over its budget')"
     [[ $status -eq 0 ]] && return 0
-    tail -n 200 "$results/log"
+    tail -n 400 "$results/log"
     if ! tail -n +$((before + 1)) "$results/tests" | grep -q '^failed'; then
         record failed "$name" "see its output above"
     fi
@@ -43,8 +43,8 @@ tests_of() {
     local preset=$1 status=0 junit="$results/junit.xml"
     shift
     rm -f "$junit"
-    ctest --test-dir "build/$preset" -j 2 --output-on-failure --no-tests=error \
-        --test-output-size-passed 65536 --output-junit "$junit" "$@" || status=1
+    ctest --test-dir "build/$preset" -j 2 --quiet --no-tests=error --output-junit "$junit" \
+        --test-output-size-passed 65536 --test-output-size-failed 65536 "$@" || status=1
     [[ -s $junit ]] || return 1
     python3 .ci/count.py "$junit" |
         awk -F '\t' -v OFS='\t' -v part="$part_name" '{ $2 = part ": " $2; print }' \

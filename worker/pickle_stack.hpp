@@ -1,8 +1,7 @@
 // The values that a pickle is making, while it makes them. All bounds on what a hostile pickle can
 // do to memory and to recursion are kept here:
 //   - A container is frozen once it is in another one. That keeps the depth and the size counted
-//   for
-//     each container true, and makes cycles impossible.
+//     for each container true, and makes cycles impossible.
 //   - Size counts a shared value each time, since whoever walks the result meets it each time.
 #pragma once
 

@@ -13,6 +13,12 @@
 namespace ddprun::worker {
 namespace {
 
+/// What LibTorch says, without the list of addresses that it adds.
+std::string reason_of(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  return torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
+}
+
 c10::intrusive_ptr<c10d::Store> connect_store(const Context& context,
                                               const ProcessGroupOptions& options) {
   if (context.master_addr.empty()) return c10::make_intrusive<c10d::HashStore>();
@@ -25,7 +31,6 @@ c10::intrusive_ptr<c10d::Store> connect_store(const Context& context,
   try {
     return c10::make_intrusive<c10d::TCPStore>(context.master_addr, tcp);
   } catch (const std::exception& error) {
-    const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
     throw Error(text("rank ",
                      context.rank,
                      " cannot ",
@@ -37,7 +42,7 @@ c10::intrusive_ptr<c10d::Store> connect_store(const Context& context,
                      " within ",
                      options.store_timeout.count() / 1000,
                      " s: ",
-                     torch_error ? torch_error->what_without_backtrace() : error.what(),
+                     reason_of(error),
                      "; check MASTER_ADDR, MASTER_PORT and that all ",
                      context.world_size,
                      " ranks were started"));
@@ -70,6 +75,25 @@ c10::intrusive_ptr<c10d::ProcessGroupGloo> make_gloo(const c10::intrusive_ptr<c1
   return c10::make_intrusive<Gloo>(store, context.rank, context.world_size, gloo_options);
 }
 
+c10::intrusive_ptr<c10d::ProcessGroup> connect_ranks(const c10::intrusive_ptr<c10d::Store>& store,
+                                                     const Context& context,
+                                                     std::chrono::milliseconds timeout) {
+  try {
+    return compat::make_process_group(
+        store,
+        context.rank,
+        context.world_size,
+        make_gloo(c10::make_intrusive<c10d::PrefixStore>("gloo", store), context, timeout),
+        timeout);
+  } catch (const std::exception& error) {
+    throw Error(text("rank ",
+                     context.rank,
+                     " cannot connect to the other ranks: ",
+                     reason_of(error),
+                     "; if one of them ended first it says why, else check GLOO_SOCKET_IFNAME"));
+  }
+}
+
 }  // namespace
 
 ProcessGroup ProcessGroup::connect(const Context& context, const ProcessGroupOptions& options) {
@@ -83,14 +107,7 @@ ProcessGroup::ProcessGroup(c10::intrusive_ptr<c10d::Store> store,
       size_(context.world_size),
       decision_timeout_(options.collective_timeout),
       store_(std::move(store)),
-      group_(compat::make_process_group(
-          store_,
-          rank_,
-          size_,
-          make_gloo(c10::make_intrusive<c10d::PrefixStore>("gloo", store_),
-                    context,
-                    options.collective_timeout),
-          options.collective_timeout)) {}
+      group_(connect_ranks(store_, context, options.collective_timeout)) {}
 
 void ProcessGroup::all_reduce_sum(torch::Tensor tensor) const {
   std::vector<at::Tensor> tensors{std::move(tensor)};
@@ -102,13 +119,23 @@ void ProcessGroup::barrier() const {
 }
 
 std::string ProcessGroup::from_rank_0(const std::string& topic, const std::string& value) const {
-  if (rank_ == 0) {
-    store_->set(topic, std::vector<std::uint8_t>(value.begin(), value.end()));
-    return value;
+  try {
+    if (rank_ == 0) {
+      store_->set(topic, std::vector<std::uint8_t>(value.begin(), value.end()));
+      return value;
+    }
+    store_->wait({topic}, decision_timeout_);
+    const std::vector<std::uint8_t> bytes = store_->get(topic);
+    return {bytes.begin(), bytes.end()};
+  } catch (const std::exception& error) {
+    throw Error(text("rank ",
+                     rank_,
+                     " waited for ",
+                     topic,
+                     " of rank 0 in vain: ",
+                     reason_of(error),
+                     "; see what rank 0 says"));
   }
-  store_->wait({topic}, decision_timeout_);
-  const std::vector<std::uint8_t> bytes = store_->get(topic);
-  return {bytes.begin(), bytes.end()};
 }
 
 torch::Device device_of(const Context& context) {

@@ -18,8 +18,9 @@ struct ProcessGroupOptions {
   /// of a generation together; two minutes leave room for LibTorch's libraries on a slow
   /// filesystem.
   std::chrono::milliseconds store_timeout{120'000};
-  /// How long one collective may take. It bounds the wait for a rank that does something else, such
-  /// as writing a large snapshot; a rank that died is noticed at once.
+  /// How long one collective, or connecting to the other ranks, may take. It bounds the wait for a
+  /// rank that does something else, such as writing a large snapshot; a rank that died is noticed
+  /// at once.
   std::chrono::milliseconds collective_timeout{600'000};
 };
 
@@ -30,7 +31,7 @@ class ProcessGroup {
   /// The group of all ranks that `context` speaks of; returns when each of them is connected. A
   /// single process needs no store over TCP. CPU tensors go over Gloo, bound to the interfaces that
   /// the context names or else to the address that routes to MASTER_ADDR; CUDA tensors go over NCCL
-  /// where LibTorch has it. Throws Error when the store cannot be reached.
+  /// where LibTorch has it. Throws Error when the store or a rank cannot be reached.
   [[nodiscard]] static ProcessGroup connect(const Context& context,
                                             const ProcessGroupOptions& options = {});
 
@@ -47,7 +48,7 @@ class ProcessGroup {
   /// Returns when every rank has called it.
   void barrier() const;
   /// The `value` of rank 0, on every rank, through the store: for decisions, not for data. The
-  /// arguments of other ranks are not used. `topic` must be new in this group.
+  /// arguments of other ranks are not used. `topic` must be new in this group. Throws Error.
   [[nodiscard]] std::string from_rank_0(const std::string& topic, const std::string& value) const;
 
   [[nodiscard]] const c10::intrusive_ptr<c10d::ProcessGroup>& native() const { return group_; }

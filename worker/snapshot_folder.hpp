@@ -39,7 +39,7 @@ class SnapshotFolder {
 
   /// Writes a file for `snapshot`, on the disk when this returns, and makes the folder before that
   /// if need be. The result is its name. Throws Error; the folder then has what it had.
-  std::string write(const Snapshot& snapshot) const;
+  [[nodiscard]] std::string write(const Snapshot& snapshot) const;
 
   /// Makes the link lead to the file called `name`. A regular file in the place of the link is kept
   /// under another name. Throws Error.

@@ -86,7 +86,7 @@ void SnapshotStore::save(Snapshot snapshot) {
   if (group_.rank() != 0) return;
   snapshot.generation = generation_;
   snapshot.world_size = group_.size();
-  folder_.write(snapshot);
+  static_cast<void>(folder_.write(snapshot));
   // The newest is not always the one just written: this process may have slept while a later
   // generation went on.
   const SnapshotFolder::Listing listing = folder_.list();

@@ -130,5 +130,13 @@ TEST_CASE("process group: a store that nobody hosts is an error that says so, wi
   CHECK(contains(error, "rank 1 cannot reach the store at 127.0.0.1:1 within 1 s"));
 }
 
+TEST_CASE("process group: an interface that does not exist is an error that names it") {
+  Context context;
+  context.gloo_interfaces = "nosuch0";
+  const std::string error = error_of([&] { static_cast<void>(ProcessGroup::connect(context)); });
+  CHECK(contains(error, "rank 0 cannot connect to the other ranks: "));
+  CHECK(contains(error, "nosuch0"));
+}
+
 }  // namespace
 }  // namespace ddprun::worker

@@ -35,7 +35,7 @@ nn::Sequential make_net(std::uint64_t seed) {
 }
 
 Tensor joint_batch(int step, int world_size) {
-  auto generator = at::detail::createCPUGenerator(static_cast<std::uint64_t>(1000 + step));
+  auto generator = at::detail::createCPUGenerator(1000 + static_cast<std::uint64_t>(step));
   return at::randn({world_size * batch_size, 20}, generator);
 }
 
@@ -61,7 +61,7 @@ std::vector<Tensor> trained_together(int world_size, std::int64_t pieces_count) 
   std::vector<Tensor> result(static_cast<std::size_t>(world_size));
   test::run_ranks(world_size, [&](const Context& context, const ProcessGroup& group) {
     const int rank = context.rank;
-    nn::Sequential net = make_net(static_cast<std::uint64_t>(7 + rank));
+    nn::Sequential net = make_net(7 + static_cast<std::uint64_t>(rank));
     torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
     // Buckets so small that there are several of them.
     DistributedDataParallel<nn::Sequential> parallel(

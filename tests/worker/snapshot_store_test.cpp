@@ -10,6 +10,7 @@
 
 #include <sys/resource.h>
 
+#include <atomic>
 #include <csignal>
 
 namespace ddprun::worker {

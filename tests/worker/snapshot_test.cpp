@@ -8,6 +8,8 @@
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 
+#include <cmath>
+
 namespace ddprun::worker {
 namespace {
 
@@ -93,9 +95,9 @@ void check_optimizer_round_trip(const Options& options, const Options& other_opt
   load_optimizer_state(resumed_optimizer, loaded.optimizer_state);
   REQUIRE(same_state(*net, *resumed));
   for (int i = 0; i < 3; ++i) {
-    torch::manual_seed(static_cast<std::uint64_t>(100 + i));
+    torch::manual_seed(100 + static_cast<std::uint64_t>(i));
     train_step(net, optimizer);
-    torch::manual_seed(static_cast<std::uint64_t>(100 + i));
+    torch::manual_seed(100 + static_cast<std::uint64_t>(i));
     train_step(resumed, resumed_optimizer);
   }
   CHECK(same_state(*net, *resumed));
