@@ -140,10 +140,9 @@ Result<Source> parse_command_line(const std::vector<std::string>& arguments) {
   Source source;
   source.settings = std::move(*settings);
   std::size_t next = option_count;
-  const bool separated = next < arguments.size() && arguments[next] == "--";
-  if (separated) ++next;
-  const bool program_in_file = separated && source.settings.contains("file");
-  if (!program_in_file && next < arguments.size()) source.program = {arguments[next++], origin};
+  source.after_dashes = next < arguments.size() && arguments[next] == "--";
+  if (source.after_dashes) ++next;
+  if (next < arguments.size()) source.program = {arguments[next++], origin};
   source.arguments.assign(arguments.begin() + static_cast<std::ptrdiff_t>(next), arguments.end());
   return source;
 }

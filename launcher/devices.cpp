@@ -31,19 +31,6 @@ std::string read_uuid(const std::filesystem::path& information) {
   return {};
 }
 
-/// In the order of PCI addresses, which is the folder names' order.
-std::vector<std::string> list_uuids(const std::string& gpus_folder) {
-  std::vector<std::filesystem::path> folders;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(gpus_folder, error)) {
-    folders.push_back(entry.path());
-  }
-  std::ranges::sort(folders);
-  std::vector<std::string> uuids;
-  for (const auto& folder : folders) uuids.push_back(read_uuid(folder / "information"));
-  return uuids;
-}
-
 /// The index of the device that `entry` names by index, UUID or unique beginning of one.
 std::optional<std::size_t> find_device(std::string_view entry,
                                        const std::vector<std::string>& uuids) {
@@ -62,9 +49,20 @@ std::optional<std::size_t> find_device(std::string_view entry,
 
 }  // namespace
 
-int count_visible_gpus(const std::string& gpus_folder,
+std::vector<std::string> list_gpus(const std::string& gpus_folder) {
+  std::vector<std::filesystem::path> folders;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(gpus_folder, error)) {
+    folders.push_back(entry.path());
+  }
+  std::ranges::sort(folders);  // by PCI address
+  std::vector<std::string> uuids;
+  for (const auto& folder : folders) uuids.push_back(read_uuid(folder / "information"));
+  return uuids;
+}
+
+int count_visible_gpus(const std::vector<std::string>& uuids,
                        const std::optional<std::string>& cuda_visible_devices) {
-  const std::vector<std::string> uuids = list_uuids(gpus_folder);
   if (!cuda_visible_devices) return static_cast<int>(uuids.size());
   std::set<std::size_t> visible;
   std::string_view list = *cuda_visible_devices;

@@ -3,6 +3,7 @@
 #include "launcher/nearest.hpp"
 #include "launcher/option_table.hpp"
 #include "launcher/substitute.hpp"
+#include "launcher/worker_env.hpp"
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
@@ -98,6 +99,9 @@ std::map<std::string, Setting> variables(const std::string& file,
              fmt::format("'{}' is no name of a variable", name),
              "leave out the '='");
     }
+    if (is_set_by_ddprun(name)) {
+      refuse(file, entry.first, fmt::format("'{}' is ddprun's to set", name), "leave it out");
+    }
     const Result<std::string> value = substitute(setting.value, environment);
     if (!value) refuse(file, entry.second, value.error().message(), "");
     setting.value = *value;
@@ -121,10 +125,13 @@ class BoundsChecker : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
     refuse_at(mark, "an alias", "write the value out");
   }
-  void OnScalar(const YAML::Mark&,
+  void OnScalar(const YAML::Mark& mark,
                 const std::string&,
                 YAML::anchor_t,
-                const std::string&) override {}
+                const std::string& value) override {
+    if (value.find('\0') == std::string::npos) return;
+    refuse_at(mark, "a zero byte", "no argument, path or variable can hold one");
+  }
   void OnSequenceStart(const YAML::Mark& mark,
                        const std::string&,
                        YAML::anchor_t,

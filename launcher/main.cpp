@@ -8,6 +8,7 @@
 #include "launcher/option_table.hpp"
 #include "launcher/supervisor.hpp"
 
+#include <boost/system/system_error.hpp>
 #include <fmt/format.h>
 
 #include <fcntl.h>
@@ -16,11 +17,11 @@
 #include <unistd.h>
 
 #include <array>
-#include <boost/system/system_error.hpp>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -63,14 +64,16 @@ bool shares_terminal(const Options& options) {
          ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
 }
 
+/// So that a worker finds it from whatever folder it changes to. Empty stays empty.
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const auto full = std::filesystem::absolute(path, error);
+  return path.empty() || error ? path : full.string();
+}
+
 Job make_job(const Source& command_line) {
   const Environment environment = current_environment();
-  const auto mask = environment.find("CUDA_VISIBLE_DEVICES");
-  NodeResources node;
-  node.core_count = count_usable_cores();
-  node.gpu_count = count_visible_gpus(
-      nvidia_gpus_folder,
-      mask == environment.end() ? std::nullopt : std::optional<std::string>(mask->second));
+  const NodeResources node{count_usable_cores(), list_gpus(nvidia_gpus_folder)};
 
   Job job;
   job.options = assemble_options(command_line, environment, node).value();
@@ -81,11 +84,11 @@ Job make_job(const Source& command_line) {
   job.setup.job_id = random_job_id();
   job.setup.host = host_name();
   job.setup.interface = "lo";
-  job.setup.snapshot = job.options.snapshot;
-  job.setup.log_dir = job.options.log_dir;
+  job.setup.snapshot = absolute(job.options.snapshot);
+  job.setup.log_dir = absolute(job.options.log_dir);
   job.setup.restarts_max = job.options.restarts_max;
   job.setup.core_count = node.core_count;
-  job.setup.gpu_count = node.gpu_count;
+  job.setup.gpu_count = job.options.gpu_count;
   job.share_terminal = shares_terminal(job.options);
   return job;
 }

@@ -1,10 +1,13 @@
 #include "launcher/options.hpp"
 
+#include "launcher/devices.hpp"
 #include "launcher/job_file.hpp"
 #include "launcher/nearest.hpp"
 #include "launcher/option_table.hpp"
 
 #include <fmt/format.h>
+
+#include <optional>
 
 namespace ddprun {
 namespace {
@@ -17,20 +20,18 @@ Error refused(const char* name, const Setting& setting, std::string why, std::st
           std::move(fix)};
 }
 
-Result<int> read_worker_count(const Setting& setting, const NodeResources& resources) {
+Result<int> read_worker_count(const Setting& setting, int core_count, int gpu_count) {
   constexpr const char* name = "nproc-per-node";
   const std::string& value = setting.value;
-  if (value == "cpu") return resources.core_count;
-  if (value == "gpu" && resources.gpu_count > 0) return resources.gpu_count;
+  if (value == "cpu") return core_count;
+  if (value == "gpu" && gpu_count > 0) return gpu_count;
   if (value == "gpu") {
     return refused(name,
                    setting,
                    "finds no GPU on this node",
                    "check nvidia-smi and CUDA_VISIBLE_DEVICES, or write a number, 'cpu' or 'auto'");
   }
-  if (value == "auto") {
-    return resources.gpu_count > 0 ? resources.gpu_count : resources.core_count;
-  }
+  if (value == "auto") return gpu_count > 0 ? gpu_count : core_count;
   const auto count = parse_count(value);
   if (!count) {
     return refused(
@@ -94,10 +95,39 @@ void overlay(Settings& below, const Settings& above) {
   for (const auto& [name, setting] : above) below[name] = setting;
 }
 
+/// How many of `gpu_uuids` the workers will see, whose environment the job file may have changed.
+int count_gpus(const std::vector<std::string>& gpu_uuids,
+               const Environment& environment,
+               const std::map<std::string, Setting>& changes) {
+  constexpr const char* name = "CUDA_VISIBLE_DEVICES";
+  std::optional<std::string> mask;
+  if (const auto inherited = environment.find(name); inherited != environment.end()) {
+    mask = inherited->second;
+  }
+  if (const auto changed = changes.find(name); changed != changes.end()) {
+    mask = changed->second.value;
+  }
+  return count_visible_gpus(gpu_uuids, mask);
+}
+
+/// What the workers run. After "--" there are only arguments if the job file has a program.
+void choose_program(const Source& command_line, const Source& job, Options& options) {
+  options.program = command_line.program;
+  options.arguments = command_line.arguments;
+  if (command_line.program.value.empty()) {
+    options.program = job.program;
+    options.arguments = job.arguments;
+  } else if (command_line.after_dashes && !job.program.value.empty()) {
+    options.program = job.program;
+    options.arguments.insert(options.arguments.begin(), command_line.program.value);
+  }
+}
+
 /// Turns the texts in `options.effective` into values.
-Result<void> interpret(const NodeResources& resources, Options& options) {
+Result<void> interpret(int core_count, Options& options) {
   const Settings& all = options.effective;
-  const auto worker_count = read_worker_count(all.at("nproc-per-node"), resources);
+  const auto worker_count =
+      read_worker_count(all.at("nproc-per-node"), core_count, options.gpu_count);
   if (!worker_count) return worker_count.error();
   options.worker_count = *worker_count;
   const auto restarts_max = read_restarts_max(all.at("max-restarts"));
@@ -153,13 +183,10 @@ Result<Options> assemble_options(const Source& command_line,
   options.effective = defaults();
   overlay(options.effective, job.settings);
   overlay(options.effective, given);
-  if (auto interpreted = interpret(resources, options); !interpreted) return interpreted.error();
-
-  const bool named_on_command_line = !command_line.program.value.empty();
-  options.program = named_on_command_line ? command_line.program : job.program;
-  options.arguments = named_on_command_line || !command_line.arguments.empty()
-                          ? command_line.arguments
-                          : job.arguments;
+  options.gpu_count = count_gpus(resources.gpu_uuids, environment, job.environment);
+  auto interpreted = interpret(resources.core_count, options);
+  if (!interpreted) return interpreted.error();
+  choose_program(command_line, job, options);
   options.environment = std::move(job.environment);
   if (options.program.value.empty()) {
     return Error(

@@ -19,11 +19,12 @@ constexpr int workers_per_node_max = 1024;
 /// What this node has, for `gpu`, `cpu` and `auto`.
 struct NodeResources {
   int core_count = 1;
-  int gpu_count = 0;
+  std::vector<std::string> gpu_uuids;
 };
 
 struct Options {
   int worker_count = 1;  ///< On this node.
+  int gpu_count = 0;     ///< That the workers will see.
   int restarts_max = 0;
   Millis grace;
   Millis restart_grace;

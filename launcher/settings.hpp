@@ -21,6 +21,7 @@ using Settings = std::map<std::string, Setting>;
 struct Source {
   Settings settings;
   Setting program;                             ///< Empty value: not named here.
+  bool after_dashes = false;                   ///< "--" stood before the program.
   std::vector<std::string> arguments;          ///< Of the program.
   std::map<std::string, Setting> environment;  ///< Variables for the workers.
 };

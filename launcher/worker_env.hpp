@@ -6,6 +6,7 @@
 #include "rendezvous/generation.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace ddprun {
 
@@ -37,6 +38,13 @@ struct WorkerSetup {
 [[nodiscard]] std::string error_file_path(const WorkerSetup& setup,
                                           const Generation& generation,
                                           Rank rank);
+
+/// Whether a variable says who a worker is, so that no user's value of it reaches a worker.
+[[nodiscard]] bool is_set_by_ddprun(std::string_view name);
+
+/// What the user is told of variables in `environment` that no worker will see as they are; empty
+/// if there are none.
+[[nodiscard]] std::string replaced_variables_note(const Environment& environment);
 
 /// Everything that the worker at `place` finds in its environment. What the user has set is kept
 /// for variables that only advise (OMP_NUM_THREADS, the …_SOCKET_IFNAMEs), and replaced for those

@@ -78,6 +78,8 @@ TEST_CASE_FIXTURE(Case,
     if (seen.contains("DDPRUN_DEVICE")) expected["DDPRUN_DEVICE"] = number;  // where GPUs are
     CHECK(seen == expected);
   }
+  CHECK(count_of("RANK=9 from the environment: not used, each worker is given its own\n",
+                 job.err) == 1);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e environment: what only advises is the user's if he has set it") {
@@ -100,9 +102,10 @@ TEST_CASE_FIXTURE(Case, "e2e environment: the snapshot's path and the error file
   const Job& job = run({"--snapshot", "run/snapshot.pt", "--log-dir", "logs", "env"});
   REQUIRE(job.status() == 0);
   const Variables seen = variables_of(0, job.out);
-  CHECK(seen.at("DDPRUN_SNAPSHOT").ends_with("run/snapshot.pt"));
-  CHECK(seen.at("TORCHELASTIC_ERROR_FILE")
-            .ends_with("logs/" + seen.at("DDPRUN_JOB_ID") + "/1/0.error.json"));
+  const std::string here = std::filesystem::canonical(folder()).string();
+  CHECK(seen.at("DDPRUN_SNAPSHOT") == here + "/run/snapshot.pt");
+  CHECK(seen.at("TORCHELASTIC_ERROR_FILE") ==
+        here + "/logs/" + seen.at("DDPRUN_JOB_ID") + "/1/0.error.json");
   CHECK(has("run"));
 }
 

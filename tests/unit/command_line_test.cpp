@@ -70,15 +70,9 @@ TEST_CASE("command line: after two dashes comes the program, whatever its name")
   const Source source = read({"--grace", "1s", "--", "--odd", "-f"});
   CHECK(source.program.value == "--odd");
   CHECK(source.arguments == Words{"-f"});
+  CHECK(source.after_dashes);
+  CHECK_FALSE(read({"./run", "--", "a"}).after_dashes);
   CHECK(read({"--"}).program.value.empty());
-}
-
-TEST_CASE("command line: with a job file two dashes begin the arguments") {
-  const Source source = read({"-f", "job.yaml", "--", "--epochs", "10"});
-  CHECK(source.program.value.empty());
-  CHECK(source.arguments == Words{"--epochs", "10"});
-  CHECK(read({"-f", "job.yaml", "other", "a"}).program.value == "other");
-  CHECK(read({"-f", "job.yaml"}).arguments.empty());
 }
 
 TEST_CASE("command line: nothing is nothing, and the last of two values holds") {

@@ -13,7 +13,7 @@ Job job() {
   line.program = {"./train", "the command line"};
   line.settings["nproc-per-node"] = {"2", "the command line"};
   Job made;
-  made.options = assemble_options(line, {{"DDPRUN_GRACE", "3s"}}, {8, 1}).value();
+  made.options = assemble_options(line, {{"DDPRUN_GRACE", "3s"}}, {8, {"GPU-a"}}).value();
   made.options.environment["NCCL_DEBUG"] = {"WARN", "job.yaml:3:8"};
   made.command = {"./train", {"./train", "--rank=${rank}"}};
   made.setup.inherited = {{"PATH", "/bin"}, {"NCCL_DEBUG", "WARN"}};

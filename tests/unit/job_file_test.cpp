@@ -38,6 +38,20 @@ TEST_CASE("job file: program, arguments, options and variables, each with its pl
                                        {"HF", {"/scratch/hf", "job.yaml:5:29"}}});
 }
 
+TEST_CASE("job file: what ddprun tells each worker cannot be set") {
+  CHECK(error_of("env:\n  A: x\n  RANK: 0") ==
+        "job.yaml:3:3: 'RANK' is ddprun's to set; leave it out");
+  CHECK(error_of("env: {MASTER_PORT: 29500}").find("'MASTER_PORT'") != std::string::npos);
+  CHECK(error_of("env: {DDPRUN_GRACE: 1s}").find("'DDPRUN_GRACE'") != std::string::npos);
+}
+
+TEST_CASE("job file: a zero byte is refused where it stands") {
+  const std::string why = ": a zero byte; no argument, path or variable can hold one";
+  CHECK(error_of("program: \"./tr\\0ain\"") == "job.yaml:1:10" + why);
+  CHECK(error_of("args: [a, \"b\\0\"]") == "job.yaml:1:11" + why);
+  CHECK(error_of("env: {A: \"\\0\"}") == "job.yaml:1:10" + why);
+}
+
 TEST_CASE("job file: flags are truth values in every spelling of YAML's") {
   for (const char* on : {"true", "True", "yes", "on"}) {
     CHECK(read(std::string("module: ") + on).settings.at("module").value == "true");

@@ -1,5 +1,6 @@
 #include "launcher/options.hpp"
 
+#include "launcher/command_line.hpp"
 #include "tests/unit/temp_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -11,7 +12,7 @@ namespace {
 struct Asked {
   Source line;
   Environment environment;
-  NodeResources node{8, 2};
+  NodeResources node{8, {"GPU-a", "GPU-b"}};
 
   Asked() { line.program = {"./train", "the command line"}; }
 
@@ -80,15 +81,21 @@ TEST_CASE("options: the file may be named in the environment, and its errors are
 TEST_CASE("options: the program and its arguments come from one place") {
   const TempFolder folder;
   Asked asked;
-  asked.by_option("file", folder.write("job.yaml", "program: ./other\nargs: [a, b]\n"));
+  const std::string file = folder.write("job.yaml", "program: ./other\nargs: [a, b]\n");
+  asked.by_option("file", file);
   CHECK(asked.options().program.value == "./train");
   CHECK(asked.options().arguments.empty());
   asked.line.program = {};
   CHECK(asked.options().program.value == "./other");
   CHECK(asked.options().arguments == std::vector<std::string>{"a", "b"});
-  asked.line.arguments = {"c"};
+  asked.line = parse_command_line({"-f", file, "--", "c", "d"}).value();
   CHECK(asked.options().program.value == "./other");
-  CHECK(asked.options().arguments == std::vector<std::string>{"c"});
+  CHECK(asked.options().arguments == std::vector<std::string>{"c", "d"});
+  asked.line = parse_command_line({"--", "c", "d"}).value();
+  CHECK(asked.options().program.value == "c");
+  asked.by_variable("DDPRUN_FILE", file);
+  CHECK(asked.options().program.value == "./other");
+  CHECK(asked.options().arguments == std::vector<std::string>{"c", "d"});
 }
 
 TEST_CASE("options: without a program there is no job") {
@@ -100,17 +107,28 @@ TEST_CASE("options: without a program there is no job") {
 }
 
 TEST_CASE("options: the number of workers may be counted from what the node has") {
-  const auto count = [](const std::string& value, NodeResources node) {
-    Asked asked;
-    asked.node = node;
-    return asked.by_option("nproc-per-node", value).options().worker_count;
+  const auto count = [](const std::string& value) {
+    return Asked().by_option("nproc-per-node", value).options().worker_count;
   };
-  CHECK(count("4", {8, 2}) == 4);
-  CHECK(count("1024", {8, 2}) == 1'024);
-  CHECK(count("cpu", {8, 2}) == 8);
-  CHECK(count("gpu", {8, 2}) == 2);
-  CHECK(count("auto", {8, 2}) == 2);
-  CHECK(count("auto", {8, 0}) == 8);
+  CHECK(count("4") == 4);
+  CHECK(count("1024") == 1'024);
+  CHECK(count("cpu") == 8);
+  CHECK(count("gpu") == 2);
+  CHECK(count("auto") == 2);
+  Asked no_gpu;
+  no_gpu.node.gpu_uuids.clear();
+  CHECK(no_gpu.by_option("nproc-per-node", "auto").options().worker_count == 8);
+}
+
+TEST_CASE("options: GPUs are counted as the workers will see them") {
+  const TempFolder folder;
+  Asked asked;
+  asked.by_option("nproc-per-node", "gpu").by_variable("CUDA_VISIBLE_DEVICES", "1");
+  CHECK(asked.options().worker_count == 1);
+  CHECK(asked.options().gpu_count == 1);
+  asked.by_option("file", folder.write("job.yaml", "env: {CUDA_VISIBLE_DEVICES: '0,1'}"));
+  CHECK(asked.options().worker_count == 2);
+  CHECK(asked.options().gpu_count == 2);
 }
 
 TEST_CASE("options: each value that makes no sense is told with its origin and the remedy") {
@@ -143,7 +161,7 @@ TEST_CASE("options: each value that makes no sense is told with its origin and t
 
 TEST_CASE("options: a node without GPUs says so, and what may be written instead") {
   Asked asked;
-  asked.node = {8, 0};
+  asked.node.gpu_uuids.clear();
   CHECK(asked.by_variable("PET_NPROC_PER_NODE", "gpu").error() ==
         "--nproc-per-node: 'gpu' from PET_NPROC_PER_NODE finds no GPU on this node; "
         "check nvidia-smi and CUDA_VISIBLE_DEVICES, or write a number, 'cpu' or 'auto'");

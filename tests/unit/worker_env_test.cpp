@@ -69,9 +69,17 @@ TEST_CASE("worker environment: what says who a worker is replaces what was inher
   for (const auto& variable : of_local_rank(again, 0)) {
     CAPTURE(variable.first);
     CHECK((variable.second == "stale") == advice.contains(variable.first));
+    CHECK(is_set_by_ddprun(variable.first) == !advice.contains(variable.first));
   }
+  CHECK_FALSE(is_set_by_ddprun("PATH"));
   CHECK_FALSE(of_local_rank(again, 0).contains("DDPRUN_DEVICE"));
   CHECK_FALSE(of_local_rank(again, 0).contains("DDPRUN_SNAPSHOT"));
+}
+
+TEST_CASE("worker environment: what is replaced is told, with its value") {
+  CHECK(replaced_variables_note({{"PATH", "/bin"}, {"DDPRUN_GRACE", "1s"}}).empty());
+  CHECK(replaced_variables_note({{"RANK", "3"}, {"MASTER_PORT", "29500"}, {"HOME", "/"}}) ==
+        "MASTER_PORT=29500, RANK=3 from the environment: not used, each worker is given its own");
 }
 
 TEST_CASE("worker environment: everything else is passed on") {
