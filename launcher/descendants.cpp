@@ -26,6 +26,11 @@ std::vector<int> children_of(int pid) {
   return children;
 }
 
+bool children_are_visible() {
+  const int self = ::getpid();
+  return ::access(fmt::format("/proc/{0}/task/{0}/children", self).c_str(), R_OK) == 0;
+}
+
 void kill_below(int pid) {
   for (const int child : children_of(pid)) {
     ::kill(child, SIGSTOP);

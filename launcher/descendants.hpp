@@ -13,6 +13,9 @@ namespace ddprun {
 /// The children of `pid`, those of its threads included; empty if it does not exist.
 [[nodiscard]] std::vector<int> children_of(int pid);
 
+/// Whether the kernel tells of children at all: /proc may not be mounted, or lack the list.
+[[nodiscard]] bool children_are_visible();
+
 /// SIGKILL to the whole tree below `pid`, `pid` itself excluded. Each process is stopped before its
 /// children are looked for, so that none forks away meanwhile.
 void kill_below(int pid);

@@ -76,9 +76,16 @@ int clean_up_after(int agent_pid) {
 }  // namespace
 
 int run_guarded(const std::function<int(GuardLink)>& agent) {
+  if (!children_are_visible()) {
+    throw Failure(Error(ExitStatus::system_refused,
+                        "cannot list child processes in /proc",
+                        std::strerror(errno),
+                        "mount /proc; without it nothing can be cleaned up"));
+  }
   sigset_t all;
   GuardLink link;
   sigfillset(&all);
+  sigdelset(&all, SIGTSTP);          // ctrl-Z gives the terminal back, as with any program
   (void)::signal(SIGCHLD, SIG_DFL);  // where it is ignored, children leave no status behind
   ::sigprocmask(SIG_BLOCK, &all, &link.user_signals);
   std::array<int, 2> pair{};

@@ -1,7 +1,5 @@
 #include "launcher/process.hpp"
 
-#include "rendezvous/result.hpp"
-
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -9,13 +7,13 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 
 namespace ddprun {
 namespace {
 
-Failure refused(const char* what, const char* fix) {
-  return Failure(Error(ExitStatus::system_refused, what, std::strerror(errno), fix));
+std::system_error refused(const char* what) {
+  return {errno, std::generic_category(), what};
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
@@ -72,7 +70,7 @@ struct ChildSide {
 Pipe open_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    throw refused("cannot make a pipe", "raise ulimit -n");
+    throw refused("pipe");
   }
   Pipe pipe{Fd(ends[0]), Fd(ends[1])};
   ::fcntl(ends[1], F_SETFL, 0);  // the worker's end blocks, as programs expect of their output
@@ -108,7 +106,7 @@ WorkerProcess spawn_worker(const SpawnContext& context,
                         argv.data(),
                         envp.data()};
   const int pid = ::fork();
-  if (pid < 0) throw refused("cannot start a worker", "raise ulimit -u, or the job's memory limit");
+  if (pid < 0) throw refused("fork");
   if (pid == 0) child.run();
   // In the child as well: whoever comes first, the group exists from here on.
   if (!context.share_terminal) ::setpgid(pid, pid);

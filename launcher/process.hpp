@@ -20,7 +20,7 @@ struct Pipe {
   Fd write_end;
 };
 
-/// Throws a Failure if the system has no descriptor left.
+/// Throws a std::system_error if the system has no descriptor left.
 [[nodiscard]] Pipe open_pipe();
 
 struct WorkerProcess {
@@ -58,8 +58,8 @@ struct SpawnContext {
 
 /// Forks and executes one worker: its own process group, SIGKILL when this thread dies, original
 /// signal mask and limits, stdin from /dev/null, stdout and stderr into pipes. Returns at once; a
-/// failed exec shows as the child's end and in ExecFailures. Throws a Failure if the system refuses
-/// the fork.
+/// failed exec shows as the child's end and in ExecFailures. Throws a std::system_error if the
+/// system refuses a pipe or the fork.
 [[nodiscard]] WorkerProcess spawn_worker(const SpawnContext& context,
                                          const Command& command,
                                          const Environment& environment,

@@ -7,6 +7,55 @@
 
 namespace ddprun {
 
+namespace {
+
+std::string hint_for_exec(int error) {
+  switch (error) {
+    case ENOENT:
+      return "the program or the interpreter in its first line is not there";
+    case ENOEXEC:
+      return "it is no program for this machine; a script needs a first line #!";
+    case E2BIG:
+      return "arguments and environment together are too large for the kernel";
+    case EAGAIN:
+      return "too many processes: see ulimit -u and the job's limits";
+    default:
+      return {};
+  }
+}
+
+std::string hint_for_start(int error) {
+  switch (error) {
+    case EMFILE:
+      return "too few descriptors: raise the hard limit, ulimit -Hn";
+    case ENFILE:
+      return "the machine has no descriptors left: see /proc/sys/fs/file-max";
+    case EAGAIN:
+      return "too many processes: see ulimit -u and the job's limits";
+    case ENOMEM:
+      return "too little memory: see the job's memory limit";
+    default:
+      return {};
+  }
+}
+
+std::string hint_for_signal(int signal) {
+  switch (signal) {
+    case SIGKILL:
+      return "from outside, or the kernel was out of memory: see dmesg and the job's memory limit";
+    case SIGBUS:
+      return "often a full /dev/shm: see df /dev/shm";
+    case SIGXCPU:
+      return "the limit of CPU time: see ulimit -t";
+    case SIGXFSZ:
+      return "the limit of file size: see ulimit -f";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
 std::string failure_details(const Outcome& outcome,
                             const std::deque<std::string>& last_lines,
                             const std::string& error_file,
@@ -28,33 +77,17 @@ std::string failure_details(const Outcome& outcome,
 }
 
 std::string hint_for(const WorkerEnd& end) {
-  if (end.kind == WorkerEnd::Kind::not_executed) {
-    switch (end.code) {
-      case ENOENT:
-        return "the program or the interpreter in its first line is not there";
-      case ENOEXEC:
-        return "it is no program for this machine; a script needs a first line #!";
-      case E2BIG:
-        return "arguments and environment together are too large for the kernel";
-      case EAGAIN:
-        return "too many processes or too little memory: see ulimit -u and the job's limits";
-      default:
-        return {};
-    }
-  }
-  if (end.kind == WorkerEnd::Kind::exited) return {};
-  switch (end.code) {
-    case SIGKILL:
-      return "from outside, or the kernel was out of memory: see dmesg and the job's memory limit";
-    case SIGBUS:
-      return "often a full /dev/shm: see df /dev/shm";
-    case SIGXCPU:
-      return "the limit of CPU time: see ulimit -t";
-    case SIGXFSZ:
-      return "the limit of file size: see ulimit -f";
-    default:
+  switch (end.kind) {
+    case WorkerEnd::Kind::exited:
       return {};
+    case WorkerEnd::Kind::killed:
+      return hint_for_signal(end.code);
+    case WorkerEnd::Kind::not_executed:
+      return hint_for_exec(end.code);
+    case WorkerEnd::Kind::not_started:
+      return hint_for_start(end.code);
   }
+  return {};
 }
 
 }  // namespace ddprun

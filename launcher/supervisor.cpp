@@ -73,6 +73,8 @@ Supervisor::Supervisor(Job job, GuardLink link)
       coordinator_(coordinator_options(job_.options)) {}
 
 int Supervisor::run() {
+  const std::string note = replaced_variables_note(job_.setup.inherited);
+  if (!note.empty()) say(note);
   wait_for_guard();
   wait_for_children();
   std::vector<AgentAction> first;
@@ -139,8 +141,7 @@ void Supervisor::on(const CloseStore&) {
 
 void Supervisor::on(const SpawnWorkers& spawn) {
   generation_ = spawn.generation;
-  std::string error;
-  const auto refused = workers_.spawn(generation_, NodeId{}, error);
+  const auto refused = workers_.spawn(generation_, NodeId{});
   const int count = generation_.world_size();
   say(fmt::format("generation {} ({}): {} worker{} on {}, OMP_NUM_THREADS={} each of {} cores",
                   generation_.number.value,
@@ -150,7 +151,6 @@ void Supervisor::on(const SpawnWorkers& spawn) {
                   job_.setup.host,
                   threads_per_worker(job_.setup, count),
                   job_.setup.core_count));
-  if (!error.empty()) say(error);
   for (const WorkerEnded& worker : refused) dispatch(AgentEvent(worker));
 }
 

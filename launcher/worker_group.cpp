@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace ddprun {
@@ -49,9 +50,7 @@ WorkerGroup::WorkerGroup(boost::asio::io_context& context,
   spawn_context_.null_fd = null_.get();
 }
 
-std::vector<WorkerEnded> WorkerGroup::spawn(const Generation& generation,
-                                            NodeId node,
-                                            std::string& error) {
+std::vector<WorkerEnded> WorkerGroup::spawn(const Generation& generation, NodeId node) {
   std::vector<WorkerEnded> refused;
   living_.clear();
   outputs_.clear();
@@ -72,9 +71,9 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Generation& generation,
       outputs_.push_back(open_output(std::move(worker.out), generation, place, stdout_, ".out"));
       outputs_.push_back(open_output(std::move(worker.err), generation, place, stderr_, ".err"));
       errors_[place.local_rank] = outputs_.back();
-    } catch (const Failure& failure) {
-      error = failure.what();
-      refused.push_back({place.local_rank, 0, WorkerEnd{WorkerEnd::Kind::not_executed, EAGAIN}});
+    } catch (const std::system_error& error) {
+      const WorkerEnd end{WorkerEnd::Kind::not_started, error.code().value()};
+      refused.push_back({place.local_rank, 0, end});
     }
   }
   return refused;

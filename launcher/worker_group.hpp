@@ -27,10 +27,8 @@ class WorkerGroup {
               const sigset_t& user_signals);
 
   /// Starts the workers of `generation` on `node`. Returns those that the system refused to start,
-  /// as if they had ended; `error` then says why.
-  [[nodiscard]] std::vector<WorkerEnded> spawn(const Generation& generation,
-                                               NodeId node,
-                                               std::string& error);
+  /// as if they had ended.
+  [[nodiscard]] std::vector<WorkerEnded> spawn(const Generation& generation, NodeId node);
 
   /// To each living worker's process group.
   void signal(int number) const;

@@ -27,8 +27,9 @@ void WorkerOutput::wait() {
                      if (error || !self->pipe_.is_open()) return;
                      if (self->read_once() == Left::ended) return;
                      if (self->writer_.full()) {
-                       self->writer_.when_room([self] {
-                         if (self->pipe_.is_open()) self->wait();
+                       self->writer_.when_room([waiting = self->weak_from_this()] {
+                         const auto still = waiting.lock();
+                         if (still && still->pipe_.is_open()) still->wait();
                        });
                      } else {
                        self->wait();

@@ -30,10 +30,9 @@ void wait_until_writable(int fd) {
 }  // namespace
 
 Writer::Writer(boost::asio::io_context& context, std::function<void(std::string)> on_error)
-    : context_(context), on_error_(std::move(on_error)) {}
+    : context_(context), on_error_(std::move(on_error)), thread_([this] { run(); }) {}
 
 Writer::~Writer() {
-  if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
@@ -52,7 +51,7 @@ void Writer::finish(std::shared_ptr<Sink> sink) {
 
 bool Writer::full() const {
   const std::lock_guard lock(mutex_);
-  return queued_bytes_ > queued_bytes_max;
+  return queued_bytes_ > full_bytes;
 }
 
 void Writer::when_room(std::function<void()> handler) {
@@ -68,10 +67,13 @@ void Writer::when_drained(std::function<void()> handler) {
 }
 
 void Writer::push(Chunk chunk) {
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   {
     const std::lock_guard lock(mutex_);
-    queued_bytes_ += chunk.bytes.size() + chunk_overhead_bytes;
+    if (queued_bytes_ + chunk.bytes.capacity() > queued_bytes_max && !chunk.last) {
+      chunk.sink->dropped_bytes_ += chunk.bytes.size();
+      return;
+    }
+    queued_bytes_ += chunk.bytes.capacity() + chunk_overhead_bytes;
     queue_.push_back(std::move(chunk));
   }
   changed_.notify_one();
@@ -87,7 +89,11 @@ void Writer::run() {
     lock.unlock();
     write_out(chunk);
     lock.lock();
-    queued_bytes_ -= chunk.bytes.size() + chunk_overhead_bytes;
+    if (const std::size_t dropped = std::exchange(chunk.sink->dropped_bytes_, 0); dropped > 0) {
+      say(fmt::format(
+          "dropped {} bytes for {}, which takes them too slowly", dropped, chunk.sink->name_));
+    }
+    queued_bytes_ -= chunk.bytes.capacity() + chunk_overhead_bytes;
     wake_waiters(queued_bytes_);
   }
 }
@@ -115,17 +121,18 @@ void Writer::write_out(const Chunk& chunk) {
 
 void Writer::fail(Sink& sink, int error) {
   sink.failed_ = true;
-  boost::asio::post(
-      context_,
-      [this,
-       text = fmt::format("cannot write to {}: {}; its output is dropped from here on",
-                          sink.name_,
-                          std::strerror(error))] { on_error_(text); });
+  say(fmt::format("cannot write to {}: {}; its output is dropped from here on",
+                  sink.name_,
+                  std::strerror(error)));
+}
+
+void Writer::say(std::string text) {
+  boost::asio::post(context_, [this, text = std::move(text)] { on_error_(text); });
 }
 
 /// With the mutex held: hands the handlers whose time has come to the context's thread.
 void Writer::wake_waiters(std::size_t left) {
-  if (left <= queued_bytes_max / 2) {
+  if (left <= full_bytes / 2) {
     for (auto& handler : std::exchange(on_room_, {}))
       boost::asio::post(context_, std::move(handler));
   }

@@ -2,8 +2,9 @@
 // thread that supervises must not.
 //
 // Bounds
-//   `queued_bytes_max` wait to be written. Beyond that `full()` holds: callers stop reading from
-//   workers, whose pipes then fill and block them in turn, as a terminal would have.
+//   Beyond `full_bytes` in the queue `full()` holds: callers stop reading from workers, whose pipes
+//   then fill and block them in turn, as a terminal would have. What workers leave in their pipes
+//   when they end is taken all the same, up to `queued_bytes_max`; the rest is dropped, and said.
 #pragma once
 
 #include "launcher/fd.hpp"
@@ -35,14 +36,17 @@ class Sink {
   std::string path_;  // empty: nothing to open
   Fd file_;
   bool failed_ = false;
+  std::size_t dropped_bytes_ = 0;  // not said yet; under the writer's mutex
 };
 
 class Writer {
  public:
-  static constexpr std::size_t queued_bytes_max = 4 * 1024 * 1024;
+  static constexpr std::size_t full_bytes = 4 * 1024 * 1024;
+  static constexpr std::size_t queued_bytes_max = 64 * 1024 * 1024;
 
-  /// `on_error` gets one line for people when a sink fails, at most once a sink; what is written to
-  /// it from then on is dropped. Handlers run on the thread of `context`.
+  /// Throws a std::system_error if there cannot be another thread. `on_error` gets one line for
+  /// people when something is dropped: once from a sink that fails, and whenever the queue has been
+  /// over its bound. Handlers run on the thread of `context`.
   Writer(boost::asio::io_context& context, std::function<void(std::string)> on_error);
 
   /// Writes out what is queued, then returns: for ever, where a terminal or file takes nothing
@@ -75,6 +79,7 @@ class Writer {
   void run();
   void write_out(const Chunk& chunk);
   void fail(Sink& sink, int error);
+  void say(std::string text);
   void wake_waiters(std::size_t left);
 
   boost::asio::io_context& context_;
@@ -86,7 +91,7 @@ class Writer {
   bool closing_ = false;
   std::deque<std::function<void()>> on_room_;
   std::deque<std::function<void()>> on_drained_;
-  std::thread thread_;  // started by the first write
+  std::thread thread_;  // last, since it uses all others
 };
 
 }  // namespace ddprun

@@ -1,5 +1,7 @@
 #include "rendezvous/worker_end.hpp"
 
+#include "rendezvous/result.hpp"
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -22,9 +24,14 @@ std::string describe(const WorkerFailure& failure) {
     case WorkerEnd::Kind::killed:
       return fmt::format("{} was killed by {}", who, signal_name(failure.end.code));
     case WorkerEnd::Kind::not_executed:
+      return fmt::format("{} could not be executed: {}", who, std::strerror(failure.end.code));
+    case WorkerEnd::Kind::not_started:
       break;
   }
-  return fmt::format("{} could not be executed: {}", who, std::strerror(failure.end.code));
+  return fmt::format("rank {} on {} could not be started: {}",
+                     failure.rank.value,
+                     failure.host,
+                     std::strerror(failure.end.code));
 }
 
 int exit_status_of(const WorkerEnd& end) {
@@ -34,9 +41,11 @@ int exit_status_of(const WorkerEnd& end) {
     case WorkerEnd::Kind::killed:
       return 128 + end.code;
     case WorkerEnd::Kind::not_executed:
+      return end.code == ENOENT ? 127 : 126;
+    case WorkerEnd::Kind::not_started:
       break;
   }
-  return end.code == ENOENT ? 127 : 126;
+  return static_cast<int>(ExitStatus::system_refused);
 }
 
 }  // namespace ddprun

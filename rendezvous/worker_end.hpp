@@ -9,9 +9,14 @@
 namespace ddprun {
 
 struct WorkerEnd {
-  enum class Kind : std::uint8_t { exited, killed, not_executed };
+  enum class Kind : std::uint8_t {
+    exited,
+    killed,
+    not_executed,  ///< The process was there, the program was not.
+    not_started,   ///< The system refused the process.
+  };
   Kind kind = Kind::exited;
-  int code = 0;  ///< Exit status, signal number or errno of exec, by kind.
+  int code = 0;  ///< Exit status, signal number or errno, by kind.
   friend bool operator==(const WorkerEnd&, const WorkerEnd&) = default;
 
   [[nodiscard]] bool success() const { return kind == Kind::exited && code == 0; }
@@ -21,7 +26,7 @@ struct WorkerFailure {
   std::string host;
   Rank rank;
   LocalRank local_rank;
-  int pid = 0;
+  int pid = 0;  ///< Of a worker that was started.
   WorkerEnd end;
   friend bool operator==(const WorkerFailure&, const WorkerFailure&) = default;
 };
@@ -32,7 +37,8 @@ struct WorkerFailure {
 /// "rank 1 (pid 4242 on n1) was killed by SIGKILL (9)".
 [[nodiscard]] std::string describe(const WorkerFailure& failure);
 
-/// As a shell would report it: the status, 128 + signal, 127 for a missing program, else 126.
+/// As a shell would report it: the status, 128 + signal, 127 for a missing program, 126 for another
+/// that cannot be executed; 71 (the system refused) if there was no process.
 [[nodiscard]] int exit_status_of(const WorkerEnd& end);
 
 }  // namespace ddprun

@@ -3,6 +3,8 @@
 
 #include <signal.h>
 
+#include <cstdio>
+
 namespace e2e {
 
 TEST_CASE_FIXTURE(Case, "e2e limits: 64 workers that end at once") {
@@ -25,6 +27,32 @@ TEST_CASE_FIXTURE(Case, "e2e limits: 200 workers with a soft limit of 64 open fi
   const Job& job =
       run(Setup{.arguments = {"--nproc-per-node", "200", "/bin/true"}, .files_max = 64});
   CHECK(job.status() == 0);
+}
+
+TEST_CASE_FIXTURE(Case,
+                  "e2e limits: a hard limit too low for all workers ends the job and says so") {
+  const Job& job = run(
+      Setup{.arguments = {"-c", "ulimit -n 40; exec " E2E_DDPRUN " --nproc-per-node=64 sleep 60"},
+            .program = "/bin/sh"});
+  CHECK(job.status() == 71);
+  CHECK(last_line(job.err).starts_with("exit status 71: rank "));
+  CHECK(last_line(job.err).ends_with(" could not be started: Too many open files"));
+  CHECK(count_of("  hint: too few descriptors: raise the hard limit, ulimit -Hn\n", job.err) == 1);
+  CHECK(job.left_at_end().empty());
+}
+
+TEST_CASE_FIXTURE(Case, "e2e limits: without /proc nothing is started") {
+  const std::string without_proc = "mount -t tmpfs none /proc || exit 99; exec " E2E_DDPRUN " true";
+  const Job& job = run(Setup{.arguments = {"--mount", "/bin/sh", "-c", without_proc},
+                             .program = "/usr/bin/unshare"});
+  if (job.err.find("ddprun") == std::string::npos) {
+    std::puts("skipped: this user or container may not make a mount namespace");
+    return;
+  }
+  CHECK(job.status() == 71);
+  CHECK(job.err ==
+        "ddprun: cannot list child processes in /proc: No such file or directory; "
+        "mount /proc; without it nothing can be cleaned up\n");
 }
 
 TEST_CASE_FIXTURE(Case, "e2e limits: 64 workers are restarted and stopped") {

@@ -22,6 +22,16 @@ std::size_t bytes_written_by(int pid) {
   return 0;
 }
 
+/// The most memory that a process has ever had resident, in kB.
+std::size_t memory_max_of(int pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  std::size_t kilobytes = 0;
+  for (std::string word; status >> word;) {
+    if (word == "VmHWM:") status >> kilobytes;
+  }
+  return kilobytes;
+}
+
 /// Starts `text` with two workers, the first of which prints its pid and floods stdout; returns
 /// when nothing moves on any more.
 Job& start_blocked(Case& test, const Words& options, const std::string& text) {
@@ -61,6 +71,20 @@ TEST_CASE_FIXTURE(Case, "e2e slow reader: a restart does not wait for it") {
   job.wait_for_file("second.1");
   job.resume_reading();
   CHECK(job.wait() == 0);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e slow reader: restarts without any reader cost bounded memory") {
+  Job& job =
+      start(Words{"--nproc-per-node", "32", "--max-restarts", "60", "--restart-grace", "1h"} +
+            shell("head -c 60000 /dev/zero; head -c 60000 /dev/zero >&2\n"
+                  "[ $DDPRUN_GENERATION = 61 ] || exit 1; : > last.$RANK"));
+  const int agent = job.agent();
+  job.stop_reading();
+  job.wait_for_file("last.31");  // after 61 × 32 × 120 kB = 234 MB
+  CHECK(memory_max_of(agent) < 130'000);
+  job.resume_reading();
+  CHECK(job.wait() == 0);
+  CHECK(count_of("which takes them too slowly", job.err) >= 1);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e slow reader: signals are passed on meanwhile") {

@@ -7,12 +7,37 @@ namespace e2e {
 namespace {
 
 constexpr std::string_view control_c = "\x03";
+constexpr std::string_view control_z = "\x1a";
 
 Setup on_terminal(Words arguments) {
   return Setup{.arguments = std::move(arguments), .on_terminal = true};
 }
 
+/// ddprun as the foreground job of an interactive shell, which says "back" when it has stopped and
+/// then brings it to the foreground again.
+Setup in_shell(const std::string& arguments) {
+  return Setup{.arguments = {"-c",
+                             "set -m; " E2E_DDPRUN " " + arguments +
+                                 "; echo back $?; : > go; fg >/dev/null; echo ended $?"},
+               .on_terminal = true,
+               .program = "/bin/bash"};
+}
+
 }  // namespace
+
+TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-Z gives it back to the shell, and fg goes on") {
+  for (const std::string count : {"1", "2"}) {
+    CAPTURE(count);
+    std::filesystem::remove(folder() / "go");
+    Job& job = start(in_shell("--nproc-per-node=" + count +
+                              " sh -c 'echo ready; until [ -e go ]; do sleep 0.02; done; exit 3'"));
+    job.wait_for_out("ready");
+    job.type(control_z);
+    job.wait_for_out("back 148");
+    CHECK(job.wait() == 0);
+    CHECK(count_of("ended 3", job.out) == 1);
+  }
+}
 
 TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-C reaches a single worker once and ends with 130") {
   Job& job = start(on_terminal(helper({"--grace", "20s"}, {"listen"})));

@@ -40,7 +40,11 @@ TEST_CASE("report: only ends that need one have a hint") {
   for (const int error : {ENOENT, ENOEXEC, E2BIG, EAGAIN}) {
     CHECK_FALSE(hint_for({Kind::not_executed, error}).empty());
   }
+  for (const int error : {EMFILE, ENFILE, EAGAIN, ENOMEM}) {
+    CHECK_FALSE(hint_for({Kind::not_started, error}).empty());
+  }
   CHECK(hint_for({Kind::killed, SIGSEGV}).empty());
+  CHECK(hint_for({Kind::not_started, ENOENT}).empty());
   CHECK(hint_for({Kind::not_executed, EIO}).empty());
   CHECK(hint_for({Kind::exited, SIGKILL}).empty());
   CHECK(hint_for({Kind::exited, ENOENT}).empty());

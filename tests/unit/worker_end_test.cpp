@@ -15,6 +15,7 @@ TEST_CASE("worker end: only an exit with 0 is success") {
   CHECK_FALSE(WorkerEnd{Kind::exited, 1}.success());
   CHECK_FALSE(WorkerEnd{Kind::killed, 0}.success());
   CHECK_FALSE(WorkerEnd{Kind::not_executed, 0}.success());
+  CHECK_FALSE(WorkerEnd{Kind::not_started, 0}.success());
 }
 
 TEST_CASE("worker end: its status is what a shell would report") {
@@ -25,6 +26,7 @@ TEST_CASE("worker end: its status is what a shell would report") {
   CHECK(exit_status_of({Kind::not_executed, ENOENT}) == 127);
   CHECK(exit_status_of({Kind::not_executed, EACCES}) == 126);
   CHECK(exit_status_of({Kind::not_executed, ENOEXEC}) == 126);
+  CHECK(exit_status_of({Kind::not_started, ENOENT}) == 71);
 }
 
 TEST_CASE("worker end: it is told with rank, process, host and how") {
@@ -35,6 +37,8 @@ TEST_CASE("worker end: it is told with rank, process, host and how") {
   CHECK(told({Kind::killed, SIGSEGV}) == "rank 5 (pid 4242 on n1) was killed by SIGSEGV (11)");
   CHECK(told({Kind::not_executed, EACCES}) ==
         "rank 5 (pid 4242 on n1) could not be executed: Permission denied");
+  CHECK(told({Kind::not_started, EMFILE}) ==
+        "rank 5 on n1 could not be started: Too many open files");
 }
 
 TEST_CASE("worker end: a signal without a name has its number") {

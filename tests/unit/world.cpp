@@ -181,7 +181,7 @@ void World::perform(const SpawnWorkers& spawn) {
     living_[rank] = static_cast<int>(generation_.number.value) * 100 + rank;
   }
   for (const int rank : options_.refused) {
-    const WorkerEnd end{WorkerEnd::Kind::not_executed, EAGAIN};
+    const WorkerEnd end{WorkerEnd::Kind::not_started, EAGAIN};
     living_.erase(rank);
     remember_end(rank, 0, end);
     dispatch(AgentEvent(WorkerEnded{LocalRank{rank}, 0, end}));

@@ -200,14 +200,15 @@ TEST_CASE("world: whenever the guard dies, nothing outlives the job") {
   every_fate_is_good(start);
 }
 
-TEST_CASE("world: a worker that the system refuses ends the job as one that cannot be executed") {
+TEST_CASE("world: a worker that the system refuses costs a restart, for the system may recover") {
   World world(WorldOptions{.restarts_max = 3, .refused = {1}});
   world.all_die();
   REQUIRE(world.outcome());
   CHECK(text_of(*world.outcome()) ==
-        "status 126: rank 1 (pid 0 on n0) could not be executed: Resource temporarily unavailable "
-        "[rank 1]");
-  CHECK(world.generations() == 1);
+        "status 71: rank 1 on n0 could not be started: Resource temporarily unavailable, after 3 "
+        "of 3 "
+        "restarts [rank 1]");
+  CHECK(world.generations() == 4);
   CHECK(world.broken().empty());
 }
 
