@@ -1,5 +1,6 @@
 #include "worker/distributed_data_parallel.hpp"
 
+#include "worker/model_agreement.hpp"
 #include "worker/torch_compat.hpp"
 
 #include <torch/csrc/distributed/c10d/comm.hpp>
@@ -32,7 +33,7 @@ GradientSynchronizer::GradientSynchronizer(const torch::nn::Module& module,
       buffers_(module.buffers()),
       broadcast_buffers_(options.broadcast_buffers) {
   const torch::NoGradGuard no_grad;
-  c10d::verify_params_across_processes(group_, module.parameters(), {});
+  require_same_model(module, group);
   std::vector<torch::Tensor> state = detached(module.parameters());
   for (const auto& buffer : buffers_) state.push_back(buffer.detach());
   if (!state.empty()) c10d::broadcast_coalesced(group_, state, broadcast_bytes, 0);

@@ -29,10 +29,9 @@ struct DistributedDataParallelOptions {
 /// The part that does not depend on the type of the model. Not for use from several threads.
 class GradientSynchronizer {
  public:
-  /// Collective. Checks that `module` has the same parameters on every rank, then gives every rank
-  /// the values of rank 0. Parameters with requires_grad must all take part in each backward pass;
-  /// later changes of requires_grad are not seen. Throws c10::Error naming a parameter that
-  /// differs.
+  /// Collective. Checks that `module` is the same on every rank (see require_same_model), then
+  /// gives every rank the values of rank 0. Parameters with requires_grad must all take part in
+  /// each backward pass; later changes of requires_grad are not seen. Throws Error.
   GradientSynchronizer(const torch::nn::Module& module,
                        const ProcessGroup& group,
                        const DistributedDataParallelOptions& options);
