@@ -7,11 +7,13 @@
 #include "worker/context.hpp"
 #include "worker/distributed_data_parallel.hpp"
 #include "worker/distributed_sampler.hpp"
+#include "worker/finite.hpp"
 #include "worker/idx_file.hpp"
 #include "worker/optimizer_state.hpp"
 #include "worker/process_group.hpp"
 #include "worker/run.hpp"
 #include "worker/snapshot_store.hpp"
+#include "worker/step_seed.hpp"
 
 #include <torch/torch.h>
 
@@ -31,6 +33,10 @@ namespace nn = torch::nn;
 constexpr const char* usage =
     "fashion_mnist [--epochs 1] [--batch-size 32] [--train-images 20000] [--lr 0.002] "
     "[--snapshot-every 100] [--data /usr/share/datasets/fashion-mnist]";
+
+constexpr std::uint64_t seed = 1;
+constexpr std::int64_t side = 28;  // pixels
+constexpr std::int64_t classes_count = 10;
 
 struct Options {
   std::int64_t epochs;
@@ -59,12 +65,28 @@ struct Dataset {
 Dataset load(const Options& options, const std::string& part, torch::Device device) {
   const Tensor images = worker::read_idx(options.data / (part + "-images-idx3-ubyte.gz"));
   const Tensor labels = worker::read_idx(options.data / (part + "-labels-idx1-ubyte.gz"));
-  if (images.dim() != 3 || labels.dim() != 1 || images.size(0) != labels.size(0)) {
-    throw worker::Error(worker::text("the files of ",
+  const bool fit = images.dim() == 3 && images.size(1) == side && images.size(2) == side &&
+                   labels.dim() == 1 && images.size(0) == labels.size(0);
+  if (!fit) {
+    throw worker::Error(worker::text("the ",
                                      part,
-                                     " in ",
+                                     " files in ",
                                      options.data.string(),
-                                     " do not fit together; fetch them again"));
+                                     " have images ",
+                                     images.sizes(),
+                                     " and labels ",
+                                     labels.sizes(),
+                                     ", not [N, 28, 28] and [N]; fetch them again"));
+  }
+  const bool known = labels.numel() == 0 || labels.max().item<std::int64_t>() < classes_count;
+  if (!known) {
+    throw worker::Error(worker::text("the ",
+                                     part,
+                                     " labels in ",
+                                     options.data.string(),
+                                     " go up to ",
+                                     labels.max().item<std::int64_t>(),
+                                     ", not 9; give --data the folder of Fashion-MNIST"));
   }
   return {images.to(device), labels.to(device, torch::kLong)};
 }
@@ -75,7 +97,7 @@ struct NetImpl : nn::Module {
   nn::Dropout dropout1 = register_module("dropout1", nn::Dropout(0.25));
   nn::Dropout dropout2 = register_module("dropout2", nn::Dropout(0.5));
   nn::Linear fc1 = register_module("fc1", nn::Linear(9216, 128));
-  nn::Linear fc2 = register_module("fc2", nn::Linear(128, 10));
+  nn::Linear fc2 = register_module("fc2", nn::Linear(128, classes_count));
 
   /// x: (B, 1, 28, 28) float32; the result: (B, 10) logarithms of probabilities.
   Tensor forward(Tensor x) {
@@ -101,7 +123,7 @@ class Trainer {
         train_(load(options, "train", device_)),
         snapshots_(context_, group_) {
     train_.images = train_.images.narrow(0, 0, std::min(train_.size(), options.train_images));
-    torch::manual_seed(1);
+    torch::manual_seed(seed);
     net_ = Net();
     net_->to(device_);
   }
@@ -166,15 +188,15 @@ class Trainer {
   double run_step(const Tensor& batch,
                   worker::DistributedDataParallel<Net>& parallel,
                   torch::optim::Optimizer& optimizer) {
-    // Dropout differs from step to step and from rank to rank, and is the same after a restart.
-    torch::manual_seed(
-        static_cast<std::uint64_t>(position_.step * context_.world_size + context_.rank));
+    worker::seed_generators({.seed = seed, .step = position_.step, .rank = context_.rank});
     parallel.zero_grad();
     const Tensor output = parallel(train_.inputs(batch));
     Tensor loss = torch::nll_loss(output, train_.labels.index_select(0, batch));
     loss.backward();
     optimizer.step();
-    return loss.item<double>();
+    const double loss_here = loss.item<double>();
+    worker::require_finite(loss_here, position_, context_.rank);
+    return loss_here;
   }
 
   void save(const torch::optim::Optimizer& optimizer) {

@@ -8,6 +8,7 @@
 #include "worker/context.hpp"
 #include "worker/distributed_data_parallel.hpp"
 #include "worker/distributed_sampler.hpp"
+#include "worker/finite.hpp"
 #include "worker/optimizer_state.hpp"
 #include "worker/process_group.hpp"
 #include "worker/pt_file.hpp"
@@ -55,11 +56,12 @@ class Trainer {
 
   void train(std::int64_t total_epochs, std::int64_t save_every) {
     torch::optim::SGD optimizer(model_->parameters(), learning_rate);
-    const std::int64_t first_epoch = resume(optimizer);
+    resume(optimizer);
     worker::DistributedDataParallel<torch::nn::Linear> parallel(model_, group_);
-    for (std::int64_t epoch = first_epoch; epoch < total_epochs; ++epoch) {
-      run_epoch(epoch, parallel, optimizer);
-      if ((epoch + 1) % save_every == 0) save(epoch, optimizer);
+    while (position_.epoch < total_epochs) {
+      run_epoch(parallel, optimizer);
+      ++position_.epoch;
+      if (position_.epoch % save_every == 0) save(optimizer);
     }
     if (context_.rank == 0) {
       worker::write_pt_file("finalmodel.pt", worker::to_value(worker::state_dict(*model_)));
@@ -68,23 +70,21 @@ class Trainer {
   }
 
  private:
-  std::int64_t resume(torch::optim::Optimizer& optimizer) {
-    const auto snapshot = snapshots_.load();
-    if (!snapshot) return 0;
+  void resume(torch::optim::Optimizer& optimizer) {
+    auto snapshot = snapshots_.load();
+    if (!snapshot) return;
     worker::load_state_dict(*model_, snapshot->model_state);
     if (!snapshot->optimizer_state.isNone()) {
       worker::load_optimizer_state(optimizer, snapshot->optimizer_state);
     }
-    steps_ = snapshot->step;
-    print(worker::text("Resuming training from snapshot at Epoch ", snapshot->epoch));
-    return snapshot->epoch;
+    position_ = *std::move(snapshot);
+    print(worker::text("Resuming training from snapshot at Epoch ", position_.epoch));
   }
 
-  void run_epoch(std::int64_t epoch,
-                 worker::DistributedDataParallel<torch::nn::Linear>& parallel,
+  void run_epoch(worker::DistributedDataParallel<torch::nn::Linear>& parallel,
                  torch::optim::Optimizer& optimizer) {
     const worker::DistributedSampler sampler(samples_count, context_.rank, context_.world_size);
-    const auto batches = torch::tensor(sampler.indices(epoch)).to(data_.inputs.device());
+    const auto batches = torch::tensor(sampler.indices(position_.epoch)).to(data_.inputs.device());
     std::int64_t batches_count = 0;
     double loss_sum = 0;
     for (const torch::Tensor& batch : batches.split(batch_size_)) {
@@ -93,12 +93,14 @@ class Trainer {
       torch::Tensor loss = torch::mse_loss(output, data_.targets.index_select(0, batch));
       loss.backward();
       optimizer.step();
-      loss_sum += loss.item<double>();
+      const double loss_here = loss.item<double>();
+      worker::require_finite(loss_here, position_, context_.rank);
+      loss_sum += loss_here;
       ++batches_count;
+      ++position_.step;
     }
-    steps_ += batches_count;
     print(worker::text("Epoch ",
-                       epoch,
+                       position_.epoch,
                        " | Batchsize: ",
                        batch_size_,
                        " | Steps: ",
@@ -107,17 +109,15 @@ class Trainer {
                        loss_sum / static_cast<double>(batches_count)));
   }
 
-  void save(std::int64_t epoch, const torch::optim::Optimizer& optimizer) {
-    worker::Snapshot snapshot;
-    snapshot.model_state = worker::state_dict(*model_);
-    snapshot.optimizer_state = worker::optimizer_state(optimizer);
-    snapshot.epoch = epoch + 1;
-    snapshot.step = steps_;
-    snapshots_.save(std::move(snapshot));
-    if (context_.rank == 0) {
-      std::cout << worker::text(
-          "Epoch ", epoch, " | Training snapshot saved at ", snapshots_.path().string(), "\n");
-    }
+  void save(const torch::optim::Optimizer& optimizer) {
+    position_.model_state = worker::state_dict(*model_);
+    position_.optimizer_state = worker::optimizer_state(optimizer);
+    if (!snapshots_.save(position_)) return;
+    std::cout << worker::text("Epoch ",
+                              position_.epoch - 1,
+                              " | Training snapshot saved at ",
+                              snapshots_.path().string(),
+                              "\n");
   }
 
   void print(const std::string& line) const {
@@ -130,7 +130,7 @@ class Trainer {
   Dataset data_;
   torch::nn::Linear model_;
   worker::SnapshotStore snapshots_;
-  std::int64_t steps_ = 0;
+  worker::Snapshot position_;  // where training is; the states are filled in for saving
 };
 
 void train(const std::vector<std::string>& words) {

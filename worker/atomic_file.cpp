@@ -30,14 +30,14 @@ fs::path temporary_for(const fs::path& path) {
 
 [[noreturn]] void fail(std::string_view doing, const fs::path& path, int error_number) {
   const bool full = error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
-  throw Error(text("cannot ",
-                   doing,
-                   " ",
-                   path.string(),
-                   ": ",
-                   system_message(error_number),
-                   full ? "; free some space or put the file elsewhere"
-                        : "; check that the folder exists and may be written to"));
+  throw FileError(text("cannot ",
+                       doing,
+                       " ",
+                       path.string(),
+                       ": ",
+                       system_message(error_number),
+                       full ? "; free some space or put the file elsewhere"
+                            : "; check that the folder exists and may be written to"));
 }
 
 fs::path folder_of(const fs::path& path) {

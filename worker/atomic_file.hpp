@@ -28,11 +28,11 @@ class FileSink {
 };
 
 /// Replaces `path` by what `fill` writes. When it returns, content and name are on the disk; when
-/// it throws Error, or whatever `fill` throws, `path` is as it was and nothing else is left.
+/// it throws FileError, or whatever `fill` throws, `path` is as it was and nothing else is left.
 void write_atomically(const std::filesystem::path& path,
                       const std::function<void(FileSink&)>& fill);
 
-/// Makes `link` a symbolic link to `target`, in one step where it was one before. Throws Error.
+/// Makes `link` a symbolic link to `target`, in one step where it was one before. Throws FileError.
 void link_atomically(const std::filesystem::path& link, const std::filesystem::path& target);
 
 /// Whether a writer of a file called `stem`, or of one whose name begins with `stem` and a dot,

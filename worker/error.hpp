@@ -1,4 +1,4 @@
-// The one exception of the worker runtime. Its text is for a person: what failed, why, what to do.
+// The exceptions of the worker runtime. Their text is for a person: what failed, why, what to do.
 #pragma once
 
 #include <sstream>
@@ -18,6 +18,12 @@ template <typename... Parts>
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+/// What a filesystem refused. It may not do so for ever: disks are made room on.
+class FileError : public Error {
+ public:
+  using Error::Error;
 };
 
 }  // namespace ddprun::worker

@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -25,6 +26,8 @@ int run(int argc,
         const std::function<void(const std::vector<std::string>& arguments)>& body) {
   // Fails only when the stream was used before; output is then late, never lost.
   static_cast<void>(std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ));
+  // Beyond `ulimit -f` a write shall fail like any other; Python sees to that too.
+  static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
   try {
     body(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
     return 0;

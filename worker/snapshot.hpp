@@ -25,7 +25,7 @@ struct Snapshot {
   std::int64_t step = 0;     ///< Optimizer steps since training began.
 
   std::int64_t generation = 0;  ///< Which start of the job wrote it; see SnapshotStore.
-  std::int64_t world_size = 1;  ///< Of the job that wrote it.
+  std::int64_t world_size = 0;  ///< Of the job that wrote it; 0 when the file does not say.
 
   /// Entries of the program's own, beside those above in the file. Values must be what
   /// write_pt_file() accepts.

@@ -76,11 +76,11 @@ std::vector<std::string> SnapshotFolder::names() const {
     names.push_back(each->path().filename().string());
   }
   if (failure && failure != std::errc::no_such_file_or_directory) {
-    throw Error(text("cannot read the snapshot folder ",
-                     folder_.string(),
-                     ": ",
-                     failure.message(),
-                     "; check the path and its permissions"));
+    throw FileError(text("cannot read the snapshot folder ",
+                         folder_.string(),
+                         ": ",
+                         failure.message(),
+                         "; check the path and its permissions"));
   }
   return names;
 }
@@ -123,11 +123,11 @@ std::string SnapshotFolder::write(const Snapshot& snapshot) const {
   std::error_code failure;
   fs::create_directories(folder_, failure);
   if (failure) {
-    throw Error(text("cannot make the snapshot folder ",
-                     folder_.string(),
-                     ": ",
-                     failure.message(),
-                     "; check the path and its permissions"));
+    throw FileError(text("cannot make the snapshot folder ",
+                         folder_.string(),
+                         ": ",
+                         failure.message(),
+                         "; check the path and its permissions"));
   }
   const std::string name = text(link_name_, ".", snapshot.generation, ".", snapshot.step);
   write_pt_file(folder_ / name, to_value(snapshot));
@@ -135,8 +135,8 @@ std::string SnapshotFolder::write(const Snapshot& snapshot) const {
 }
 
 void SnapshotFolder::link_to(const std::string& name) const {
-  if (name == link_name_) return;
   std::error_code failure;
+  if (name == link_name_ || fs::read_symlink(link_, failure) == name) return;
   if (fs::is_regular_file(fs::symlink_status(link_, failure))) {
     fs::path kept = link_;
     for (int i = 1; fs::exists(fs::symlink_status(kept, failure)); ++i) {
@@ -144,13 +144,13 @@ void SnapshotFolder::link_to(const std::string& name) const {
     }
     fs::rename(link_, kept, failure);
     if (failure) {
-      throw Error(text("cannot rename ",
-                       link_.string(),
-                       " to ",
-                       kept.string(),
-                       ": ",
-                       failure.message(),
-                       "; move it away"));
+      throw FileError(text("cannot rename ",
+                           link_.string(),
+                           " to ",
+                           kept.string(),
+                           ": ",
+                           failure.message(),
+                           "; move it away"));
     }
   }
   link_atomically(link_, name);

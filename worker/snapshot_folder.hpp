@@ -30,19 +30,19 @@ class SnapshotFolder {
   explicit SnapshotFolder(const std::filesystem::path& link);
 
   /// What is there now. Reads the description of each file but no tensor data, so a file listed
-  /// here may still turn out to be damaged. A folder that does not exist is empty. Throws Error
-  /// when the folder cannot be read.
+  /// here may still turn out to be damaged. A folder that does not exist is empty. Throws
+  /// FileError when the folder cannot be read.
   [[nodiscard]] Listing list() const;
 
   /// The whole snapshot in the file called `name`. Throws Error when it is damaged or no snapshot.
   [[nodiscard]] Snapshot read(const std::string& name) const;
 
   /// Writes a file for `snapshot`, on the disk when this returns, and makes the folder before that
-  /// if need be. The result is its name. Throws Error; the folder then has what it had.
+  /// if need be. The result is its name. Throws FileError; the folder then has what it had.
   [[nodiscard]] std::string write(const Snapshot& snapshot) const;
 
   /// Makes the link lead to the file called `name`. A regular file in the place of the link is kept
-  /// under another name. Throws Error.
+  /// under another name. Throws FileError.
   void link_to(const std::string& name) const;
 
   /// Removes all files of `listing` but the newest `keep_count`. Damaged ones and the link's own

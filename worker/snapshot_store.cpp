@@ -1,6 +1,7 @@
 #include "worker/snapshot_store.hpp"
 
 #include "worker/error.hpp"
+#include "worker/finite.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -31,6 +32,7 @@ SnapshotStore::SnapshotStore(const Context& context,
   if (group_.rank() != 0) return;
   folder_.remove_temporaries();
   found_ = folder_.list();
+  if (!found_.files.empty()) newest_ = found_.files.front().name;
   generation_ = std::max(generation_, found_.generation_max + 1);
 }
 
@@ -44,6 +46,7 @@ std::optional<Snapshot> SnapshotStore::load() {
       static_cast<void>(group_.from_rank_0(topic, failed + std::string(error.what())));
       throw;
     }
+    if (snapshot) tell_about_size(*snapshot);
     return snapshot;
   }
   const std::string choice = group_.from_rank_0(topic, "");
@@ -72,7 +75,8 @@ std::string SnapshotStore::choose(std::optional<Snapshot>& chosen) {
       continue;
     }
     for (const std::string& each : damaged) options_.warn("skipped a damaged snapshot: " + each);
-    folder_.link_to(file.name);
+    newest_ = file.name;
+    link_to(file.name);
     return chosen_file + file.name;
   }
   if (damaged.empty()) return {nothing_yet};
@@ -82,16 +86,62 @@ std::string SnapshotStore::choose(std::optional<Snapshot>& chosen) {
                    "; move them away to start from the beginning"));
 }
 
-void SnapshotStore::save(Snapshot snapshot) {
-  if (group_.rank() != 0) return;
+/// The link is for people: a folder that cannot be written to is no reason not to train.
+void SnapshotStore::link_to(const std::string& name) const {
+  try {
+    folder_.link_to(name);
+  } catch (const FileError& error) {
+    options_.warn(
+        text(name, " is loaded, but ", path().string(), " leads elsewhere: ", error.what()));
+  }
+}
+
+void SnapshotStore::tell_about_size(const Snapshot& loaded) const {
+  if (loaded.world_size == 0 || loaded.world_size == group_.size()) return;
+  options_.warn(text(newest_,
+                     " was saved by ",
+                     loaded.world_size,
+                     " ranks and this job has ",
+                     group_.size(),
+                     ": epoch ",
+                     loaded.epoch,
+                     " goes on after the ",
+                     loaded.samples,
+                     " samples that those had used, and deals out the rest to ",
+                     group_.size()));
+}
+
+bool SnapshotStore::save(Snapshot snapshot) {
+  if (group_.rank() != 0) return false;
+  if (const auto name = find_nan(snapshot.model_state)) {
+    throw Error(
+        text(*name,
+             " holds a NaN at step ",
+             snapshot.step,
+             ", so that no snapshot is saved; older ones are kept: lower the learning rate, "
+             "clip gradients or look at the samples"));
+  }
   snapshot.generation = generation_;
   snapshot.world_size = group_.size();
-  static_cast<void>(folder_.write(snapshot));
-  // The newest is not always the one just written: this process may have slept while a later
-  // generation went on.
-  const SnapshotFolder::Listing listing = folder_.list();
-  if (!listing.files.empty()) folder_.link_to(listing.files.front().name);
-  folder_.remove_old(listing, options_.keep_count);
+  try {
+    newest_ = folder_.write(snapshot);
+    // The newest is not always the one just written: this process may have slept while a later
+    // generation went on.
+    const SnapshotFolder::Listing listing = folder_.list();
+    if (!listing.files.empty()) newest_ = listing.files.front().name;
+    folder_.link_to(newest_);
+    folder_.remove_old(listing, options_.keep_count);
+    return true;
+  } catch (const FileError& error) {
+    if (newest_.empty()) throw;
+    options_.warn(text("cannot save the snapshot of step ",
+                       snapshot.step,
+                       ": ",
+                       error.what(),
+                       "; training goes on, and a restart would go back to ",
+                       newest_));
+    return false;
+  }
 }
 
 }  // namespace ddprun::worker

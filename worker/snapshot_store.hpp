@@ -17,7 +17,8 @@ namespace ddprun::worker {
 
 struct SnapshotStoreOptions {
   int keep_count = 3;  ///< Snapshots that stay when a newer one is written. At least 1.
-  /// Gets a line about each file that could not be used. Default: stderr.
+  /// Gets a line, on rank 0, about whatever a person should know: files that could not be used or
+  /// written, a position taken over from a job of another size. Default: stderr.
   std::function<void(const std::string& line)> warn;
 };
 
@@ -32,23 +33,34 @@ class SnapshotStore {
 
   /// The newest complete snapshot, the same on every rank, or nothing when there is none yet; the
   /// link then leads to it. Collective, once. Throws Error on every rank when there are files but
-  /// all of them are damaged: starting anew would silently throw the training away.
+  /// all of them are damaged: starting anew would silently throw the training away. A snapshot of a
+  /// job with another number of ranks is loaded too, and rank 0 says so: its place in the epoch,
+  /// Snapshot::samples, means the same to any number of them (see DistributedSampler).
   [[nodiscard]] std::optional<Snapshot> load();
 
-  /// Writes `snapshot` and makes it the newest; it is on the disk when this returns. Rank 0 only:
-  /// does nothing on others. Sets its generation, to one later than all that were there when this
-  /// store was made, and its world size. Throws Error; older snapshots are still there then.
-  void save(Snapshot snapshot);
+  /// Writes `snapshot` and makes it the newest; true when it is on the disk now. Rank 0 only: does
+  /// nothing on others. Sets its generation, to one later than all that were there when this store
+  /// was made, and its world size.
+  ///
+  /// A disk that is full or gone must not end a job that has something to go back to: each failure
+  /// is then a warning, and the result false. Throws FileError only while there is no snapshot at
+  /// all, since a job that cannot save its first was set up wrongly and should not run for days.
+  /// Throws Error when a tensor of the model holds a NaN: such a snapshot must not push out a good
+  /// one, and training is lost anyway. Older snapshots are still there after either.
+  bool save(Snapshot snapshot);
 
   [[nodiscard]] const std::filesystem::path& path() const { return folder_.link(); }
 
  private:
   [[nodiscard]] std::string choose(std::optional<Snapshot>& chosen);
+  void link_to(const std::string& name) const;
+  void tell_about_size(const Snapshot& loaded) const;
 
   SnapshotFolder folder_;
   ProcessGroup group_;
   SnapshotStoreOptions options_;
   SnapshotFolder::Listing found_;  // rank 0 only
+  std::string newest_;             // the file that a restart would load; empty when there is none
   std::int64_t generation_;
 };
 

@@ -39,6 +39,7 @@ constexpr std::array pure_files{
     "rendezvous/worker_end",
     "worker/distributed_sampler",
     "worker/error.hpp",
+    "worker/finite",
     "worker/module_state",
     "worker/optimizer_state",
     "worker/pickle_reader",
@@ -73,11 +74,13 @@ constexpr std::array shell_files{
     "worker/file_descriptor.hpp",
     "worker/idx_file",
     "worker/local_address",
+    "worker/model_agreement",
     "worker/process_group",
     "worker/pt_file",
     "worker/run",
     "worker/snapshot_folder",
     "worker/snapshot_store",
+    "worker/step_seed",
     "worker/zip_reader",
 };
 

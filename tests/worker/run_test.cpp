@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 #include <doctest/doctest.h>
 
+#include <csignal>
 #include <iostream>
 #include <sstream>
 
@@ -31,6 +32,12 @@ TEST_CASE("run: a body that returns is a success, and has the arguments without 
   CHECK(outcome.status == 0);
   CHECK(outcome.on_stderr.empty());
   CHECK(seen == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("run: a file that grows beyond its limit does not end the program") {
+  const auto before = std::signal(SIGXFSZ, SIG_DFL);
+  CHECK(outcome_of([](const auto&) { static_cast<void>(std::raise(SIGXFSZ)); }).status == 0);
+  static_cast<void>(std::signal(SIGXFSZ, before));
 }
 
 TEST_CASE("run: what escapes is one line on stderr, and a status") {

@@ -8,10 +8,7 @@
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 
-#include <sys/resource.h>
-
 #include <atomic>
-#include <csignal>
 
 namespace ddprun::worker {
 namespace {
@@ -204,30 +201,6 @@ TEST_CASE("snapshot store: what killed writers left is removed at the next start
   CHECK(job.folder.names() == after);
 }
 
-TEST_CASE("snapshot store: a disk that is full is a clear error and costs no older snapshot") {
-  Job job;
-  SnapshotStore store = job.start();
-  store.save(at_step(10));
-  const Names before = job.folder.names();
-  Snapshot large = at_step(11);
-  large.model_state.insert("large", torch::zeros({100'000}));
-
-  // A limit on the size of files stands in for the disk; the signal it sends would end the test.
-  rlimit unlimited{};
-  REQUIRE(::getrlimit(RLIMIT_FSIZE, &unlimited) == 0);
-  const rlimit limited{100'000, unlimited.rlim_max};
-  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
-  REQUIRE(::setrlimit(RLIMIT_FSIZE, &limited) == 0);
-  const std::string error = error_of([&] { store.save(large); });
-  REQUIRE(::setrlimit(RLIMIT_FSIZE, &unlimited) == 0);
-  static_cast<void>(std::signal(SIGXFSZ, previous));
-
-  CHECK(contains(error, "cannot write " + (job.folder / "snapshot.pt.0.11").string()));
-  CHECK(contains(error, "File too large; free some space"));
-  CHECK(job.folder.names() == before);
-  CHECK(job.loads() == 10);
-}
-
 TEST_CASE("snapshot store: paths that cannot work are errors that say why") {
   const TemporaryFolder folder;
   test::write_bytes(folder / "file", "");
@@ -272,6 +245,26 @@ TEST_CASE("snapshot store: all ranks load what rank 0 chose, and only rank 0 wri
   CHECK(snapshot->step == 11);
   CHECK(snapshot->world_size == 3);
   CHECK(snapshot->user_fields.at("writer").toInt() == 0);
+}
+
+TEST_CASE("snapshot store: a job of another size is told how its place in the epoch is meant") {
+  Job job;
+  Snapshot saved = at_step(10);
+  saved.epoch = 3;
+  saved.samples = 1088;
+  saved.world_size = 4;
+  write_pt_file(job.folder / "snapshot.pt.0.10", to_value(saved));
+  CHECK(job.loads() == 10);
+  CHECK(job.warnings == Names{"snapshot.pt.0.10 was saved by 4 ranks and this job has 1: epoch 3 "
+                              "goes on after the 1088 samples that those had used, and deals out "
+                              "the rest to 1"});
+  job.warnings.clear();
+  for (const std::int64_t unremarkable : {0, 1}) {  // not known, and the same
+    saved.world_size = unremarkable;
+    write_pt_file(job.folder / "snapshot.pt.0.10", to_value(saved));
+    CHECK(job.loads() == 10);
+    CHECK(job.warnings.empty());
+  }
 }
 
 TEST_CASE("snapshot store: the failure of rank 0 is every rank's failure") {

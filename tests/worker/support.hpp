@@ -7,6 +7,7 @@
 
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,8 +31,9 @@ namespace ddprun::worker::test {
 /// A new folder of this test's own, removed with all it holds at the end.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "ddprun-test-XXXXXX").string();
+  explicit TemporaryFolder(
+      const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string pattern = (parent / "ddprun-test-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
     path_ = pattern;
   }
@@ -112,25 +114,37 @@ inline void run_ranks(
   }
 }
 
+struct CommandResult {
+  int status;  ///< As a shell shows it.
+  std::string output;
+  std::string error;
+};
+
+/// Runs a shell command in `folder`, to its end.
+inline CommandResult run_command(const TemporaryFolder& folder, const std::string& command) {
+  const int status = std::system(("cd " + folder.path().string() + " && (" + command +
+                                  ") > stdout.txt 2> stderr.txt < /dev/null")
+                                     .c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          read_bytes(folder / "stdout.txt"),
+          read_bytes(folder / "stderr.txt")};
+}
+
 /// What a Python script prints, errors included; nothing when this machine has no Python with
 /// PyTorch, which is said on stdout. Tries $DDPRUN_TEST_PYTHON first, then Debian's.
 inline std::optional<std::string> run_python(const TemporaryFolder& folder,
                                              const std::string& script) {
   const char* chosen = std::getenv("DDPRUN_TEST_PYTHON");
   const std::string python = chosen != nullptr ? chosen : "/usr/bin/python3";
-  const std::string quiet = " > /dev/null 2>&1";
+  write_bytes(folder / "script.py", "try: import torch\nexcept ImportError: exit(77)\n" + script);
   // A sanitizer's runtime must not be preloaded into Python.
-  if (std::system(("env -u LD_PRELOAD " + python + " -c 'import torch'" + quiet).c_str()) != 0) {
+  const CommandResult ran = run_command(folder, "env -u LD_PRELOAD " + python + " script.py 2>&1");
+  if (ran.status == 77 || ran.status == 127) {
     std::puts(("skipped: " + python + " cannot import torch (apt install python3-torch)").c_str());
     return std::nullopt;
   }
-  write_bytes(folder / "script.py", script);
-  const std::string command = "cd " + folder.path().string() + " && env -u LD_PRELOAD " + python +
-                              " script.py > output.txt 2>&1";
-  const int status = std::system(command.c_str());
-  std::string output = read_bytes(folder / "output.txt");
-  if (status != 0) output += "(status " + std::to_string(status) + ")";
-  return output;
+  if (ran.status == 0) return ran.output;
+  return ran.output + "(status " + std::to_string(ran.status) + ")";
 }
 
 }  // namespace ddprun::worker::test

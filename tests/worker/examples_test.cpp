@@ -1,0 +1,109 @@
+// The Fashion-MNIST example as its users run it, on a small made-up data set.
+#include "tests/worker/support.hpp"
+#include "worker/finite.hpp"
+#include "worker/pt_file.hpp"
+#include "worker/snapshot.hpp"
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+namespace ddprun::worker {
+namespace {
+
+using test::CommandResult;
+using test::contains;
+using test::run_command;
+using test::TemporaryFolder;
+
+constexpr int train_count = 96;
+constexpr int test_count = 16;
+
+/// An IDX file of these dimensions, whose byte number i is i modulo `modulus`.
+void write_idx(const std::filesystem::path& path, const std::vector<int>& shape, int modulus) {
+  std::string bytes{'\0', '\0', '\x08', static_cast<char>(shape.size())};
+  int count = 1;
+  for (const int size : shape) {
+    bytes += {'\0', '\0', static_cast<char>(size / 256), static_cast<char>(size % 256)};
+    count *= size;
+  }
+  for (int i = 0; i < count; ++i) bytes += static_cast<char>(i % modulus);
+  test::write_bytes(path, bytes);
+}
+
+void write_data(const TemporaryFolder& folder) {
+  write_idx(folder / "train-images-idx3-ubyte.gz", {train_count, 28, 28}, 251);
+  write_idx(folder / "train-labels-idx1-ubyte.gz", {train_count}, 10);
+  write_idx(folder / "t10k-images-idx3-ubyte.gz", {test_count, 28, 28}, 251);
+  write_idx(folder / "t10k-labels-idx1-ubyte.gz", {test_count}, 10);
+}
+
+CommandResult train(const TemporaryFolder& folder, int world_size, const std::string& options) {
+  return run_command(folder,
+                     "timeout 100 " DDPRUN_PROGRAM
+                     " --standalone --snapshot snapshot.pt"
+                     " --nproc-per-node " +
+                         std::to_string(world_size) +
+                         " " EXAMPLE_FASHION_MNIST " --data . --batch-size 8 " + options);
+}
+
+Snapshot snapshot_in(const TemporaryFolder& folder) {
+  return from_value(read_pt_file(folder / "snapshot.pt"));
+}
+
+TEST_CASE("fashion_mnist: data that is missing, cut off or something else is named") {
+  const TemporaryFolder folder;
+  const auto error = [&] {
+    const CommandResult job = train(folder, 1, "");
+    CHECK(job.status == 1);
+    return job.error;
+  };
+  CHECK(contains(error(), "error: cannot read ./train-images-idx3-ubyte.gz: No such file"));
+  CHECK(contains(error(), "; check the path, or fetch the file again"));
+  write_data(folder);
+  const auto images = folder / "train-images-idx3-ubyte.gz";
+  const std::string whole = test::read_bytes(images);
+  test::write_bytes(images, whole.substr(0, whole.size() / 2));
+  CHECK(contains(error(), "cannot read ./train-images-idx3-ubyte.gz: it has fewer bytes than its"));
+  test::write_bytes(images, "\x89PNG");
+  CHECK(contains(error(), "cannot read ./train-images-idx3-ubyte.gz: it is not an IDX file"));
+  write_idx(images, {train_count, 32, 32}, 251);
+  CHECK(
+      contains(error(), "the train files in . have images [96, 32, 32] and labels [96], not [N,"));
+  write_data(folder);
+  write_idx(folder / "train-labels-idx1-ubyte.gz", {train_count}, 11);
+  CHECK(contains(error(), "the train labels in . go up to 10, not 9"));
+}
+
+TEST_CASE("fashion_mnist: a loss that is no number ends the job, and no snapshot has a NaN") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const CommandResult job = train(folder, 2, "--epochs 2 --snapshot-every 1 --lr 1e30");
+  CAPTURE(job.error);
+  CHECK(job.status == 1);
+  CHECK(contains(job.error, "error: the loss is "));
+  CHECK(contains(job.error, " in epoch 0, step 1 on rank "));
+  CHECK(find_nan(snapshot_in(folder).model_state) == std::nullopt);
+}
+
+TEST_CASE("fashion_mnist: a job goes on with another number of ranks, and says where") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const CommandResult stopped = train(folder, 2, "--epochs 1 --snapshot-every 2");
+  CAPTURE(stopped.error);
+  REQUIRE(stopped.status == 0);
+  REQUIRE(std::filesystem::exists(folder / "snapshot.pt.1.4"));
+  std::filesystem::remove(folder / "snapshot.pt.1.6");  // as if killed after the fourth of 6 steps
+  const CommandResult job = train(folder, 3, "--epochs 1 --snapshot-every 1");
+  CAPTURE(job.error);
+  CHECK(job.status == 0);
+  CHECK(contains(job.error,
+                 "snapshot.pt.1.4 was saved by 2 ranks and this job has 3: epoch 0 goes on after "
+                 "the 64 samples that those had used, and deals out the rest to 3"));
+  const Snapshot after = snapshot_in(folder);
+  CHECK(after.epoch == 1);
+  CHECK(after.world_size == 3);
+  CHECK(after.step == 6);  // 4 of two ranks, and 32 images left for three: 11 each, in 2 batches
+}
+
+}  // namespace
+}  // namespace ddprun::worker

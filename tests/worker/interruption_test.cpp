@@ -1,0 +1,70 @@
+// A job under the real ddprun that is interrupted again and again, compared with one that is not.
+#include "tests/worker/support.hpp"
+#include "worker/pt_file.hpp"
+#include "worker/snapshot.hpp"
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include <random>
+#include <set>
+
+namespace ddprun::worker {
+namespace {
+
+using test::run_command;
+using test::TemporaryFolder;
+
+constexpr int world_size = 2;
+constexpr int interruptions_count = 5;
+constexpr std::int64_t steps_count = 39;  // interrupted_job: 3 epochs of 13 batches
+
+/// "RESTARTS:RANK:STEP" for each interruption, in steps that grow.
+std::string draw_interruptions(std::uint32_t seed) {
+  std::mt19937 generator(seed);
+  const auto draw = [&](std::int64_t limit) {
+    return static_cast<std::int64_t>(generator()) % limit;
+  };
+  std::set<std::int64_t> steps;
+  while (steps.size() < interruptions_count) steps.insert(1 + draw(steps_count - 1));
+  std::string words;
+  int restarts = 0;
+  for (const std::int64_t step : steps) {
+    words += " " + std::to_string(restarts++) + ":" + std::to_string(draw(world_size)) + ":" +
+             std::to_string(step);
+  }
+  return words;
+}
+
+/// The final parameters of a job that is interrupted so, in one row; `restarts` of the last start.
+torch::Tensor result_with(const std::string& interruptions, std::int64_t& restarts) {
+  const TemporaryFolder folder;
+  const auto job =
+      run_command(folder,
+                  std::string("timeout 100 " DDPRUN_PROGRAM " --standalone") +
+                      " --snapshot snapshot.pt --nproc-per-node " + std::to_string(world_size) +
+                      " --max-restarts " + std::to_string(interruptions_count) +
+                      " " INTERRUPTED_JOB " result.pt" + interruptions);
+  CAPTURE(job.error);
+  REQUIRE(job.status == 0);
+  restarts = from_value(read_pt_file(folder / "snapshot.pt")).generation - 1;
+  std::vector<torch::Tensor> parts;
+  for (const auto& entry : read_pt_file(folder / "result.pt").toGenericDict()) {
+    parts.push_back(entry.value().toTensor().flatten());
+  }
+  return torch::cat(parts);
+}
+
+TEST_CASE("interruption: five kills at random steps change no bit of the result") {
+  std::int64_t restarts = -1;
+  const torch::Tensor expected = result_with("", restarts);
+  REQUIRE(restarts == 0);
+  REQUIRE(torch::isfinite(expected).all().item<bool>());
+  const std::string interruptions = draw_interruptions(1);
+  MESSAGE("RESTARTS:RANK:STEP" << interruptions);
+  CHECK(torch::equal(result_with(interruptions, restarts), expected));
+  CHECK(restarts == interruptions_count);
+}
+
+}  // namespace
+}  // namespace ddprun::worker

@@ -1,0 +1,178 @@
+// Kills the writer of a snapshot at every system call that it makes.
+#include "tests/worker/support.hpp"
+#include "tests/worker/syscall_tracer.hpp"
+#include "worker/error.hpp"
+#include "worker/pt_file.hpp"
+#include "worker/snapshot_store.hpp"
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <iostream>
+#include <system_error>
+
+namespace ddprun::worker {
+namespace {
+
+namespace fs = std::filesystem;
+using test::KillPoint;
+using test::SystemCall;
+using test::TemporaryFolder;
+using test::TracedRun;
+using Names = std::vector<std::string>;
+
+/// Which of the snapshots of this test: the first is there, the second is being saved when the
+/// writer is killed, the third comes after that.
+struct Version {
+  std::int64_t step;
+  float value;  // of each number in it
+};
+
+Snapshot make(const Version& version) {
+  Snapshot snapshot;
+  snapshot.model_state.insert("weight", torch::full({64, 64}, version.value));
+  snapshot.model_state.insert("bias", torch::full({64}, version.value));
+  snapshot.step = version.step;
+  return snapshot;
+}
+
+bool is(const Snapshot& snapshot, const Version& version) {
+  return snapshot.step == version.step && snapshot.model_state.size() == 2 &&
+         torch::equal(snapshot.model_state["weight"], torch::full({64, 64}, version.value)) &&
+         torch::equal(snapshot.model_state["bias"], torch::full({64}, version.value));
+}
+
+/// Keeps one snapshot, so that the old one is removed as early as it ever is.
+class Job {
+ public:
+  Job() {
+    context_.snapshot = link();
+    group_.emplace(c10::make_intrusive<c10d::HashStore>(), context_);
+  }
+
+  /// What a process does from its start: looks for a snapshot, loads it, saves the next ones.
+  void load_and_save(const std::vector<Version>& versions) {
+    SnapshotStore store = start();
+    if (!store.load()) throw Error("there is nothing to load");
+    for (const Version& each : versions) store.save(make(each));
+  }
+  void save_first(const Version& version) { start().save(make(version)); }
+
+  Snapshot load() { return start().load().value(); }
+
+  [[nodiscard]] Names names() const { return folder_.names(); }
+  [[nodiscard]] fs::path link() const { return folder_ / "snapshot.pt"; }
+
+ private:
+  SnapshotStore start() {
+    return {context_, *group_, {.keep_count = 1, .warn = [](const std::string& line) {
+                                  throw Error("unexpected: " + line);
+                                }}};
+  }
+
+  // In memory where that is possible: a test makes thousands of calls of fsync.
+  TemporaryFolder folder_{fs::is_directory("/dev/shm") ? fs::path("/dev/shm")
+                                                       : fs::temp_directory_path()};
+  Context context_;
+  std::optional<ProcessGroup> group_;
+};
+
+struct Versions {
+  Version first;
+  Version second;
+  Version third;
+};
+
+/// Whether the writer was killed there, and what it left is good; a failed check otherwise.
+bool survives(const Versions& versions, const KillPoint& kill, bool& second_was_loaded) {
+  Job job;
+  job.save_first(versions.first);
+  const TracedRun run = test::run_traced(
+      [&] {
+        job.load_and_save({versions.first, versions.second});
+      },
+      kill);
+  if (!run.killed) return false;
+  CAPTURE(kill.call_index);
+  CAPTURE(run.calls.back().path);
+  // What the link leads to is whole too, for programs that know nothing of this folder's order.
+  const Snapshot linked = from_value(read_pt_file(job.link()));
+  REQUIRE((is(linked, versions.first) || is(linked, versions.second)));
+  const Snapshot loaded = job.load();
+  second_was_loaded = is(loaded, versions.second);
+  REQUIRE((second_was_loaded || is(loaded, versions.first)));
+  job.load_and_save({versions.third});
+  REQUIRE(is(job.load(), versions.third));
+  REQUIRE(job.names().size() == 2);  // the link and the third: no temporary, no old one
+  return true;
+}
+
+/// Calls of the system that a save cannot do without, for one file and one link.
+bool has_all_steps(const std::vector<SystemCall>& calls) {
+  using Kind = SystemCall::Kind;
+  const auto count = [&](Kind kind) {
+    return std::count_if(
+        calls.begin(), calls.end(), [&](const SystemCall& each) { return each.kind == kind; });
+  };
+  return count(Kind::create) >= 1 && count(Kind::write) >= 4 && count(Kind::sync) >= 3 &&
+         count(Kind::rename) >= 2 && count(Kind::symlink) >= 1 && count(Kind::remove) >= 1;
+}
+
+std::size_t changes_count(const std::vector<SystemCall>& calls) {
+  return static_cast<std::size_t>(
+      std::count_if(calls.begin(), calls.end(), [](const SystemCall& each) {
+        return each.kind != SystemCall::Kind::other;
+      }));
+}
+
+/// The calls of an undisturbed save; nothing where this process may not trace another.
+std::optional<std::vector<SystemCall>> undisturbed(const Versions& versions) {
+  Job job;
+  job.save_first(versions.first);
+  try {
+    TracedRun run = test::run_traced([&] { job.load_and_save({versions.first, versions.second}); });
+    REQUIRE(run.status == 0);
+    REQUIRE(is(job.load(), versions.second));
+    return std::move(run.calls);
+  } catch (const std::system_error& error) {
+    std::cout << "skipped: this process may not trace its children: " << error.what() << "\n";
+    return std::nullopt;
+  }
+}
+
+TEST_CASE("snapshot crash: killed at any system call, the writer leaves a complete snapshot") {
+  const Versions of_later_step{{10, 1}, {20, 2}, {30, 3}};
+  const Versions of_same_step{{10, 1}, {10, 2}, {10, 3}};  // the second replaces a file
+  for (const Versions& versions : {of_later_step, of_same_step}) {
+    const auto calls = undisturbed(versions);
+    if (!calls) return;
+    REQUIRE(has_all_steps(*calls));
+    std::size_t killed_count = 0;
+    std::size_t torn_count = 0;
+    std::size_t second_count = 0;
+    for (std::size_t i = 0;; ++i) {
+      bool second_was_loaded = false;
+      if (!survives(versions, {i, KillPoint::When::before}, second_was_loaded)) break;
+      ++killed_count;
+      second_count += second_was_loaded ? 1 : 0;
+      if (i >= calls->size() || (*calls)[i].kind != SystemCall::Kind::write) continue;
+      if (survives(versions, {i, KillPoint::When::half_written}, second_was_loaded)) ++torn_count;
+    }
+    MESSAGE("killed at each of " << killed_count << " system calls and within " << torn_count
+                                 << " writes; the new snapshot was loaded after " << second_count);
+    CHECK(killed_count >= changes_count(*calls));
+    CHECK(torn_count >= 4);
+    CHECK(second_count > 0);
+    CHECK(second_count < killed_count);
+  }
+}
+
+TEST_CASE("snapshot crash: nothing is named or removed before what it rests on is on the disk") {
+  const auto calls = undisturbed({{10, 1}, {20, 2}, {30, 3}});
+  if (!calls) return;
+  CHECK(test::unsafe_order(*calls) == "");
+}
+
+}  // namespace
+}  // namespace ddprun::worker
