@@ -27,7 +27,9 @@ std::vector<int> children_of(int pid) {
 }
 
 bool children_are_visible() {
-  const int self = ::getpid();
+  std::error_code error;
+  const std::string self = std::to_string(::getpid());
+  if (std::filesystem::read_symlink("/proc/self", error) != self) return false;
   return ::access(fmt::format("/proc/{0}/task/{0}/children", self).c_str(), R_OK) == 0;
 }
 

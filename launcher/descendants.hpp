@@ -13,7 +13,8 @@ namespace ddprun {
 /// The children of `pid`, those of its threads included; empty if it does not exist.
 [[nodiscard]] std::vector<int> children_of(int pid);
 
-/// Whether the kernel tells of children at all: /proc may not be mounted, or lack the list.
+/// Whether /proc tells of this process's children: it may not be mounted, lack the list, or be that
+/// of another PID namespace, where the same numbers are other processes.
 [[nodiscard]] bool children_are_visible();
 
 /// SIGKILL to the whole tree below `pid`, `pid` itself excluded. Each process is stopped before its

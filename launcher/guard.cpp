@@ -78,9 +78,9 @@ int clean_up_after(int agent_pid) {
 int run_guarded(const std::function<int(GuardLink)>& agent) {
   if (!children_are_visible()) {
     throw Failure(Error(ExitStatus::system_refused,
-                        "cannot list child processes in /proc",
-                        std::strerror(errno),
-                        "mount /proc; without it nothing can be cleaned up"));
+                        "cannot list child processes",
+                        "/proc is not mounted, or belongs to another PID namespace",
+                        "mount this one's (unshare --mount-proc), else nothing can be cleaned up"));
   }
   sigset_t all;
   GuardLink link;

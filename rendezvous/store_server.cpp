@@ -12,9 +12,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <deque>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -36,10 +39,12 @@ struct Session {
   tcp::socket socket;
   std::string peer;
   StoreDecoder decoder;
-  std::string outbox;    // replies that the kernel has not taken yet
-  std::size_t sent = 0;  // of the outbox
-  bool writing = false;  // waits until the socket takes more
-  bool reading = false;  // waits until bytes arrive
+  std::deque<StoreRequest> requests;  // of one read, not executed yet
+  Result<void> decoded;               // an error: what follows the requests makes no sense
+  std::string outbox;                 // replies that the kernel has not taken yet
+  std::size_t sent = 0;               // of the outbox
+  bool writing = false;               // waits until the socket takes more
+  bool reading = false;               // waits until bytes arrive
 };
 
 }  // namespace
@@ -134,26 +139,40 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     error_code error;
     const std::size_t count = session.socket.read_some(boost::asio::buffer(buffer_), error);
     if (error && error != boost::asio::error::would_block) return close_session(id);
-    const std::string_view bytes(buffer_.data(), count);
-    const std::string peer = session.peer;
-    const auto served = serve(id, session, bytes);
-    deliver();  // may close this session
-    if (!served) {
-      on_note_(fmt::format("store: {}: {}", peer, served.error().message()));
-      return close_session(id);
-    }
-    resume_reading(id);
+    std::vector<StoreRequest> requests;
+    session.decoded = session.decoder.feed({buffer_.data(), count}, requests);
+    std::ranges::move(requests, std::back_inserter(session.requests));
+    serve(id);
   }
 
-  Result<void> serve(SessionId id, Session& session, std::string_view bytes) {
-    std::vector<StoreRequest> requests;
-    const auto fed = session.decoder.feed(bytes, requests);
-    for (StoreRequest& request : requests) {
-      auto done =
+  /// Executes what the client has asked for, as long as it reads the replies; then reads on.
+  void serve(SessionId id) {
+    auto found = sessions_.find(id.value);
+    while (found != sessions_.end() && !found->second.requests.empty()) {
+      Session& session = found->second;
+      if (has_enough_to_read(session)) return;  // on_writable goes on
+      StoreRequest request = std::move(session.requests.front());
+      session.requests.pop_front();
+      const auto done =
           key_value_.on_request(id, session.decoder.dialect(), std::move(request), replies_);
-      if (!done) return done;
+      deliver();
+      found = sessions_.find(id.value);  // delivering may close sessions
+      if (!done) return refuse(id, done.error());
     }
-    return fed;
+    if (found == sessions_.end()) return;
+    if (!found->second.decoded) return refuse(id, found->second.decoded.error());
+    if (!found->second.reading && !has_enough_to_read(found->second)) wait_for_bytes(id);
+  }
+
+  [[nodiscard]] static bool has_enough_to_read(const Session& session) {
+    return session.outbox.size() > unread_reply_bytes_max;
+  }
+
+  void refuse(SessionId id, const Error& error) {
+    const auto found = sessions_.find(id.value);
+    if (found == sessions_.end()) return;
+    on_note_(fmt::format("store: {}: {}", found->second.peer, error.message()));
+    close_session(id);
   }
 
   /// Puts the replies into their sessions' outboxes, then writes each outbox once.
@@ -179,24 +198,23 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
         session.socket.write_some(boost::asio::buffer(session.outbox) + session.sent, error);
     if (error && error != boost::asio::error::would_block) return close_session(id);
     if (session.sent == session.outbox.size()) {
-      session.outbox.clear();
+      session.outbox = {};  // its memory as well
       session.sent = 0;
-      return resume_reading(id);
+      return;
     }
     session.writing = true;
     session.socket.async_wait(tcp::socket::wait_write,
                               [self = shared_from_this(), id](error_code failed) {
-                                const auto open = self->sessions_.find(id.value);
-                                if (failed || open == self->sessions_.end()) return;
-                                open->second.writing = false;
-                                self->flush(id);
+                                if (!failed) self->on_writable(id);
                               });
   }
 
-  void resume_reading(SessionId id) {
+  void on_writable(SessionId id) {
     const auto found = sessions_.find(id.value);
-    if (found == sessions_.end() || found->second.reading) return;
-    if (found->second.outbox.size() <= unread_reply_bytes_max) wait_for_bytes(id);
+    if (found == sessions_.end()) return;
+    found->second.writing = false;
+    flush(id);
+    serve(id);
   }
 
   void close_session(SessionId id) {

@@ -5,8 +5,8 @@
 // from 2.6 on takes any key left over from an older generation for its own.
 //
 // Bounds
-//   `sessions_max` connections; requests by StoreLimits, contents by KeyValueLimits. A client that
-//   does not read its replies is not read from either, beyond `unread_reply_bytes_max`.
+//   `sessions_max` connections; requests by StoreLimits, contents by KeyValueLimits. Beyond
+//   `unread_reply_bytes_max` nothing more is read from a client or executed for it.
 #pragma once
 
 #include "rendezvous/result.hpp"
