@@ -15,12 +15,15 @@
 namespace ddprun {
 namespace {
 
-Error refused(const char* option, const Setting& setting, std::string why) {
+Error refused(const char* option,
+              const Setting& setting,
+              std::string why,
+              std::string fix = "name a folder that you may write to") {
   return {
       ExitStatus::system_refused,
       fmt::format("--{}: '{}' from {} cannot be written", option, setting.value, setting.origin),
       std::move(why),
-      "name a folder that you may write to"};
+      std::move(fix)};
 }
 
 Result<void> prepare(const char* option,
@@ -50,7 +53,7 @@ Result<void> prepare_snapshot(const Setting& setting) {
   const std::filesystem::path path(setting.value);
   std::error_code ignored;
   if (!path.has_filename() || std::filesystem::is_directory(path, ignored)) {
-    return refused("snapshot", setting, "it is a folder");
+    return refused("snapshot", setting, "it is a folder", "name a file in it");
   }
   return prepare("snapshot", setting, path.has_parent_path() ? path.parent_path() : ".");
 }

@@ -65,6 +65,7 @@ Setting flag(const std::string& file, const std::string& key, const YAML::Node& 
 std::vector<std::string> words(const std::string& file,
                                const std::string& key,
                                const YAML::Node& node) {
+  if (node.IsNull()) return {};  // all of them commented out
   if (!node.IsSequence()) {
     refuse(file,
            node,
@@ -84,10 +85,15 @@ std::vector<std::string> words(const std::string& file,
 std::map<std::string, Setting> variables(const std::string& file,
                                          const YAML::Node& node,
                                          const Environment& environment) {
+  if (node.IsNull()) return {};  // all of them commented out
   if (!node.IsMap()) refuse(file, node, "'env' is not a map", "write env: {NAME: value}");
   std::map<std::string, Setting> all;
   for (const auto& entry : node) {
     const std::string name = scalar(file, "env", entry.first).value;
+    if (entry.second.IsNull()) {
+      refuse(
+          file, entry.first, fmt::format("variable '{}' has no value", name), "write '' for none");
+    }
     if (!entry.second.IsScalar()) {
       refuse(
           file, entry.second, fmt::format("variable '{}' is not a single value", name), "quote it");

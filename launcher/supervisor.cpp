@@ -63,7 +63,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
       link_(std::move(link)),
       context_(1),
       writer_(context_, [this](const std::string& text) { say(text); }),
-      stderr_(std::make_shared<Sink>(STDERR_FILENO)),
+      stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")),
       guard_(context_, link_.socket.release()),
       child_signals_(context_, open_child_signals()),
       timer_(context_),

@@ -36,8 +36,8 @@ WorkerGroup::WorkerGroup(boost::asio::io_context& context,
       writer_(writer),
       job_(job),
       null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
-      stdout_(std::make_shared<Sink>(STDOUT_FILENO)),
-      stderr_(std::make_shared<Sink>(STDERR_FILENO)) {
+      stdout_(std::make_shared<Sink>(STDOUT_FILENO, "standard output")),
+      stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")) {
   if (!null_.is_open()) {
     throw Failure(Error(ExitStatus::system_refused,
                         "cannot open /dev/null",

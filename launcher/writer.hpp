@@ -26,7 +26,7 @@ namespace ddprun {
 /// written to or finished.
 class Sink {
  public:
-  explicit Sink(int borrowed) : number_(borrowed), name_("the terminal") {}
+  Sink(int borrowed, std::string name) : number_(borrowed), name_(std::move(name)) {}
   explicit Sink(std::string path) : name_(std::move(path)), path_(name_) {}
 
  private:

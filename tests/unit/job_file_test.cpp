@@ -45,6 +45,14 @@ TEST_CASE("job file: what ddprun tells each worker cannot be set") {
   CHECK(error_of("env: {DDPRUN_GRACE: 1s}").find("'DDPRUN_GRACE'") != std::string::npos);
 }
 
+TEST_CASE("job file: lists that are commented out are empty, a variable needs a value") {
+  const Source source = read("program: p\nenv:\nargs:\n  # --epochs\n");
+  CHECK(source.environment.empty());
+  CHECK(source.arguments.empty());
+  CHECK(error_of("env:\n  A:\nargs: []\n") ==
+        "job.yaml:2:3: variable 'A' has no value; write '' for none");
+}
+
 TEST_CASE("job file: a zero byte is refused where it stands") {
   const std::string why = ": a zero byte; no argument, path or variable can hold one";
   CHECK(error_of("program: \"./tr\\0ain\"") == "job.yaml:1:10" + why);
