@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <malloc.h>
 
 namespace ddprun::worker {
 namespace {
@@ -19,6 +20,16 @@ int fail(std::string what, int status) {
   return status;
 }
 
+/// Tensors of some megabytes come and go in every step. glibc would map each one anew and have the
+/// kernel clear it; kept in the heap they cost a fifth less processor time (fashion_mnist on CPU).
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kept_bytes_max = 1 << 30;
+  static_cast<void>(::mallopt(M_MMAP_THRESHOLD, kept_bytes_max));
+  static_cast<void>(::mallopt(M_TRIM_THRESHOLD, kept_bytes_max));
+#endif
+}
+
 }  // namespace
 
 int run(int argc,
@@ -28,6 +39,7 @@ int run(int argc,
   static_cast<void>(std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ));
   // Beyond `ulimit -f` a write shall fail like any other; Python sees to that too.
   static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
+  keep_freed_memory();
   try {
     body(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
     return 0;

@@ -18,8 +18,9 @@ class UsageError : public Error {
 
 /// The exit status for main(): 0 when `body` returns, 2 when it throws UsageError, 1 for any other
 /// exception, after the line `error: WHAT` on stderr. `body` gets the arguments after the program's
-/// name. Makes stdout line-buffered first, so that lines reach a pipe or a log when they are made,
-/// and ignores SIGXFSZ, so that a file which grows beyond its limit is an error and not the end.
+/// name. Before that stdout becomes line-buffered, so that lines reach a pipe or a log when they are
+/// made; SIGXFSZ is ignored, so that a file which grows beyond its limit is an error and not the
+/// end; and the allocator keeps up to 1 GiB of what is freed.
 [[nodiscard]] int run(int argc,
                       char** argv,
                       const std::function<void(const std::vector<std::string>& arguments)>& body);
