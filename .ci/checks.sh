@@ -3,7 +3,9 @@
 # shellcheck shell=bash source=.ci/parts.sh
 source .ci/parts.sh
 
-sources() { find launcher rendezvous worker examples tests -name '*.[ch]pp' -o -name '*.h' | sort; }
+sources() {
+    find launcher rendezvous worker examples bench tests -name '*.[ch]pp' -o -name '*.h' | sort
+}
 
 # check NAME COMMAND...: runs COMMAND and records it as one test.
 check() {
@@ -22,7 +24,7 @@ check_format() {
 
 check_scripts() {
     local files
-    mapfile -t files < <(grep -rlE '^#!.*\bbash|^# shellcheck shell=' .ci examples tests)
+    mapfile -t files < <(grep -rlE '^#!.*\bbash|^# shellcheck shell=' .ci bench examples tests)
     check "shellcheck of ${#files[@]} scripts" shellcheck -x "${files[@]}"
 }
 

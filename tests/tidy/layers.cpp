@@ -118,12 +118,13 @@ const std::map<std::string, std::vector<std::string_view>> may_include{
     {"launcher", {"launcher/", "rendezvous/"}},
     {"worker", {"worker/", "rendezvous/units.hpp", "rendezvous/result.hpp"}},
     {"examples", {"examples/", "worker/"}},
+    {"bench", {"bench/", "worker/"}},
     {"tests/worker", {"tests/", "worker/", "examples/"}},
 };
 const std::vector<std::string_view> other_tests_may_include{"tests/", "launcher/", "rendezvous/"};
 
 constexpr std::array torch_folders{"torch/", "c10/", "caffe2/", "ATen/"};
-constexpr std::array torch_users{"worker", "examples", "tests/worker"};
+constexpr std::array torch_users{"worker", "examples", "bench", "tests/worker"};
 
 /// What the system offers that a pure file must not see.
 constexpr std::array impure_headers{"chrono",

@@ -1,0 +1,84 @@
+# Shell functions for bench/run.sh: how long a job stands still when a worker fails. First for
+# workers that do nothing (bench/stamp.cpp): from the last thing that the failing worker does to the
+# first thing that the last of the new workers does. Then for training: from kill -9 of a worker to
+# the line that says the first step after it is done.
+# shellcheck shell=bash source=bench/common.sh
+source bench/common.sh
+
+bench_restart() {
+    local n round
+    for n in 2 16; do
+        for ((round = 1; round <= $(rounds 15); ++round)); do
+            restart_round "$n" "$round"
+        done
+    done
+    local options=(--standalone --nproc_per_node=2 --max_restarts=1)
+    # Without this variable torchrun 2.15 gives the next generation a store that still has the
+    # addresses of the last one, and its workers may fail to connect to them.
+    local tuned=(env TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 "${torchrun[@]}" --monitor_interval=0.1)
+    for ((round = 1; round <= $(rounds 10); ++round)); do
+        first_step "$round" ddprun "$ddprun" "${options[@]}" "$programs/toy" 1000000 1000000
+        [[ ${#torchrun[@]} -eq 0 ]] ||
+            first_step "$round" torchrun "${tuned[@]}" "${options[@]}" "$PWD/bench/toy.py" 1000000
+    done
+}
+
+# restart_round N ROUND: both launchers. The worker fails at a moment that has nothing to do with
+# when torchrun looks, every 0.1 s.
+restart_round() {
+    local n=$1 round=$2 delay_ms=$((200 + RANDOM % 200))
+    restart_once "$n" "$round" ddprun "$delay_ms" "$ddprun"
+    [[ ${#torchrun[@]} -eq 0 ]] ||
+        restart_once "$n" "$round" torchrun "$delay_ms" "${torchrun[@]}" --monitor_interval=0.1
+}
+
+# restart_once N ROUND COLUMN DELAY_MS LAUNCHER...
+restart_once() {
+    local n=$1 round=$2 column=$3 delay_ms=$4 stamps=$work/stamps
+    shift 4
+    rm -f "$stamps"
+    stopwatch "$@" --standalone --nproc_per_node="$n" --max_restarts=1 --no_python \
+        "$programs/stamp" "$stamps" "$delay_ms"
+    row "restart_$n" "$round" "$column" "$(awk -v n="$n" '
+        $1 == "exit" { exit_ns = $4 }
+        $1 == "start" && $2 == 1 { count++; if ($4 > start_ns) start_ns = $4 }
+        END { if (count != n) exit 1; printf "%.9f", (start_ns - exit_ns) * 1e-9 }' "$stamps")"
+}
+
+# The process of rank $1 among the descendants of process $2.
+worker_of_rank() {
+    local child
+    # shellcheck disable=SC2013 # words, not lines
+    for child in $(cat "/proc/$2/task/"*/children 2>/dev/null); do
+        if tr '\0' '\n' <"/proc/$child/environ" 2>/dev/null | grep -qx "RANK=$1"; then
+            echo "$child"
+            return 0
+        fi
+        worker_of_rank "$1" "$child" && return 0
+    done
+    return 1
+}
+
+# first_step ROUND COLUMN LAUNCHER... PROGRAM...: two ranks with one step in each epoch, so that the
+# line that toy prints for an epoch marks a step. Rank 1 is killed once it trains.
+first_step() {
+    local round=$1 column=$2 job line victim='' killed took=''
+    shift 2
+    mkfifo "$work/lines"
+    (cd "$work" && exec "$@" --batch-size 1024) >"$work/lines" 2>"$work/errors" </dev/null &
+    job=$!
+    while [[ -z $took ]] && IFS= read -r line; do
+        if [[ -z $victim && $line == *"rank 1] Epoch 20 "* ]]; then
+            victim=$(worker_of_rank 1 "$job")
+            killed=$EPOCHREALTIME
+            kill -KILL "$victim"
+        elif [[ -n $victim && $line == *"] Epoch 0 "* ]]; then
+            took=$(awk -v a="$killed" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.6f", b - a }')
+        fi
+    done <"$work/lines"
+    kill -TERM "$job" 2>/dev/null || true
+    wait "$job" || true
+    rm -f "$work/lines"
+    [[ -n $took ]] || { cat "$work/errors" >&2; echo "bench: $column: no step" >&2; exit 1; }
+    row "first_step" "$round" "$column" "$took"
+}

@@ -1,0 +1,146 @@
+"""Turns what bench/run.sh measured into a report in Markdown.
+
+Usage: table.py FOLDER. In it: rows, lines of FIGURE, ROUND, COLUMN and VALUE between tabs; facts,
+lines of NAME and VALUE; missing, lines of text. Ratios are made within a round, between runs that
+follow each other, so that a machine that becomes slower for a while does not tilt them.
+"""
+
+import collections
+import dataclasses
+import os
+import statistics
+import sys
+
+OURS = "ddprun"
+
+
+@dataclasses.dataclass
+class Figure:
+    """One thing that is measured; `targets` has the bound of the ratio to each peer."""
+
+    key: str
+    title: str
+    unit: str
+    factor: float = 1  # from what the rows say to `unit`
+    digits: int = 1
+    targets: dict = dataclasses.field(default_factory=dict)
+
+
+# A target is (whether ratios are inverted, theirs to ours; their bound; which side is good).
+
+
+def at_most(bound):
+    return (False, bound, "at most")
+
+
+def at_least(bound):
+    return (False, bound, "at least")
+
+
+def times_less(bound):
+    return (True, bound, "at least")
+
+
+FIGURES = [
+    Figure("launch_2", "2 × `/bin/true`, start to end", "ms", 1e3, 1,
+           {"sh": at_most(3), "torchrun": times_less(400)}),
+    Figure("launch_64", "64 × `/bin/true`, start to end", "ms", 1e3, 1, {"sh": at_most(3)}),
+    Figure("launch_memory_2", "the launcher's peak memory, 2 workers", "MiB", 1 / 1024),
+    Figure("launch_memory_64", "the launcher's peak memory, 64 workers", "MiB", 1 / 1024),
+    Figure("restart_2", "a worker's exit to the next 2 workers", "ms", 1e3),
+    Figure("restart_16", "a worker's exit to the next 16 workers", "ms", 1e3),
+    Figure("first_step", "a worker's death to the next training step, `toy`", "ms", 1e3, 0),
+    Figure("ddp_rate", "`fashion_mnist`, 2 ranks, steady state", "img/s", 1, 0,
+           {"torchrun": at_least(1.0)}),
+    Figure("ddp_wall", "`fashion_mnist`, 2 ranks, whole job", "s", 1, 1,
+           {"torchrun": at_most(0.65)}),
+    Figure("ddp_accuracy", "`fashion_mnist`, test accuracy", "%", 1, 1),
+    Figure("snapshot_256", "snapshot of 256 MiB", "MiB/s", 1, 0, {"dd": at_least(0.8)}),
+    Figure("snapshot_1024", "snapshot of 1 GiB", "MiB/s", 1, 0, {"dd": at_least(0.8)}),
+]
+BOUNDS = {"restart_2": 20, "restart_16": 20}  # of our own medians, in the figure's unit
+
+
+def read_rows(path):
+    """{figure: {column: {round: value}}}"""
+    rows = collections.defaultdict(lambda: collections.defaultdict(dict))
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            figure, number, column, value = line.rstrip("\n").split("\t")
+            rows[figure][column][int(number)] = float(value)
+    return rows
+
+
+def median_and_quartiles(values, digits):
+    """"8.1 (7.9–8.4)": half of all values lie between those in brackets."""
+    low = high = values[0]
+    if len(values) > 1:
+        low, _, high = statistics.quantiles(values, n=4, method="inclusive")
+    text = f"{statistics.median(values):,.{digits}f}"
+    return f"{text} ({low:,.{digits}f}–{high:,.{digits}f})"
+
+
+def ratios_to(peer, ours, inverse):
+    shared = sorted(set(ours) & set(peer))
+    pairs = [(ours[number], peer[number]) for number in shared]
+    return [b / a if inverse else a / b for a, b in pairs]
+
+
+def verdict(value, bound, sense):
+    met = value <= bound if sense == "at most" else value >= bound
+    return f"{sense} {bound:g}: {'met' if met else '**missed**'}"
+
+
+def peer_line(figure, name, peer, ours):
+    """The line of one peer: its figure, the ratio of ours to it, and the target."""
+    inverse, bound, sense = figure.targets.get(name, (False, None, ""))
+    ratios = ratios_to(peer, ours, inverse)
+    values = [value * figure.factor for value in peer.values()]
+    kind = f"{name} ÷ {OURS}" if inverse else f"{OURS} ÷ {name}"
+    target = "" if bound is None else verdict(statistics.median(ratios), bound, sense)
+    ratio = median_and_quartiles(ratios, 3 if statistics.median(ratios) < 0.1 else 2)
+    return (
+        f"| | {name} | {median_and_quartiles(values, figure.digits)} | {len(values)} |"
+        f" {kind}: {ratio} | {target} |"
+    )
+
+
+def figure_lines(figure, columns):
+    ours = columns[OURS]
+    values = [value * figure.factor for value in ours.values()]
+    target = ""
+    if figure.key in BOUNDS:
+        target = verdict(statistics.median(values), BOUNDS[figure.key], "at most")
+    yield (
+        f"| {figure.title}, {figure.unit} | {OURS} |"
+        f" {median_and_quartiles(values, figure.digits)} | {len(values)} | | {target} |"
+    )
+    for name in sorted(set(columns) - {OURS}):
+        yield peer_line(figure, name, columns[name], ours)
+
+
+def report(folder):
+    yield "# Results"
+    yield ""
+    yield (
+        "Written by `bench/run.sh`; `bench/README.md` says what each line measures. Medians, with"
+        " the middle half of all rounds in brackets; ratios are made within rounds."
+    )
+    yield ""
+    yield "| | |\n|---|---|"
+    with open(os.path.join(folder, "facts"), encoding="utf-8") as file:
+        for line in file:
+            yield "| {} | {} |".format(*line.rstrip("\n").split("\t"))
+    yield ""
+    yield "| what | whose | figure | rounds | ratio | target |"
+    yield "|---|---|---|---|---|---|"
+    rows = read_rows(os.path.join(folder, "rows"))
+    for figure in FIGURES:
+        if figure.key in rows:
+            yield from figure_lines(figure, rows[figure.key])
+    with open(os.path.join(folder, "missing"), encoding="utf-8") as file:
+        for line in file:
+            yield f"\n{line.rstrip()}"
+
+
+print("\n".join(report(sys.argv[1])))
