@@ -18,7 +18,7 @@ class UsageError : public Error {
 
 /// The exit status for main(): 0 when `body` returns, 2 when it throws UsageError, 1 for any other
 /// exception, after the line `error: WHAT` on stderr. `body` gets the arguments after the program's
-/// name. Before that stdout becomes line-buffered, so that lines reach a pipe or a log when they are
+/// name. Before that stdout becomes line-buffered, so that a pipe or a log has each line when it is
 /// made; SIGXFSZ is ignored, so that a file which grows beyond its limit is an error and not the
 /// end; and the allocator keeps up to 1 GiB of what is freed.
 [[nodiscard]] int run(int argc,
