@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -373,6 +374,18 @@ std::size_t count_of(const std::string& needle, const std::string& text) {
     at += needle.size();
   }
   return count;
+}
+
+bool has_terminals() {
+  int master = -1;
+  int slave = -1;
+  if (::openpty(&master, &slave, nullptr, nullptr, nullptr) != 0) {
+    std::puts("skipped: there are no terminals in /dev/pts");
+    return false;
+  }
+  ::close(master);
+  ::close(slave);
+  return true;
 }
 
 std::string host() {

@@ -157,6 +157,8 @@ class Case {
 
 [[nodiscard]] Words lines_of(const std::string& text);
 [[nodiscard]] std::size_t count_of(const std::string& needle, const std::string& text);
+/// Whether there are terminals to be had; if not, says that the test is skipped.
+[[nodiscard]] bool has_terminals();
 /// The first host label, as ddprun prints it.
 [[nodiscard]] std::string host();
 /// "[host:rank] "

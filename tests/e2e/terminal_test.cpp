@@ -26,6 +26,7 @@ Setup in_shell(const std::string& arguments) {
 }  // namespace
 
 TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-Z gives it back to the shell, and fg goes on") {
+  if (!has_terminals()) return;
   for (const std::string count : {"1", "2"}) {
     CAPTURE(count);
     std::filesystem::remove(folder() / "go");
@@ -40,6 +41,7 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-Z gives it back to the shell, and fg
 }
 
 TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-C reaches a single worker once and ends with 130") {
+  if (!has_terminals()) return;
   Job& job = start(on_terminal(helper({"--grace", "20s"}, {"listen"})));
   job.wait_for_out("listening");
   job.type(control_c);
@@ -50,6 +52,7 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-C reaches a single worker once and e
 }
 
 TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-C reaches each of two workers once") {
+  if (!has_terminals()) return;
   Job& job = start(on_terminal(helper({"--grace", "20s", "--nproc-per-node=2"}, {"listen"})));
   job.wait_until("both workers", [&] { return count_of("listening", job.out) == 2; });
   job.type(control_c);
@@ -60,6 +63,7 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-C reaches each of two workers once")
 }
 
 TEST_CASE_FIXTURE(Case, "e2e terminal: a second ctrl-C skips the grace") {
+  if (!has_terminals()) return;
   Job& job =
       start(on_terminal(Words{"--grace", "1h"} +
                         shell("trap 'echo first' INT; echo ready; while :; do sleep 0.02; done")));
@@ -77,6 +81,7 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: a second ctrl-C skips the grace") {
 }
 
 TEST_CASE_FIXTURE(Case, "e2e terminal: TERM to ddprun reaches a single worker once") {
+  if (!has_terminals()) return;
   Job& job = start(on_terminal(helper({"--grace", "20s"}, {"listen"})));
   job.wait_for_out("listening");
   job.send(SIGTERM);
@@ -86,6 +91,7 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: TERM to ddprun reaches a single worker on
 }
 
 TEST_CASE_FIXTURE(Case, "e2e terminal: a single worker has it as stdin and stdout and stderr") {
+  if (!has_terminals()) return;
   Job& job = start(on_terminal(
       shell("for fd in 0 1 2; do [ -t $fd ] && echo terminal $fd; done; echo ready; "
             "read line && echo \"read <$line>\"; cat /proc/self/stat | cut -d' ' -f5")));
@@ -98,6 +104,7 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: a single worker has it as stdin and stdou
 }
 
 TEST_CASE_FIXTURE(Case, "e2e terminal: of several workers none has it") {
+  if (!has_terminals()) return;
   const Job& job = run(on_terminal(
       Words{"--nproc-per-node", "2"} +
       shell(
@@ -108,6 +115,7 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: of several workers none has it") {
 }
 
 TEST_CASE_FIXTURE(Case, "e2e terminal: its end stops the job") {
+  if (!has_terminals()) return;
   Job& job =
       start(on_terminal(Words{"--nproc-per-node", "2"} + shell("echo ready; exec sleep 60")));
   job.wait_until("both workers", [&] { return count_of("ready", job.out) == 2; });
@@ -116,6 +124,7 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: its end stops the job") {
 }
 
 TEST_CASE_FIXTURE(Case, "e2e terminal: its end reaches a single worker as HUP once") {
+  if (!has_terminals()) return;
   Job& job = start(on_terminal(shell("exec " E2E_HELPER " listen > heard")));
   job.wait_until("listening worker", [&] { return read("heard") == "listening\n"; });
   job.hang_up();  // the kernel tells the leader of the session alone, which ddprun is here
