@@ -24,6 +24,13 @@ missing() { printf '%s\n' "$*" | tee -a "$results/missing" >&2; }
 # rounds N: how often to repeat, 2 at most when it should be quick.
 rounds() { if [[ $quick == yes && $1 -gt 2 ]]; then echo 2; else echo "$1"; fi; }
 
+# in_turn ROUND COLUMN...: the columns in the order of this round, so that none always comes first.
+in_turn() {
+    local round=$1
+    shift
+    if ((round % 2 == 1)); then printf '%s\n' "$@"; else printf '%s\n' "$@" | tac; fi
+}
+
 # row FIGURE ROUND COLUMN VALUE: one measurement.
 row() { printf '%s\t%s\t%s\t%s\n' "$@" >>"$results/rows"; }
 

@@ -6,18 +6,35 @@ source bench/common.sh
 ddp_options=(--train-images 12800)  # 200 steps of 2 times 32 images
 
 bench_ddp() {
-    local round
+    local round column columns=(ddprun)
+    [[ ${#torchrun[@]} -eq 0 ]] || columns+=(torchrun torchrun+malloc)
     if [[ ! -e /usr/share/datasets/fashion-mnist ]]; then
         missing "Debian's package dataset-fashion-mnist is not installed: nothing is trained."
         return 0
     fi
     for ((round = 1; round <= $(rounds 7); ++round)); do
-        ddp_once "$round" ddprun "$ddprun" --standalone --nproc_per_node=2 \
-            --snapshot "$work/ddprun/snapshot.pt" "$programs/fashion_mnist" "${ddp_options[@]}"
-        [[ ${#torchrun[@]} -eq 0 ]] || ddp_once "$round" torchrun "${torchrun[@]}" \
-            --standalone --nproc_per_node=2 bench/fashion_mnist.py "${ddp_options[@]}" \
-            --snapshot "$work/torchrun/snapshot.pt"
+        for column in $(in_turn "$round" "${columns[@]}"); do
+            train_images "$round" "$column"
+        done
     done
+}
+
+# train_images ROUND COLUMN
+train_images() {
+    local round=$1 column=$2 python_job
+    python_job=("${torchrun[@]}" --standalone --nproc_per_node=2 bench/fashion_mnist.py
+        "${ddp_options[@]}" --snapshot "$work/torchrun/snapshot.pt")
+    case $column in
+        ddprun)
+            ddp_once "$round" "$column" "$ddprun" --standalone --nproc_per_node=2 \
+                --snapshot "$work/ddprun/snapshot.pt" "$programs/fashion_mnist" "${ddp_options[@]}"
+            ;;
+        torchrun) ddp_once "$round" "$column" "${python_job[@]}" ;;
+        torchrun+malloc)
+            ddp_once "$round" "$column" env MALLOC_MMAP_THRESHOLD_=1073741824 \
+                MALLOC_TRIM_THRESHOLD_=1073741824 "${python_job[@]}"
+            ;;
+    esac
 }
 
 # ddp_once ROUND COLUMN COMMAND...: the whole job's time, and the images a second that it reports,

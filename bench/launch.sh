@@ -10,24 +10,29 @@ bench_launch() {
 
 # launch_workers N ROUNDS EVERY: torchrun takes part in one of EVERY rounds, since it takes seconds.
 launch_workers() {
-    local n=$1 rounds=$2 every=$3 round options
-    options=(--standalone --nproc_per_node="$n" --no_python)
-    # shellcheck disable=SC2016 # that shell expands it
-    local start_all='i=0; while [ $i -lt '$n' ]; do /bin/true & i=$((i + 1)); done; wait'
+    local n=$1 rounds=$2 every=$3 round columns column
     for ((round = 0; round <= rounds; ++round)); do  # round 0 only warms caches up
-        launch_once "$round" ddprun "$n" "$ddprun" "${options[@]}" /bin/true
-        launch_once "$round" sh "$n" sh -c "$start_all"
+        columns=(ddprun sh)
         if [[ ${#torchrun[@]} -gt 0 ]] && ((round == 0 || (round - 1) % every == 0)); then
-            launch_once "$round" torchrun "$n" "${torchrun[@]}" "${options[@]}" /bin/true
+            columns+=(torchrun)
         fi
+        for column in $(in_turn "$round" "${columns[@]}"); do
+            launch_once "$n" "$round" "$column"
+        done
     done
 }
 
-# launch_once ROUND COLUMN N COMMAND...
+# launch_once N ROUND COLUMN
 launch_once() {
-    local round=$1 column=$2 n=$3
-    shift 3
-    stopwatch "$@"
+    local n=$1 round=$2 column=$3
+    # shellcheck disable=SC2016 # that shell expands it
+    local start_all='i=0; while [ $i -lt '$n' ]; do /bin/true & i=$((i + 1)); done; wait'
+    local options=(--standalone --nproc_per_node="$n" --no_python)
+    case $column in
+        ddprun) stopwatch "$ddprun" "${options[@]}" /bin/true ;;
+        sh) stopwatch sh -c "$start_all" ;;
+        torchrun) stopwatch "${torchrun[@]}" "${options[@]}" /bin/true ;;
+    esac
     [[ $round -gt 0 ]] || return 0
     row "launch_$n" "$round" "$column" "$wall_s"
     row "launch_memory_$n" "$round" "$column" "$rss_kib"

@@ -6,30 +6,51 @@
 source bench/common.sh
 
 bench_restart() {
-    local n round
+    local n round column columns=(ddprun)
+    [[ ${#torchrun[@]} -eq 0 ]] || columns+=(torchrun)
     for n in 2 16; do
         for ((round = 1; round <= $(rounds 15); ++round)); do
-            restart_round "$n" "$round"
+            restart_round "$n" "$round" "${columns[@]}"
         done
     done
+    for ((round = 1; round <= $(rounds 10); ++round)); do
+        for column in $(in_turn "$round" "${columns[@]}"); do
+            train_once "$round" "$column"
+        done
+    done
+}
+
+# train_once ROUND COLUMN
+train_once() {
+    local round=$1 column=$2
     local options=(--standalone --nproc_per_node=2 --max_restarts=1)
     # Without this variable torchrun 2.15 gives the next generation a store that still has the
     # addresses of the last one, and its workers may fail to connect to them.
     local tuned=(env TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 "${torchrun[@]}" --monitor_interval=0.1)
-    for ((round = 1; round <= $(rounds 10); ++round)); do
-        first_step "$round" ddprun "$ddprun" "${options[@]}" "$programs/toy" 1000000 1000000
-        [[ ${#torchrun[@]} -eq 0 ]] ||
+    case $column in
+        ddprun)
+            first_step "$round" ddprun "$ddprun" "${options[@]}" "$programs/toy" 1000000 1000000
+            ;;
+        torchrun)
             first_step "$round" torchrun "${tuned[@]}" "${options[@]}" "$PWD/bench/toy.py" 1000000
-    done
+            ;;
+    esac
 }
 
-# restart_round N ROUND: both launchers. The worker fails at a moment that has nothing to do with
-# when torchrun looks, every 0.1 s.
+# restart_round N ROUND COLUMN...: all launchers. The worker fails at a moment that has nothing to
+# do with when torchrun looks, every 0.1 s.
 restart_round() {
-    local n=$1 round=$2 delay_ms=$((200 + RANDOM % 200))
-    restart_once "$n" "$round" ddprun "$delay_ms" "$ddprun"
-    [[ ${#torchrun[@]} -eq 0 ]] ||
-        restart_once "$n" "$round" torchrun "$delay_ms" "${torchrun[@]}" --monitor_interval=0.1
+    local n=$1 round=$2 column delay_ms=$((200 + RANDOM % 200))
+    shift 2
+    for column in $(in_turn "$round" "$@"); do
+        case $column in
+            ddprun) restart_once "$n" "$round" ddprun "$delay_ms" "$ddprun" ;;
+            torchrun)
+                restart_once "$n" "$round" torchrun "$delay_ms" "${torchrun[@]}" \
+                    --monitor_interval=0.1
+                ;;
+        esac
+    done
 }
 
 # restart_once N ROUND COLUMN DELAY_MS LAUNCHER...
