@@ -46,7 +46,8 @@ TEST_CASE_FIXTURE(Case,
 }
 
 TEST_CASE_FIXTURE(Case, "e2e limits: a client that asks for more than it reads costs no memory") {
-  const Job& job = run({E2E_SOURCE_DIR "/greedy_client.py"});
+  const Job& job = run(Setup{.arguments = {E2E_SOURCE_DIR "/greedy_client.py"},
+                             .environment = {{"ASAN_OPTIONS", "quarantine_size_mb=1"}}});
   CHECK_MESSAGE(job.status() == 0, job.err);
 }
 
