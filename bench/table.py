@@ -106,6 +106,9 @@ def peer_line(figure, name, peer, ours):
 
 
 def figure_lines(figure, columns):
+    if OURS not in columns:
+        yield f"| {figure.title}, {figure.unit} | {OURS} | failed | 0 | | |"
+        return
     ours = columns[OURS]
     values = [value * figure.factor for value in ours.values()]
     target = ""

@@ -78,8 +78,14 @@ Dataset load(const Options& options, const std::string& part, torch::Device devi
                                      labels.sizes(),
                                      ", not [N, 28, 28] and [N]; fetch them again"));
   }
-  const bool known = labels.numel() == 0 || labels.max().item<std::int64_t>() < classes_count;
-  if (!known) {
+  if (labels.numel() == 0) {
+    throw worker::Error(worker::text("the ",
+                                     part,
+                                     " files in ",
+                                     options.data.string(),
+                                     " hold no images; give --data the folder of Fashion-MNIST"));
+  }
+  if (labels.max().item<std::int64_t>() >= classes_count) {
     throw worker::Error(worker::text("the ",
                                      part,
                                      " labels in ",

@@ -30,13 +30,15 @@ expect() {
 
 # run_job NAME ARGUMENTS...: one rank for each GPU; what it and NCCL print goes to NAME.log.
 run_job() {
-    local name=$1
+    local name=$1 status=0
     shift
     rm -rf "${folder:?}/$name"
     mkdir -p "$folder/$name"
     (cd "$folder/$name" && NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT timeout 300 "$ddprun" \
-        --standalone --nproc-per-node=gpu --snapshot snapshot.pt "$@") >"$folder/$name.log" 2>&1 &&
-        cat "$folder/$name.log"
+        --standalone --nproc-per-node=gpu --snapshot snapshot.pt "$@") >"$folder/$name.log" 2>&1 ||
+        status=$?
+    cat "$folder/$name.log"
+    return "$status"
 }
 
 # uses_nccl NAME: every rank of the job has made a communicator of all.

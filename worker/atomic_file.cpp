@@ -110,13 +110,15 @@ void link_atomically(const fs::path& link, const fs::path& target) {
   sync_folder(folder_of(link));
 }
 
-bool is_temporary_of(std::string_view stem, std::string_view name) {
-  if (!name.starts_with(stem) || !name.substr(stem.size()).starts_with('.')) return false;
-  const std::size_t tail = marker.size() + digits_count;
-  if (name.size() < stem.size() + tail) return false;
-  name.remove_prefix(name.size() - tail);
-  return name.starts_with(marker) &&
-         name.find_first_not_of(digits, marker.size()) == std::string_view::npos;
+std::optional<std::string_view> target_of_temporary(std::string_view name) {
+  const std::size_t tail_bytes = marker.size() + digits_count;
+  if (name.size() <= tail_bytes) return std::nullopt;
+  const std::string_view tail = name.substr(name.size() - tail_bytes);
+  if (!tail.starts_with(marker) ||
+      tail.find_first_not_of(digits, marker.size()) != std::string_view::npos) {
+    return std::nullopt;
+  }
+  return name.substr(0, name.size() - tail_bytes);
 }
 
 }  // namespace ddprun::worker

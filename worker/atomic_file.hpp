@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,8 +36,8 @@ void write_atomically(const std::filesystem::path& path,
 /// Makes `link` a symbolic link to `target`, in one step where it was one before. Throws FileError.
 void link_atomically(const std::filesystem::path& link, const std::filesystem::path& target);
 
-/// Whether a writer of a file called `stem`, or of one whose name begins with `stem` and a dot,
-/// left the file called `name` behind unfinished.
-[[nodiscard]] bool is_temporary_of(std::string_view stem, std::string_view name);
+/// What the file called `name` would have become had its writer lived; nothing when it is no
+/// unfinished file of ours.
+[[nodiscard]] std::optional<std::string_view> target_of_temporary(std::string_view name);
 
 }  // namespace ddprun::worker

@@ -16,8 +16,9 @@ void require_finite(double loss, const Snapshot& position, int rank) {
                    position.step,
                    " on rank ",
                    rank,
-                   "; snapshots of earlier steps are kept: lower the learning rate, clip gradients "
-                   "or look at the samples of this step"));
+                   "; a restart goes back to the newest snapshot: if it happens again at the same "
+                   "step, go back to an older one, lower the learning rate, clip gradients or look "
+                   "at the samples of this step"));
 }
 
 std::optional<std::string> find_nan(const StateDict& state) {

@@ -1,5 +1,6 @@
-// Training that has left the numbers. A NaN never goes away again, so the job is stopped while the
-// snapshots are still good, and says where.
+// Training that has left the numbers. A NaN never goes away again, so the job is stopped, and says
+// where, before a snapshot holds one. A snapshot without any may still lead to one: what makes a
+// loss grow is older than the step where it ends.
 #pragma once
 
 #include "worker/snapshot.hpp"

@@ -42,11 +42,16 @@ class Source {
   }
   /// Python has numbers as int or float and, from some versions on, as tensors of one element.
   [[nodiscard]] double number(const char* key) const {
-    const c10::IValue value = get(key);
-    if (value.isDouble()) return value.toDouble();
-    if (value.isInt()) return static_cast<double>(value.toInt());
-    if (value.isTensor() && value.toTensor().numel() == 1) return value.toTensor().item<double>();
-    fail(text("has a \"", key, "\" that is not a number"));
+    const auto found = number_in(get(key));
+    if (!found) fail(text("has a \"", key, "\" that is not a number"));
+    return *found;
+  }
+  [[nodiscard]] std::tuple<double, double> two_numbers(const char* key) const {
+    const std::vector<c10::IValue> items = items_of(get(key));
+    const auto first = items.size() == 2 ? number_in(items[0]) : std::nullopt;
+    const auto second = items.size() == 2 ? number_in(items[1]) : std::nullopt;
+    if (!first || !second) fail(text("has \"", key, "\" that are not two numbers"));
+    return {*first, *second};
   }
   [[nodiscard]] bool flag(const char* key) const {
     const auto value = find(key);
@@ -71,6 +76,21 @@ class Source {
   }
 
  private:
+  static std::optional<double> number_in(const c10::IValue& value) {
+    if (value.isDouble()) return value.toDouble();
+    if (value.isInt()) return static_cast<double>(value.toInt());
+    if (value.isTensor() && value.toTensor().numel() == 1) return value.toTensor().item<double>();
+    return std::nullopt;
+  }
+  /// Of a tuple or a list, which Python takes for the same; nothing of anything else.
+  static std::vector<c10::IValue> items_of(const c10::IValue& value) {
+    if (value.isTuple()) {
+      const auto& elements = value.toTupleRef().elements();
+      return std::vector<c10::IValue>(elements.begin(), elements.end());
+    }
+    return value.isList() ? value.toListRef().vec() : std::vector<c10::IValue>();
+  }
+
   Dict dict_;
   std::string path_;
 };
@@ -129,14 +149,7 @@ struct AdamLike {
   }
   static void load(Options& options, const Source& group) {
     options.lr(group.number("lr"));
-    const c10::IValue betas = group.get("betas");
-    if (!betas.isTuple() || betas.toTupleRef().elements().size() != 2 ||
-        !betas.toTupleRef().elements()[0].isDouble() ||
-        !betas.toTupleRef().elements()[1].isDouble()) {
-      group.fail("has \"betas\" that are not two numbers");
-    }
-    const auto& elements = betas.toTupleRef().elements();
-    options.betas(std::make_tuple(elements[0].toDouble(), elements[1].toDouble()));
+    options.betas(group.two_numbers("betas"));
     options.eps(group.number("eps"));
     options.weight_decay(group.number("weight_decay"));
     options.amsgrad(group.flag("amsgrad"));

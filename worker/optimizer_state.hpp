@@ -12,6 +12,7 @@ namespace ddprun::worker {
 [[nodiscard]] c10::IValue optimizer_state(const torch::optim::Optimizer& optimizer);
 
 /// Gives `optimizer` the state and, as Python does, the options (learning rate, ...) in `state`.
+/// What LibTorch's C++ optimizers do not have ("foreach", "initial_lr", ...) is not kept.
 /// Throws Error saying what does not fit; the optimizer is unchanged then.
 void load_optimizer_state(torch::optim::Optimizer& optimizer, const c10::IValue& state);
 

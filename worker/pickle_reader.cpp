@@ -18,9 +18,16 @@ namespace {
 using Kind = PickleNode::Kind;
 using Slots = std::vector<PickleSlot>;
 
+/// What LibTorch writes around a list whose elements it knows the type of.
+bool is_typed_list(std::string_view name) {
+  return name == "torch.jit._pickle.build_intlist" ||
+         name == "torch.jit._pickle.build_doublelist" ||
+         name == "torch.jit._pickle.build_boollist" || name == "torch.jit._pickle.build_tensorlist";
+}
+
 bool is_known_function(std::string_view name) {
   return name == "collections.OrderedDict" || name == "torch._utils._rebuild_tensor_v2" ||
-         name == "torch._utils._rebuild_parameter" || name == "torch.Size";
+         name == "torch._utils._rebuild_parameter" || name == "torch.Size" || is_typed_list(name);
 }
 
 /// The operations are those of Python's pickletools, by the byte that stands for them.
@@ -67,7 +74,12 @@ const Slots& items(const PickleSlot& slot) {
   return slot.node->items;
 }
 
-std::vector<std::int64_t> integers(const PickleSlot& slot) {
+/// The sizes or strides of a tensor. One tuple can be the argument of many calls, so that a long
+/// one would cost its length each time.
+std::vector<std::int64_t> sizes(const PickleSlot& slot) {
+  if (items(slot).size() > dimensions_max) {
+    throw PickleFault(text("a shape of more than ", dimensions_max, " dimensions"));
+  }
   std::vector<std::int64_t> result;
   result.reserve(items(slot).size());
   for (const PickleSlot& item : items(slot)) result.push_back(integer(item));
@@ -287,10 +299,13 @@ void Reader::call() {
              given[0].value.isTensor()) {
     stack_.push(given[0].value);
   } else if (name == "torch.Size" && given.size() == 1) {
-    static_cast<void>(integers(given[0]));
+    static_cast<void>(sizes(given[0]));
     stack_.push(PickleSlot(given[0]));
   } else if (name == "collections.OrderedDict" && given.empty()) {
     stack_.push_dict();
+  } else if (is_typed_list(name) && given.size() == 1 && given[0].node &&
+             given[0].node->kind == Kind::list) {
+    stack_.push(PickleSlot(given[0]));
   } else {
     throw PickleFault(text("a call of ", name, " with arguments that do not fit"));
   }
@@ -304,8 +319,8 @@ at::Tensor Reader::rebuild_tensor(const Slots& arguments) {
     return view_of(arguments[0].node->storage,
                    arguments[0].node->element_type,
                    integer(arguments[1]),
-                   integers(arguments[2]),
-                   integers(arguments[3]));
+                   sizes(arguments[2]),
+                   sizes(arguments[3]));
   } catch (const Error& error) {
     throw PickleFault(error.what());
   }

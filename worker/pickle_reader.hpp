@@ -20,6 +20,11 @@ struct PickleLimits {
   std::size_t containers_count = 1 << 20;  ///< Dicts, lists and tuples among them.
   std::size_t nodes_count = 16 << 20;  ///< Values in the result when shared ones are counted again.
   int depth = 64;                      ///< Containers within containers.
+  /// Dicts with an integer key outside of +-1000, and how large such a key may be. A hash table
+  /// doubles until keys that were chosen to collide no longer do: the further these may lie apart,
+  /// the longer. Indices of parameters, which optimizers have as keys, are in one dict.
+  std::size_t wide_dicts_count = 64;
+  std::int64_t key_max = 1 << 20;
 };
 
 /// The bytes of the storage that the pickle calls `key`; `bytes` is how many the pickle expects.

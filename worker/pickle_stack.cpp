@@ -1,5 +1,7 @@
 #include "worker/pickle_stack.hpp"
 
+#include "worker/error.hpp"
+
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -119,12 +121,25 @@ void PickleStack::set_items(const std::vector<PickleSlot>& keys_and_values) {
   auto dict = top().value.toGenericDict();
   for (std::size_t i = 0; i < keys_and_values.size(); i += 2) {
     const c10::IValue& key = value_of(keys_and_values[i]);
-    if (!key.isString() && !key.isInt()) {
-      throw PickleFault("a dict key is neither a string nor an integer");
-    }
+    check_key(node, key);
     adopt(node, keys_and_values[i + 1]);
     if (node.frozen) throw PickleFault("a dict contains itself");
     dict.insert_or_assign(key, value_of(keys_and_values[i + 1]));
+  }
+}
+
+void PickleStack::check_key(PickleNode& dict, const c10::IValue& key) {
+  if (key.isString()) return;
+  if (!key.isInt()) throw PickleFault("a dict key is neither a string nor an integer");
+  const std::int64_t number = key.toInt();
+  if (number > limits_.key_max || number < -limits_.key_max) {
+    throw PickleFault(text("dict key ", number, " is beyond the limit of ", limits_.key_max));
+  }
+  constexpr std::int64_t narrow_key_max = 1000;
+  if (dict.wide || (number <= narrow_key_max && number >= -narrow_key_max)) return;
+  dict.wide = true;
+  if (++wide_dicts_count_ > limits_.wide_dicts_count) {
+    throw PickleFault("more dicts with large integers as keys than the limit");
   }
 }
 

@@ -41,6 +41,7 @@ struct PickleNode {
   int depth = 1;
   std::size_t nodes_count = 1;
   bool frozen = false;
+  bool wide = false;                        // a dict with large integers as keys
   std::vector<PickleSlot> items;            // of a tuple
   std::string name;                         // of a global
   c10::Storage storage;                     // of a storage,
@@ -86,10 +87,12 @@ class PickleStack {
   PickleSlot& top();
   void push_container(Kind kind, c10::IValue value);
   void adopt(PickleNode& parent, const PickleSlot& child) const;
+  void check_key(PickleNode& dict, const c10::IValue& key);
 
   PickleLimits limits_;
   std::size_t values_count_ = 0;
   std::size_t containers_count_ = 0;
+  std::size_t wide_dicts_count_ = 0;
   std::vector<PickleSlot> slots_;
   std::vector<std::size_t> marks_;
   std::unordered_map<std::uint64_t, PickleSlot> memo_;

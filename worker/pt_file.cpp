@@ -23,6 +23,16 @@ c10::Storage storage_without_data(std::size_t bytes) {
   return {c10::Storage::use_byte_size_t(), bytes, at::DataPtr(nullptr, at::kCPU), nullptr, false};
 }
 
+void require_little_endian(const ZipReader& archive) {
+  constexpr std::uint64_t bytes_max = 16;  // more than either word has
+  const auto bytes = archive.size_bytes("byteorder");
+  if (!bytes) return;
+  if (*bytes > bytes_max) throw Error("record byteorder is larger than the limit");
+  if (archive.read("byteorder") != byte_order) {
+    throw Error("it was written on a big-endian machine");
+  }
+}
+
 c10::Storage read_storage(const ZipReader& archive,
                           const std::string& key,
                           std::size_t bytes,
@@ -37,6 +47,15 @@ c10::Storage read_storage(const ZipReader& archive,
   at::Tensor tensor = at::empty({static_cast<std::int64_t>(bytes)}, at::kByte);
   archive.read(record, tensor.data_ptr());
   return tensor.storage();
+}
+
+void require_on_cpu(const at::Tensor& tensor, const std::filesystem::path& path) {
+  if (tensor.is_cpu()) return;
+  throw Error(text("cannot write ",
+                   path.string(),
+                   ": it would hold a tensor on ",
+                   tensor.device(),
+                   "; copy it to the CPU before"));
 }
 
 }  // namespace
@@ -54,6 +73,7 @@ void write_pt_file(const std::filesystem::path& path, const c10::IValue& value) 
   pickler.protocol();
   pickler.pushIValue(value);
   pickler.stop();
+  for (const at::Tensor& tensor : pickler.tensorData()) require_on_cpu(tensor, path);
 
   write_atomically(path, [&](FileSink& sink) {
     caffe2::serialize::PyTorchStreamWriter archive([&](const void* bytes, std::size_t count) {
@@ -74,9 +94,7 @@ void write_pt_file(const std::filesystem::path& path, const c10::IValue& value) 
 c10::IValue read_pt_file(const std::filesystem::path& path, Contents contents) {
   try {
     const ZipReader archive(path);
-    if (archive.size_bytes("byteorder") && archive.read("byteorder") != byte_order) {
-      throw Error("it was written on a big-endian machine");
-    }
+    require_little_endian(archive);
     const PickleLimits limits;
     if (archive.size_bytes("data.pkl").value_or(0) > limits.pickle_bytes) {
       throw Error("its pickle is larger than the limit");

@@ -6,14 +6,13 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace ddprun::worker {
 namespace {
 
 constexpr std::string_view ddp_prefix = "module.";
-
-/// Far above any real count, far below where adding one could overflow.
-constexpr std::int64_t count_max = std::int64_t{1} << 53;
 
 struct Count {
   const char* key;
@@ -45,13 +44,25 @@ c10::IValue to_cpu(const c10::IValue& value) {
     for (const auto& entry : source) result.insert(entry.key(), to_cpu(entry.value()));
     return result;
   }
+  if (value.isList()) {
+    c10::impl::GenericList result(c10::AnyType::get());  // Python refuses typed ones
+    for (const c10::IValue& item : value.toListRef()) result.push_back(to_cpu(item));
+    return result;
+  }
+  if (value.isTuple()) {
+    std::vector<c10::IValue> items;
+    for (const c10::IValue& item : value.toTupleRef().elements()) items.push_back(to_cpu(item));
+    return c10::ivalue::Tuple::create(std::move(items));
+  }
   return value;
 }
 
-StateDict model_state_from(const c10::IValue& value) {
+enum class DdpPrefix : std::uint8_t { keep, strip };
+
+StateDict model_state_from(const c10::IValue& value, DdpPrefix prefix) {
   if (!value.isGenericDict()) throw Error("MODEL_STATE is not a dict");
   const auto dict = value.toGenericDict();
-  bool wrapped = !dict.empty();
+  bool wrapped = prefix == DdpPrefix::strip && !dict.empty();
   for (const auto& entry : dict) {
     if (!entry.key().isString() || !entry.value().isTensor()) {
       throw Error("MODEL_STATE holds something else than names with tensors");
@@ -96,7 +107,10 @@ Snapshot from_value(const c10::IValue& value) {
   Snapshot snapshot;
   const auto model_state = find(root, "MODEL_STATE");
   if (!model_state) throw Error("it has no MODEL_STATE");
-  snapshot.model_state = model_state_from(*model_state);
+  snapshot.is_foreign = !root.contains("GENERATION");
+  // A model of ours may have a child that is really called "module".
+  snapshot.model_state =
+      model_state_from(*model_state, snapshot.is_foreign ? DdpPrefix::strip : DdpPrefix::keep);
   snapshot.optimizer_state = find(root, "OPTIMIZER_STATE").value_or(c10::IValue());
   for (const Count& each : counts) {
     const auto count = find(root, each.key);

@@ -15,6 +15,10 @@
 
 namespace ddprun::worker {
 
+/// The largest count a snapshot may have: far above any real one, far below where adding one could
+/// overflow.
+inline constexpr std::int64_t count_max = std::int64_t{1} << 53;
+
 struct Snapshot {
   StateDict model_state;
   c10::IValue optimizer_state;  ///< As Python's optimizer.state_dict(); None when not saved.
@@ -26,6 +30,7 @@ struct Snapshot {
 
   std::int64_t generation = 0;  ///< Which start of the job wrote it; see SnapshotStore.
   std::int64_t world_size = 0;  ///< Of the job that wrote it; 0 when the file does not say.
+  bool is_foreign = false;      ///< Another program wrote it: the file has no GENERATION.
 
   /// Entries of the program's own, beside those above in the file. Values must be what
   /// write_pt_file() accepts.
@@ -36,9 +41,9 @@ struct Snapshot {
 /// all others are shared. Throws Error when a user field has the name of an entry above.
 [[nodiscard]] c10::IValue to_value(const Snapshot& snapshot);
 
-/// The snapshot that `value` holds. All entries but MODEL_STATE may be missing, and the prefix
-/// "module." that Python's DistributedDataParallel puts before names is taken off. Throws Error
-/// naming the entry that is missing or of the wrong kind.
+/// The snapshot that `value` holds. All entries but MODEL_STATE may be missing. From a foreign one,
+/// the prefix "module." that Python's DistributedDataParallel puts before names is taken off.
+/// Throws Error naming the entry that is missing or of the wrong kind.
 [[nodiscard]] Snapshot from_value(const c10::IValue& value);
 
 }  // namespace ddprun::worker

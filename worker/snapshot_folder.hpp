@@ -16,22 +16,28 @@ class SnapshotFolder {
  public:
   struct File {
     std::string name;             ///< Within the folder.
-    std::int64_t generation = 0;  ///< By its content; 0 in a file of the PyTorch tutorial.
+    std::int64_t generation = 0;  ///< By its content; 0 in a foreign one.
     std::int64_t step = 0;        ///< By its content; EPOCHS_RUN when it does not say.
+    bool is_foreign = false;      ///< Another program wrote it, such as the PyTorch tutorial.
   };
   struct Listing {
-    std::vector<File> files;           ///< Newest first, by generation, then step.
+    /// Newest first, by generation, then step. A foreign one where the link is, or where it leads,
+    /// comes before all others: its program began with what we had linked and trained on.
+    std::vector<File> files;
     std::vector<std::string> damaged;  ///< "NAME: why" of each file that is no readable snapshot.
+    /// The file that is where the link is, or where that leads; empty when there is none.
+    std::string linked;
     /// No file here, damaged ones included, is of a later generation. -1 when there is none.
     std::int64_t generation_max = -1;
   };
 
-  /// `link` is the path people know, "run/snapshot.pt".
+  /// `link` is the path people know, "run/snapshot.pt". Throws Error when it cannot be one.
   explicit SnapshotFolder(const std::filesystem::path& link);
 
   /// What is there now. Reads the description of each file but no tensor data, so a file listed
-  /// here may still turn out to be damaged. A folder that does not exist is empty. Throws
-  /// FileError when the folder cannot be read.
+  /// here may still turn out to be damaged. A folder that does not exist is empty; a link that
+  /// leads to nothing, with no other file there, is damaged. Throws FileError when the folder
+  /// cannot be read.
   [[nodiscard]] Listing list() const;
 
   /// The whole snapshot in the file called `name`. Throws Error when it is damaged or no snapshot.
@@ -45,9 +51,16 @@ class SnapshotFolder {
   /// under another name. Throws FileError.
   void link_to(const std::string& name) const;
 
-  /// Removes all files of `listing` but the newest `keep_count`. Damaged ones and the link's own
-  /// path stay.
+  /// Whether the link was last set after the file called `name` was written, which is what a writer
+  /// that was killed between the two does not leave.
+  [[nodiscard]] bool link_was_set_after(const std::string& name) const;
+
+  /// Removes all files of `listing` but the newest `keep_count`. Damaged and foreign ones and the
+  /// link's own path stay.
   void remove_old(const Listing& listing, int keep_count) const;
+
+  /// Removes the file called `name`, if that is possible.
+  void remove(const std::string& name) const;
 
   /// Removes what killed writers left unfinished. A writer that still lives fails with an error.
   void remove_temporaries() const;
@@ -56,6 +69,7 @@ class SnapshotFolder {
 
  private:
   [[nodiscard]] std::vector<std::string> names() const;
+  [[nodiscard]] std::string linked_among(const std::vector<std::string>& names) const;
 
   std::filesystem::path link_;
   std::filesystem::path folder_;

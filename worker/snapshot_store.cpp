@@ -4,6 +4,7 @@
 #include "worker/finite.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <iostream>
 #include <utility>
 
@@ -34,15 +35,22 @@ SnapshotStore::SnapshotStore(const Context& context,
   found_ = folder_.list();
   if (!found_.files.empty()) newest_ = found_.files.front().name;
   generation_ = std::max(generation_, found_.generation_max + 1);
+  if (generation_ > count_max) {
+    throw Error(text("the snapshots at ",
+                     path().string(),
+                     " have come to generation ",
+                     generation_ - 1,
+                     ", after which there is none; move them away"));
+  }
 }
 
 std::optional<Snapshot> SnapshotStore::load() {
-  constexpr const char* topic = "snapshot/choice";
+  const std::string topic = "snapshot/choice/" + path().string();
   std::optional<Snapshot> snapshot;
   if (group_.rank() == 0) {
     try {
       static_cast<void>(group_.from_rank_0(topic, choose(snapshot)));
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       static_cast<void>(group_.from_rank_0(topic, failed + std::string(error.what())));
       throw;
     }
@@ -76,6 +84,7 @@ std::string SnapshotStore::choose(std::optional<Snapshot>& chosen) {
     }
     for (const std::string& each : damaged) options_.warn("skipped a damaged snapshot: " + each);
     newest_ = file.name;
+    tell_about_link(file.name);
     link_to(file.name);
     return chosen_file + file.name;
   }
@@ -92,23 +101,40 @@ void SnapshotStore::link_to(const std::string& name) const {
     folder_.link_to(name);
   } catch (const FileError& error) {
     options_.warn(
-        text(name, " is loaded, but ", path().string(), " leads elsewhere: ", error.what()));
+        text(name, " is the newest, but ", path().string(), " leads elsewhere: ", error.what()));
   }
+}
+
+/// Says that a link set by hand does not count. A damaged file behind it was spoken of already.
+void SnapshotStore::tell_about_link(const std::string& loaded) const {
+  const auto named = [](const std::string& name) {
+    return [&name](const SnapshotFolder::File& file) { return file.name == name; };
+  };
+  const auto end = found_.files.end();
+  const auto chosen = std::find_if(found_.files.begin(), end, named(loaded));
+  const auto linked = std::find_if(chosen, end, named(found_.linked));
+  if (linked == chosen || linked == end || !folder_.link_was_set_after(loaded)) return;
+  options_.warn(text(path().string(),
+                     " was set to an older snapshot, ",
+                     linked->name,
+                     ", but the newest is loaded, ",
+                     loaded,
+                     "; to go back, stop the job and move the newer ones away"));
 }
 
 void SnapshotStore::tell_about_size(const Snapshot& loaded) const {
   if (loaded.world_size == 0 || loaded.world_size == group_.size()) return;
-  options_.warn(text(newest_,
-                     " was saved by ",
-                     loaded.world_size,
-                     " ranks and this job has ",
-                     group_.size(),
-                     ": epoch ",
-                     loaded.epoch,
-                     " goes on after the ",
-                     loaded.samples,
-                     " samples that those had used, and deals out the rest to ",
-                     group_.size()));
+  std::string line =
+      text(newest_, " was saved by ", loaded.world_size, " ranks and this job has ", group_.size());
+  if (loaded.samples > 0) {
+    line += text(": epoch ",
+                 loaded.epoch,
+                 " goes on after the ",
+                 loaded.samples,
+                 " samples that those had used, and deals out the rest to ",
+                 group_.size());
+  }
+  options_.warn(line);
 }
 
 bool SnapshotStore::save(Snapshot snapshot) {
@@ -118,19 +144,14 @@ bool SnapshotStore::save(Snapshot snapshot) {
         text(*name,
              " holds a NaN at step ",
              snapshot.step,
-             ", so that no snapshot is saved; older ones are kept: lower the learning rate, "
-             "clip gradients or look at the samples"));
+             ", so that no snapshot is saved; a restart goes back to the newest one: if it happens "
+             "again, go back to an older one, lower the learning rate, clip gradients or look at "
+             "the samples"));
   }
   snapshot.generation = generation_;
   snapshot.world_size = group_.size();
   try {
-    newest_ = folder_.write(snapshot);
-    // The newest is not always the one just written: this process may have slept while a later
-    // generation went on.
-    const SnapshotFolder::Listing listing = folder_.list();
-    if (!listing.files.empty()) newest_ = listing.files.front().name;
-    folder_.link_to(newest_);
-    folder_.remove_old(listing, options_.keep_count);
+    write(snapshot);
     return true;
   } catch (const FileError& error) {
     if (newest_.empty()) throw;
@@ -142,6 +163,30 @@ bool SnapshotStore::save(Snapshot snapshot) {
                        newest_));
     return false;
   }
+}
+
+void SnapshotStore::write(const Snapshot& snapshot) {
+  const std::string written = folder_.write(snapshot);
+  const SnapshotFolder::Listing listing = folder_.list();
+  const bool readable = std::any_of(
+      listing.files.begin(), listing.files.end(), [&](const SnapshotFolder::File& file) {
+        return file.name == written;
+      });
+  if (!readable) {
+    folder_.remove(written);
+    throw FileError(text("it cannot be read back: ",
+                         listing.damaged.empty() ? written + " is gone" : listing.damaged.back(),
+                         "; look at the user fields and at the filesystem"));
+  }
+  // The newest is not always the one just written: this process may have slept while a later
+  // generation went on. A foreign file is what we have gone on from, and so older.
+  const auto newest = std::find_if(
+      listing.files.begin(), listing.files.end(), [](const SnapshotFolder::File& file) {
+        return !file.is_foreign;
+      });
+  newest_ = newest->name;
+  link_to(newest_);
+  folder_.remove_old(listing, options_.keep_count);
 }
 
 }  // namespace ddprun::worker

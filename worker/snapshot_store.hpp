@@ -25,16 +25,17 @@ struct SnapshotStoreOptions {
 class SnapshotStore {
  public:
   /// The store of the job whose newest snapshot is at `path`, which is DDPRUN_SNAPSHOT of `context`
-  /// or else snapshot.pt in the working folder. Every rank needs to see the same folder. On rank 0,
-  /// looks through it and removes what killed writers left. Throws Error.
+  /// or else snapshot.pt in the working folder. Every rank needs to see the same folder, by the
+  /// same path. On rank 0, looks through it and removes what killed writers left. Throws Error.
   SnapshotStore(const Context& context,
                 const ProcessGroup& group,
                 SnapshotStoreOptions options = {});
 
   /// The newest complete snapshot, the same on every rank, or nothing when there is none yet; the
   /// link then leads to it. Collective, once. Throws Error on every rank when there are files but
-  /// all of them are damaged: starting anew would silently throw the training away. A snapshot of a
-  /// job with another number of ranks is loaded too, and rank 0 says so: its place in the epoch,
+  /// all of them are damaged: starting anew would silently throw the training away. A link that
+  /// somebody set to an older one is not followed, and rank 0 says so. A snapshot of a job with
+  /// another number of ranks is loaded too, and rank 0 says so: its place in the epoch,
   /// Snapshot::samples, means the same to any number of them (see DistributedSampler).
   [[nodiscard]] std::optional<Snapshot> load();
 
@@ -42,11 +43,14 @@ class SnapshotStore {
   /// nothing on others. Sets its generation, to one later than all that were there when this store
   /// was made, and its world size.
   ///
-  /// A disk that is full or gone must not end a job that has something to go back to: each failure
-  /// is then a warning, and the result false. Throws FileError only while there is no snapshot at
-  /// all, since a job that cannot save its first was set up wrongly and should not run for days.
-  /// Throws Error when a tensor of the model holds a NaN: such a snapshot must not push out a good
-  /// one, and training is lost anyway. Older snapshots are still there after either.
+  /// A file that another program put where the link is, or where that leads, stays as it is.
+  ///
+  /// A disk that is full or gone, or a file that cannot be read back, must not end a job that has
+  /// something to go back to: each failure is then a warning, and the result false. Throws
+  /// FileError only while there is no snapshot at all, since a job that cannot save its first was
+  /// set up wrongly and should not run for days. Throws Error when a tensor of the model holds a
+  /// NaN: such a snapshot must not push out a good one, and training is lost anyway. Older ones are
+  /// still there after either.
   bool save(Snapshot snapshot);
 
   [[nodiscard]] const std::filesystem::path& path() const { return folder_.link(); }
@@ -54,7 +58,9 @@ class SnapshotStore {
  private:
   [[nodiscard]] std::string choose(std::optional<Snapshot>& chosen);
   void link_to(const std::string& name) const;
+  void tell_about_link(const std::string& loaded) const;
   void tell_about_size(const Snapshot& loaded) const;
+  void write(const Snapshot& snapshot);
 
   SnapshotFolder folder_;
   ProcessGroup group_;

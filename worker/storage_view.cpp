@@ -12,8 +12,6 @@
 namespace ddprun::worker {
 namespace {
 
-constexpr std::size_t dimensions_max = 64;
-
 struct Extent {
   std::int64_t elements_count = 1;
   std::int64_t last = 0;  // index of the last element in the storage

@@ -4,12 +4,16 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Storage.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 namespace ddprun::worker {
+
+/// Of a tensor. LibTorch names no limit; NumPy has this one.
+inline constexpr std::size_t dimensions_max = 64;
 
 /// The element type that a storage class of Python stands for ("torch.FloatStorage": float32),
 /// nothing for any other name.

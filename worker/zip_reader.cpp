@@ -85,7 +85,8 @@ class Zip64Field {
 }  // namespace
 
 ZipReader::ZipReader(const std::filesystem::path& path)
-    : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    // Opening a FIFO would wait for a writer.
+    : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat status {};
   if (!file_.is_open() || ::fstat(file_.get(), &status) != 0) {
     throw Error(text("cannot open: ", system_message(errno)));

@@ -72,6 +72,10 @@ TEST_CASE("fashion_mnist: data that is missing, cut off or something else is nam
   write_data(folder);
   write_idx(folder / "train-labels-idx1-ubyte.gz", {train_count}, 11);
   CHECK(contains(error(), "the train labels in . go up to 10, not 9"));
+  write_data(folder);
+  write_idx(images, {0, 28, 28}, 251);
+  write_idx(folder / "train-labels-idx1-ubyte.gz", {0}, 10);
+  CHECK(contains(error(), "the train files in . hold no images; give --data the folder"));
 }
 
 TEST_CASE("fashion_mnist: a loss that is no number ends the job, and no snapshot has a NaN") {

@@ -23,7 +23,7 @@ TEST_CASE("finite: a loss that is no number is refused by epoch, step and rank")
     CHECK(error_of([&] { require_finite(loss, position, 5); }).empty());
   }
   CHECK(contains(error_of([&] { require_finite(NAN, position, 5); }),
-                 "the loss is nan in epoch 3, step 120 on rank 5; snapshots of earlier steps are"));
+                 "the loss is nan in epoch 3, step 120 on rank 5; a restart goes back to the"));
   CHECK(contains(error_of([&] { require_finite(INFINITY, position, 5); }), "the loss is inf"));
   CHECK(contains(error_of([&] { require_finite(-INFINITY, position, 5); }), "the loss is -inf"));
 }

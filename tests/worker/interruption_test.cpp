@@ -1,11 +1,13 @@
 // A job under the real ddprun that is interrupted again and again, compared with one that is not.
 #include "tests/worker/support.hpp"
+#include "worker/error.hpp"
 #include "worker/pt_file.hpp"
 #include "worker/snapshot.hpp"
 
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 
+#include <cstdlib>
 #include <random>
 #include <set>
 
@@ -30,8 +32,7 @@ std::string draw_interruptions(std::uint32_t seed) {
   std::string words;
   int restarts = 0;
   for (const std::int64_t step : steps) {
-    words += " " + std::to_string(restarts++) + ":" + std::to_string(draw(world_size)) + ":" +
-             std::to_string(step);
+    words += text(" ", restarts++, ":", draw(world_size), ":", step);
   }
   return words;
 }
@@ -60,8 +61,11 @@ TEST_CASE("interruption: five kills at random steps change no bit of the result"
   const torch::Tensor expected = result_with("", restarts);
   REQUIRE(restarts == 0);
   REQUIRE(torch::isfinite(expected).all().item<bool>());
-  const std::string interruptions = draw_interruptions(1);
-  MESSAGE("RESTARTS:RANK:STEP" << interruptions);
+  const char* chosen = std::getenv("DDPRUN_TEST_SEED");  // to repeat a run that failed
+  const auto seed = chosen != nullptr ? static_cast<std::uint32_t>(std::atoll(chosen))
+                                      : static_cast<std::uint32_t>(std::random_device()());
+  const std::string interruptions = draw_interruptions(seed);
+  MESSAGE("DDPRUN_TEST_SEED=" << seed << ", RESTARTS:RANK:STEP" << interruptions);
   CHECK(torch::equal(result_with(interruptions, restarts), expected));
   CHECK(restarts == interruptions_count);
 }

@@ -8,6 +8,9 @@
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <atomic>
 
 namespace ddprun::worker {
@@ -56,6 +59,14 @@ Snapshot at_step(std::int64_t step) {
 bool is_whole(const Snapshot& snapshot) {
   return torch::equal(snapshot.model_state["w"],
                       torch::full({8}, static_cast<float>(snapshot.step)));
+}
+
+/// What the PyTorch tutorial saves, which knows none of our entries.
+c10::IValue of_tutorial(std::int64_t epochs_run) {
+  c10::impl::GenericDict root(c10::StringType::get(), c10::AnyType::get());
+  root.insert("MODEL_STATE", to_value(at_step(0).model_state));
+  root.insert("EPOCHS_RUN", epochs_run);
+  return root;
 }
 
 void flip(const fs::path& path, std::size_t offset) {
@@ -194,10 +205,13 @@ TEST_CASE("snapshot store: what killed writers left is removed at the next start
   const Names before = job.folder.names();
   test::write_bytes(job.folder / "snapshot.pt.0.11.tmp.0123456789abcdef", "half");
   fs::create_symlink("x", job.folder / "snapshot.pt.tmp.fedcba9876543210");
-  test::write_bytes(job.folder / "other.pt.tmp.0123456789abcdef", "not ours");
+  const Names others = {"other.pt.tmp.0123456789abcdef",
+                        "snapshot.pt.ema.0.5.tmp.0123456789abcdef"};
+  for (const std::string& name : others) test::write_bytes(job.folder / name, "not ours");
   CHECK(job.loads() == 10);
   Names after = before;
-  after.insert(after.begin(), "other.pt.tmp.0123456789abcdef");
+  after.insert(after.end(), others.begin(), others.end());
+  std::sort(after.begin(), after.end());
   CHECK(job.folder.names() == after);
 }
 
@@ -211,6 +225,13 @@ TEST_CASE("snapshot store: paths that cannot work are errors that say why") {
   context.snapshot = folder / "file/snapshot.pt";
   CHECK(contains(error_of([&] { SnapshotStore(context, group).save(at_step(1)); }),
                  "Not a directory"));
+  fs::create_symlink("loop", folder / "loop");
+  context.snapshot = folder / "loop/snapshot.pt";
+  CHECK(contains(error_of([&] { SnapshotStore(context, group); }),
+                 "cannot look at the snapshot path " + context.snapshot->string() +
+                     ": Too many levels of symbolic links; check the path"));
+  context.snapshot = folder / std::string(300, 'x');
+  CHECK(contains(error_of([&] { SnapshotStore(context, group); }), "File name too long; check"));
   context.snapshot = folder / "made/for/it/snapshot.pt";
   SnapshotStore(context, group).save(at_step(1));
   CHECK(fs::exists(*context.snapshot));
@@ -224,6 +245,114 @@ TEST_CASE("snapshot store: a regular file in the place of the link is loaded and
   store.save(at_step(6));
   CHECK(job.folder.names() == Names{"snapshot.pt", "snapshot.pt.1.6", "snapshot.pt.original.1"});
   CHECK(job.loads() == 6);
+}
+
+TEST_CASE("snapshot store: what another program writes through the link is the newest, and stays") {
+  Job job;
+  for (const std::int64_t step : {10, 20}) job.start().save(at_step(step));
+  REQUIRE(job.link() == "snapshot.pt.1.20");
+  const TemporaryFolder elsewhere;
+  write_pt_file(elsewhere / "x.pt", of_tutorial(8));
+  const std::string foreign = test::read_bytes(elsewhere / "x.pt");
+  test::write_bytes(job.folder / "snapshot.pt", foreign);
+
+  SnapshotStore store = job.start(0, 1);
+  CHECK(store.load()->epoch == 8);
+  for (const std::int64_t step : {1, 2}) store.save(at_step(step));
+  CHECK(job.folder.names() == Names{"snapshot.pt", "snapshot.pt.1.20", "snapshot.pt.2.2"});
+  CHECK(job.link() == "snapshot.pt.2.2");
+  CHECK(test::read_bytes(job.folder / "snapshot.pt.1.20") == foreign);
+  CHECK(job.loads() == 2);
+  CHECK(job.warnings.empty());
+}
+
+TEST_CASE("snapshot store: what another program puts in the place of the link is the newest") {
+  Job job;
+  for (const std::int64_t step : {10, 20}) job.start().save(at_step(step));
+  write_pt_file(job.folder / "snapshot.pt", of_tutorial(8));
+  CHECK(job.start().load()->epoch == 8);
+  SnapshotStore store = job.start(0, 1);
+  CHECK(store.load()->epoch == 8);
+  CHECK(fs::is_regular_file(fs::symlink_status(job.folder / "snapshot.pt")));
+  store.save(at_step(1));
+  CHECK(job.folder.names() == Names{"snapshot.pt", "snapshot.pt.2.1", "snapshot.pt.original.1"});
+  CHECK(job.loads() == 1);
+  CHECK(job.warnings.empty());
+}
+
+TEST_CASE(
+    "snapshot store: a link set by hand to an older snapshot is not followed, which is said") {
+  Job job;
+  SnapshotStore store = job.start();
+  for (const std::int64_t step : {10, 20}) store.save(at_step(step));
+  fs::last_write_time(job.folder / "snapshot.pt.0.20", fs::file_time_type::min());
+  const std::string link = (job.folder / "snapshot.pt").string();
+  link_atomically(link, "snapshot.pt.0.10");
+  CHECK(job.loads() == 20);
+  CHECK(job.warnings == Names{link + " was set to an older snapshot, snapshot.pt.0.10, but the "
+                                     "newest is loaded, snapshot.pt.0.20; to go back, stop the "
+                                     "job and move the newer ones away"});
+  fs::remove(job.folder / "snapshot.pt.0.20");
+  CHECK(job.loads() == 10);
+  CHECK(job.warnings.size() == 1);
+}
+
+TEST_CASE("snapshot store: a link to nothing is no beginning") {
+  Job job;
+  fs::create_symlink("gone.pt", job.folder / "snapshot.pt");
+  CHECK(contains(error_of([&] { job.loads(); }),
+                 "snapshot.pt: a link to gone.pt, which does not exist; move them away"));
+}
+
+TEST_CASE("snapshot store: a file that cannot be read at all does not hide the good ones") {
+  Job job;
+  job.start().save(at_step(10));
+  REQUIRE(::mkfifo((job.folder / "snapshot.pt.0.11").c_str(), 0600) == 0);
+  fs::create_directory(job.folder / "snapshot.pt.0.12");
+  fs::create_symlink("snapshot.pt.0.13", job.folder / "snapshot.pt.0.13");
+  CHECK(job.loads() == 10);
+  REQUIRE(job.warnings.size() == 3);
+  for (const std::string& line : job.warnings)
+    CHECK(contains(line, "skipped a damaged snapshot: "));
+}
+
+TEST_CASE("snapshot store: what is written and cannot be read back is not called saved") {
+  Job job;
+  SnapshotStore store = job.start();
+  Snapshot unreadable = at_step(10);
+  c10::impl::GenericDict dict(c10::IntType::get(), c10::AnyType::get());
+  dict.insert(std::int64_t{1} << 40, 1);
+  unreadable.user_fields["histogram"] = dict;
+  CHECK(contains(error_of([&] { store.save(unreadable); }), "it cannot be read back: "));
+  CHECK(job.folder.names().empty());
+  CHECK(store.save(at_step(11)));
+  CHECK_FALSE(store.save(unreadable));
+  REQUIRE(job.warnings.size() == 1);
+  CHECK(contains(job.warnings[0], "dict key 1099511627776 is beyond the limit"));
+  CHECK(contains(job.warnings[0], "a restart would go back to snapshot.pt.0.11"));
+  CHECK(job.folder.names() == Names{"snapshot.pt", "snapshot.pt.0.11"});
+}
+
+TEST_CASE("snapshot store: after the last generation there is none") {
+  Job job;
+  job.start(count_max).save(at_step(1));
+  CHECK(contains(error_of([&] { job.start(); }), "have come to generation 9007199254740992"));
+}
+
+TEST_CASE("snapshot store: two of them in one group load what is theirs") {
+  const TemporaryFolder folder;
+  test::run_ranks(2, [&](Context context, const ProcessGroup& group) {
+    std::vector<SnapshotStore> stores;
+    for (const std::int64_t step : {1, 2}) {
+      context.snapshot = folder / (std::to_string(step) + ".pt");
+      if (group.rank() == 0) SnapshotStore(context, group).save(at_step(step));
+      stores.emplace_back(context, group);
+    }
+    for (const std::int64_t step : {1, 2}) {
+      const auto snapshot = stores[static_cast<std::size_t>(step - 1)].load();
+      if (!snapshot || snapshot->step != step) throw Error("the snapshot of another store");
+    }
+  });
 }
 
 TEST_CASE("snapshot store: all ranks load what rank 0 chose, and only rank 0 writes") {
@@ -259,6 +388,11 @@ TEST_CASE("snapshot store: a job of another size is told how its place in the ep
                               "goes on after the 1088 samples that those had used, and deals out "
                               "the rest to 1"});
   job.warnings.clear();
+  saved.samples = 0;  // between two epochs
+  write_pt_file(job.folder / "snapshot.pt.0.10", to_value(saved));
+  CHECK(job.loads() == 10);
+  CHECK(job.warnings == Names{"snapshot.pt.0.10 was saved by 4 ranks and this job has 1"});
+  job.warnings.clear();
   for (const std::int64_t unremarkable : {0, 1}) {  // not known, and the same
     saved.world_size = unremarkable;
     write_pt_file(job.folder / "snapshot.pt.0.10", to_value(saved));
@@ -280,18 +414,16 @@ TEST_CASE("snapshot store: the failure of rank 0 is every rank's failure") {
   CHECK(refused == 2);
 }
 
-TEST_CASE("atomic file: only names of this file's own temporaries are taken for such") {
-  const std::string stem = "snapshot.pt";
-  CHECK(is_temporary_of(stem, "snapshot.pt.tmp.0123456789abcdef"));
-  CHECK(is_temporary_of(stem, "snapshot.pt.3.40.tmp.0123456789abcdef"));
+TEST_CASE("atomic file: only names of its own temporaries are taken for such") {
+  CHECK(target_of_temporary("snapshot.pt.tmp.0123456789abcdef") == "snapshot.pt");
+  CHECK(target_of_temporary("snapshot.pt.3.40.tmp.0123456789abcdef") == "snapshot.pt.3.40");
   for (const char* other : {"snapshot.pt",
                             "snapshot.pt.3.40",
                             "snapshot.pt.tmp.0123456789abcdeX",
                             "snapshot.pt.tmp.0123",
-                            "my.snapshot.pt.tmp.0123456789abcdef",
-                            "snapshot.pth.tmp.0123456789abcdef",
+                            ".tmp.0123456789abcdef",
                             "snapshot.pt.tmp_0123456789abcdef"}) {
-    CHECK_FALSE(is_temporary_of(stem, other));
+    CHECK_FALSE(target_of_temporary(other).has_value());
   }
 }
 

@@ -77,6 +77,54 @@ TEST_CASE("snapshot: everything comes back from a file, bit by bit") {
   CHECK(loaded.user_fields.at("best").toDouble() == 0.25);
 }
 
+TEST_CASE("snapshot: lists of one type in user fields come back as lists") {
+  const TemporaryFolder folder;
+  Snapshot saved;
+  saved.user_fields["ints"] = std::vector<std::int64_t>{1, 2, 3};
+  saved.user_fields["doubles"] = std::vector<double>{0.5};
+  saved.user_fields["bools"] = c10::List<bool>({true, false});
+  saved.user_fields["tensors"] = std::vector<torch::Tensor>{torch::ones({2}), torch::zeros({1})};
+  saved.user_fields["strings"] = std::vector<std::string>{"a", "b"};
+  write_pt_file(folder / "x.pt", to_value(saved));
+  const Snapshot loaded = from_value(read_pt_file(folder / "x.pt"));
+  CHECK(loaded.user_fields.at("ints").toListRef()[2].toInt() == 3);
+  CHECK(loaded.user_fields.at("doubles").toListRef()[0].toDouble() == 0.5);
+  CHECK_FALSE(loaded.user_fields.at("bools").toListRef()[1].toBool());
+  CHECK(torch::equal(loaded.user_fields.at("tensors").toListRef()[0].toTensor(), torch::ones({2})));
+  CHECK(loaded.user_fields.at("strings").toListRef()[1].toStringRef() == "b");
+}
+
+TEST_CASE("snapshot: tensors within containers are taken from their device and graph as well") {
+  const c10::IValue tensor = torch::ones({2}, torch::requires_grad());
+  c10::impl::GenericList list(c10::AnyType::get());
+  list.push_back(c10::ivalue::Tuple::create({tensor}));
+  Snapshot snapshot;
+  snapshot.user_fields["list"] = list;
+  const auto value = to_value(snapshot).toGenericDict();
+  const c10::IValue copy = value.at("list").toListRef()[0].toTupleRef().elements()[0];
+  CHECK(torch::equal(copy.toTensor(), tensor.toTensor()));
+  CHECK_FALSE(copy.toTensor().requires_grad());
+}
+
+TEST_CASE("snapshot: a tensor that is not on the CPU is not written to a file") {
+  const TemporaryFolder folder;
+  const std::string error = error_of(
+      [&] { write_pt_file(folder / "x.pt", torch::empty({2}, torch::Device(torch::kMeta))); });
+  CHECK(contains(error, "x.pt: it would hold a tensor on meta; copy it to the CPU before"));
+  CHECK(folder.names().empty());
+}
+
+TEST_CASE("snapshot: \"module.\" is taken off the names of other programs only") {
+  Snapshot saved;
+  saved.model_state.insert("module.weight", torch::ones({2}));
+  auto value = to_value(saved).toGenericDict();
+  CHECK(from_value(value).model_state.contains("module.weight"));
+  CHECK_FALSE(from_value(value).is_foreign);
+  static_cast<void>(value.erase("GENERATION"));
+  CHECK(from_value(value).model_state.contains("weight"));
+  CHECK(from_value(value).is_foreign);
+}
+
 template <typename Optimizer, typename Options>
 void check_optimizer_round_trip(const Options& options, const Options& other_options) {
   const TemporaryFolder folder;
@@ -134,6 +182,28 @@ TEST_CASE("snapshot: a model of another shape is refused by parameter and shapes
   deeper->push_back(nn::Linear(1, 1));
   CHECK(contains(error_of([&] { load_state_dict(*deeper, state_dict(*net)); }),
                  "snapshot has no parameter 4.weight"));
+}
+
+TEST_CASE("snapshot: betas may be a list, and integers, as Python takes them") {
+  nn::Linear net(1, 1);
+  torch::optim::Adam adam(net->parameters());
+  const auto state = optimizer_state(adam).toGenericDict();
+  auto group = state.at("param_groups").toListRef()[0].toGenericDict();
+  const auto load = [&](const c10::IValue& betas) {
+    group.insert_or_assign("betas", betas);
+    load_optimizer_state(adam, state);
+    return static_cast<torch::optim::AdamOptions&>(adam.param_groups()[0].options()).betas();
+  };
+  CHECK(load(c10::ivalue::Tuple::create({0, 0.5})) == std::tuple(0.0, 0.5));
+  c10::impl::GenericList list(c10::AnyType::get());
+  for (const double beta : {0.25, 0.75}) list.push_back(beta);
+  CHECK(load(list) == std::tuple(0.25, 0.75));
+  for (const c10::IValue& wrong : {c10::IValue(0.5),
+                                   c10::IValue("ab"),
+                                   c10::IValue(c10::ivalue::Tuple::create({0.5})),
+                                   c10::IValue(c10::ivalue::Tuple::create({0.5, "b"}))}) {
+    CHECK(contains(error_of([&] { load(wrong); }), "has \"betas\" that are not two numbers"));
+  }
 }
 
 TEST_CASE("snapshot: the state of another optimizer is refused") {
