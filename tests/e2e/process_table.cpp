@@ -4,14 +4,16 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 
 namespace e2e {
 namespace {
 
+/// As much as there is: the process may end while its files are read.
 std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::ostringstream content;
+  content << std::ifstream(path, std::ios::binary).rdbuf();
+  return content.str();
 }
 
 std::filesystem::path proc(int pid) {
@@ -47,8 +49,9 @@ std::string description_of(const std::vector<int>& pids) {
 std::vector<int> children_of(int pid) {
   std::vector<int> children;
   std::error_code error;
-  for (const auto& task : std::filesystem::directory_iterator(proc(pid) / "task", error)) {
-    std::ifstream list(task.path() / "children");
+  using Folder = std::filesystem::directory_iterator;
+  for (Folder task(proc(pid) / "task", error); !error && task != Folder(); task.increment(error)) {
+    std::ifstream list(task->path() / "children");
     for (int child = 0; list >> child;) children.push_back(child);
   }
   return children;

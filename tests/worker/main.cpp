@@ -1,8 +1,9 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-/// What LeakSanitizer is to overlook: Gloo forgets its list of interfaces when none has the name
-/// that it was given.
-extern "C" const char* __lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
+// What LeakSanitizer is to overlook: Gloo forgets its list of interfaces when none has the name
+// that it was given.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
+extern "C" const char* __lsan_default_suppressions() {
   return "leak:gloo::transport::tcp::CreateDeviceAttr\n";
 }

@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <set>
+#include <stdexcept>
 #include <system_error>
 
 namespace ddprun::worker::test {
@@ -61,13 +62,26 @@ constexpr std::array layouts{
   throw std::system_error(errno, std::generic_category(), what);
 }
 
+[[noreturn]] void run_and_exit(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    static_cast<void>(std::fprintf(stderr, "child: %s\n", error.what()));
+    ::_exit(1);
+  }
+  ::_exit(0);
+}
+
 /// A child that stops at the beginning and at the end of each system call. Killed when it goes.
 class Child {
  public:
-  explicit Child(const std::function<void()>& body) : pid_(::fork()) {
+  Child(const std::function<void()>& prepare, const std::function<void()>& body) : pid_(::fork()) {
     if (pid_ < 0) fail("fork");
-    if (pid_ == 0) run(body);
+    if (pid_ == 0) run(prepare, body);
     wait();
+    if (WIFEXITED(status_) && WEXITSTATUS(status_) == 1) {
+      throw std::runtime_error("what comes before the watched part failed, see above");
+    }
     const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL;
     if (!WIFSTOPPED(status_) || ::ptrace(PTRACE_SETOPTIONS, pid_, nullptr, options) != 0) {
       errno = EPERM;
@@ -112,16 +126,14 @@ class Child {
   [[nodiscard]] int status() const { return status_; }
 
  private:
-  [[noreturn]] static void run(const std::function<void()>& body) {
-    if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(2);
-    static_cast<void>(std::raise(SIGSTOP));
-    try {
+  [[noreturn]] static void run(const std::function<void()>& prepare,
+                               const std::function<void()>& body) {
+    run_and_exit([&] {
+      prepare();
+      if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(2);
+      static_cast<void>(std::raise(SIGSTOP));
       body();
-    } catch (const std::exception& error) {
-      static_cast<void>(std::fprintf(stderr, "traced child: %s\n", error.what()));
-      ::_exit(1);
-    }
-    ::_exit(0);
+    });
   }
 
   void wait() {
@@ -177,8 +189,10 @@ bool tear(const Child& child, std::uint64_t descriptor, std::int64_t bytes) {
 
 }  // namespace
 
-TracedRun run_traced(const std::function<void()>& body, std::optional<KillPoint> kill) {
-  Child child(body);
+TracedRun run_traced(const std::function<void()>& prepare,
+                     const std::function<void()>& body,
+                     std::optional<KillPoint> kill) {
+  Child child(prepare, body);
   TracedRun result;
   while (child.advance()) {
     const __ptrace_syscall_info entry = child.call();
@@ -199,6 +213,17 @@ TracedRun run_traced(const std::function<void()>& body, std::optional<KillPoint>
   }
   result.status = WIFEXITED(child.status()) ? WEXITSTATUS(child.status()) : -1;
   return result;
+}
+
+int run_in_child(const std::function<void()>& body) {
+  const pid_t pid = ::fork();
+  if (pid < 0) fail("fork");
+  if (pid == 0) run_and_exit(body);
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0) {
+    if (errno != EINTR) fail("waitpid");
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 std::string unsafe_order(const std::vector<SystemCall>& calls) {

@@ -32,11 +32,17 @@ struct TracedRun {
   int status = 0;  ///< Otherwise: 0, or 1 when `body` threw.
 };
 
-/// Runs `body` in a forked child, to its end or to `kill`. A child that makes fewer calls, or whose
-/// call there is no write of two bytes to tear, ends by itself. `body` may not use threads: the
-/// child has none. Throws std::system_error when this process may not trace.
-[[nodiscard]] TracedRun run_traced(const std::function<void()>& body,
+/// Runs `prepare`, unwatched, and `body` in a forked child, to its end or to `kill`. A child that
+/// makes fewer calls, or whose call there is no write of two bytes to tear, ends by itself. Call it
+/// while no other thread runs: what that holds at the fork, an allocator's lock for one, is held in
+/// the child for ever. Throws std::system_error when this process may not trace.
+[[nodiscard]] TracedRun run_traced(const std::function<void()>& prepare,
+                                   const std::function<void()>& body,
                                    std::optional<KillPoint> kill = std::nullopt);
+
+/// Runs `body` in a forked child, so that threads which it starts are not ours. 0, 1 when it threw,
+/// what it threw being on stderr, or 128 plus the signal that killed it.
+[[nodiscard]] int run_in_child(const std::function<void()>& body);
 
 /// What in `calls` would lose files that were reported as saved if the machine, and not only the
 /// process, stopped there; empty when nothing. The rules: no file gets its name while its bytes may
