@@ -10,6 +10,9 @@
 namespace ddprun {
 namespace {
 
+/// A timer that is later than this did not just lose a race: this process was stopped.
+constexpr Millis held_up{1'000};
+
 /// Signals that ask for the end of the job; the others are passed on to the workers.
 bool asks_to_stop(int signal) {
   constexpr std::array stop_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -144,6 +147,10 @@ void Agent::on(Instant now, const Timeout&, Actions& out) {
       kill_all(now, out);
       break;
     case State::killing:
+      if (now - *deadline_ > held_up) {  // so were they, perhaps: both were frozen
+        deadline_ = now + options_.kill_patience;
+        break;
+      }
       exit_with(
           {static_cast<int>(ExitStatus::system_refused),
            fmt::format("processes of generation {} on {} are still there {:.0f} s after SIGKILL: "

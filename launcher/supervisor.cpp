@@ -269,6 +269,7 @@ void Supervisor::arm_timer() {
   timer_.expires_at(boost::asio::steady_timer::time_point(std::chrono::milliseconds(next.ms)));
   timer_.async_wait([this](boost::system::error_code error) {
     if (error) return;
+    reap();  // what has happened comes before what has not
     dispatch(CoordinatorEvent(Timeout{}));
     dispatch(AgentEvent(Timeout{}));
   });

@@ -366,12 +366,19 @@ TEST_CASE("agent: a held death is forgotten when everything is killed") {
   CHECK(node.after(Millis{500}).empty());
 }
 
+TEST_CASE("agent: processes have time to go although the agent itself was stopped meanwhile") {
+  Node node = node_in(In::killing);
+  CHECK(node.after(Millis{60'000}).empty());
+  CHECK(node.agent.next_deadline() == Instant{65'000});
+  CHECK(node.after(Millis{5'000}).size() == 1);
+}
+
 TEST_CASE("agent: a deadline that has come ends stopping and killing, and nothing else") {
   for (const In state : every_state) {
     CAPTURE(static_cast<int>(state));
     Node node = node_in(state);
     const Agent before = node.agent;
-    const Lines answer = node.after(Millis{60'000});
+    const Lines answer = node.after(state == In::killing ? Millis{5'000} : Millis{60'000});
     if (state == In::stopping) {
       CHECK(answer == Lines{"kill all"});
     } else if (state == In::killing) {
