@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -26,6 +27,7 @@ class FileSink {
  private:
   int file_descriptor_;
   int error_number_ = 0;
+  std::int64_t position_ = 0;
 };
 
 /// Replaces `path` by what `fill` writes. When it returns, content and name are on the disk; when
