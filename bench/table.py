@@ -125,10 +125,8 @@ def figure_lines(figure, columns):
 def report(folder):
     yield "# Results"
     yield ""
-    yield (
-        "Written by `bench/run.sh`; `bench/README.md` says what each line measures. Medians, with"
-        " the middle half of all rounds in brackets; ratios are made within rounds."
-    )
+    yield "Written by `bench/run.sh`; `bench/README.md` says what each line measures. Medians, with"
+    yield "the middle half of all rounds in brackets; ratios are made within rounds."
     yield ""
     yield "| | |\n|---|---|"
     with open(os.path.join(folder, "facts"), encoding="utf-8") as file:

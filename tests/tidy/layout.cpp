@@ -136,7 +136,9 @@ Findings check_file_length(const SourceFile& file) {
   if (lines.size() > file_lines_max) {
     findings.push_back(finding(file, lines.size(), "the file is too long: find its two concepts"));
   }
+  const bool has_tables = file.path.ends_with(".md");  // whose rows cannot be cut
   for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (has_tables && lines[i].starts_with('|')) continue;
     if (count_columns(lines[i]) > columns_max) {
       findings.push_back(finding(file, i + 1, "the line is too long"));
     }

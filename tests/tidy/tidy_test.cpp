@@ -111,6 +111,8 @@ TEST_CASE("tidy: files, lines and functions are short") {
   const std::string column(100, 'x');
   CHECK(breaks(check_file_length, "launcher/x.cpp", column + "x\n"));
   CHECK_FALSE(breaks(check_file_length, "launcher/x.cpp", "// …" + column.substr(4) + "\n"));
+  CHECK(breaks(check_file_length, "X.md", column + "x\n"));
+  CHECK_FALSE(breaks(check_file_length, "X.md", "|" + column + "\n"));
   std::string lines;
   for (int i = 0; i < 501; ++i) lines += "int x;\n";
   CHECK(breaks(check_file_length, "launcher/x.cpp", lines));
