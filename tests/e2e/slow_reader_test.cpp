@@ -115,11 +115,15 @@ TEST_CASE_FIXTURE(Case, "e2e slow reader: a stop ends the workers and then waits
   }
 }
 
-TEST_CASE_FIXTURE(Case, "e2e slow reader: a second TERM does not wait for it") {
+// Two of the same within a second are one wish, so the one that counts may be the third.
+TEST_CASE_FIXTURE(Case, "e2e slow reader: a further TERM does not wait for it") {
   Job& job = start_blocked(*this, {}, "[ $RANK = 1 ] && exec sleep 60; echo pid $$; exec " + flood);
   job.send(SIGTERM);
   job.wait_until("end of the workers", [&] { return living().size() <= 2; });
-  job.send(SIGTERM);
+  job.wait_until("end of the job", [&] {
+    if (!job.ended()) job.send(SIGTERM);
+    return job.ended();
+  });
   CHECK(job.wait() == 143);
 }
 
