@@ -50,7 +50,7 @@ check_pypi_torch() {
         record skipped "$part_name" "torch $version cannot be had from PyPI here"
         return 0
     fi
-    DDPRUN_TEST_PYTHON="$venv/bin/python" tests_of dev -R "$1" || status=1
+    TEST_PYTHON="$venv/bin/python" tests_of dev -R "$1" || status=1
     rm -rf "$venv"
     return "$status"
 }

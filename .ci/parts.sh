@@ -23,7 +23,7 @@ part() {
         "$([[ $took -le $budget ]] || echo ', over its budget')"
     [[ $status -eq 0 ]] && return 0
     tail -n 400 "$results/log"
-    if ! tail -n +$((before + 1)) "$results/tests" | grep -q '^failed'; then
+    if ! tail -n +$((before + 1)) "$results/tests" | grep '^failed' >/dev/null; then
         record failed "$name" "see its output above"
     fi
     return 1

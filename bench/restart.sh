@@ -71,7 +71,7 @@ worker_of_rank() {
     local child
     # shellcheck disable=SC2013 # words, not lines
     for child in $(cat "/proc/$2/task/"*/children 2>/dev/null); do
-        if tr '\0' '\n' <"/proc/$child/environ" 2>/dev/null | grep -qx "RANK=$1"; then
+        if tr '\0' '\n' <"/proc/$child/environ" 2>/dev/null | grep -x "RANK=$1" >/dev/null; then
             echo "$child"
             return 0
         fi

@@ -21,7 +21,7 @@ worker_of_rank() {
     local agent worker
     for agent in $(children "$job"); do
         for worker in $(children "$agent"); do
-            if tr '\0' '\n' <"/proc/$worker/environ" | grep -qx "RANK=$1"; then
+            if tr '\0' '\n' <"/proc/$worker/environ" | grep -x "RANK=$1" >/dev/null; then
                 echo "$worker"
                 return
             fi

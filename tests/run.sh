@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=.ci/checks.sh
 source .ci/checks.sh
 
-pytorch_tests='^(e2e store|interoperation):'  # those that run DDPRUN_TEST_PYTHON
+pytorch_tests='^(e2e store|interoperation):'  # those that run TEST_PYTHON
 declare -A budget=([dev]=300 [asan]=600 [clang]=360 [ci]=480)  # seconds to compile each preset
 
 # The preset dev, a part for each kind of test.

@@ -46,14 +46,16 @@ build_and_test() {
         cmake --build "$folder" -j "$jobs" --target ddprun examples/all tests/worker/all ||
         return 1
     check_nccl "$folder" "$prefix"
-    DDPRUN_TEST_PYTHON=$python tests_of "$(basename "$folder")" -L '^worker$'
+    TEST_PYTHON=$python tests_of "$(basename "$folder")" -L '^worker$'
 }
 
 # check_nccl FOLDER PREFIX: with CUDA, whether the programs call NCCL's process group.
 check_nccl() {
     local folder=$1 prefix=$2
     [[ -e $prefix/../../lib/libtorch_cuda.so ]] || return 0
-    if nm --undefined-only "$folder/bin/worker_test" | grep -q 'c10d16ProcessGroupNCCLC1'; then
+    # Not grep -q, which would not wait for nm to end.
+    if nm --undefined-only "$folder/bin/worker_test" |
+        grep 'c10d16ProcessGroupNCCLC1' >/dev/null; then
         record passed "$part_name: NCCL is compiled and linked"
     else
         record failed "$part_name: NCCL is compiled and linked" "no call of its process group"

@@ -1,4 +1,4 @@
-// Real PyTorch workers, unchanged, against ddprun's store. DDPRUN_TEST_PYTHON names the
+// Real PyTorch workers, unchanged, against ddprun's store. TEST_PYTHON names the
 // interpreter.
 #include "tests/e2e/kit.hpp"
 
@@ -9,7 +9,7 @@ namespace e2e {
 namespace {
 
 std::string python() {
-  const char* chosen = std::getenv("DDPRUN_TEST_PYTHON");
+  const char* chosen = std::getenv("TEST_PYTHON");
   return chosen == nullptr ? "/usr/bin/python3" : chosen;
 }
 

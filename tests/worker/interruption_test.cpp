@@ -61,11 +61,11 @@ TEST_CASE("interruption: five kills at random steps change no bit of the result"
   const torch::Tensor expected = result_with("", restarts);
   REQUIRE(restarts == 0);
   REQUIRE(torch::isfinite(expected).all().item<bool>());
-  const char* chosen = std::getenv("DDPRUN_TEST_SEED");  // to repeat a run that failed
+  const char* chosen = std::getenv("TEST_SEED");  // to repeat a run that failed
   const auto seed = chosen != nullptr ? static_cast<std::uint32_t>(std::atoll(chosen))
                                       : static_cast<std::uint32_t>(std::random_device()());
   const std::string interruptions = draw_interruptions(seed);
-  MESSAGE("DDPRUN_TEST_SEED=" << seed << ", RESTARTS:RANK:STEP" << interruptions);
+  MESSAGE("TEST_SEED=" << seed << ", RESTARTS:RANK:STEP" << interruptions);
   CHECK(torch::equal(result_with(interruptions, restarts), expected));
   CHECK(restarts == interruptions_count);
 }

@@ -131,10 +131,10 @@ inline CommandResult run_command(const TemporaryFolder& folder, const std::strin
 }
 
 /// What a Python script prints, errors included; nothing when this machine has no Python with
-/// PyTorch, which is said on stdout. Tries $DDPRUN_TEST_PYTHON first, then Debian's.
+/// PyTorch, which is said on stdout. Tries $TEST_PYTHON first, then Debian's.
 inline std::optional<std::string> run_python(const TemporaryFolder& folder,
                                              const std::string& script) {
-  const char* chosen = std::getenv("DDPRUN_TEST_PYTHON");
+  const char* chosen = std::getenv("TEST_PYTHON");
   const std::string python = chosen != nullptr ? chosen : "/usr/bin/python3";
   write_bytes(folder / "script.py", "try: import torch\nexcept ImportError: exit(77)\n" + script);
   // A sanitizer's runtime must not be preloaded into Python.
