@@ -85,7 +85,7 @@ std::string SnapshotStore::choose(std::optional<Snapshot>& chosen) {
     for (const std::string& each : damaged) options_.warn("skipped a damaged snapshot: " + each);
     newest_ = file.name;
     tell_about_link(file.name);
-    link_to(file.name);
+    static_cast<void>(link_to(file.name));
     return chosen_file + file.name;
   }
   if (damaged.empty()) return {nothing_yet};
@@ -95,13 +95,16 @@ std::string SnapshotStore::choose(std::optional<Snapshot>& chosen) {
                    "; move them away to start from the beginning"));
 }
 
-/// The link is for people: a folder that cannot be written to is no reason not to train.
-void SnapshotStore::link_to(const std::string& name) const {
+/// The link is for people: a folder that cannot be written to is no reason not to train. Whether it
+/// leads to `name` now.
+bool SnapshotStore::link_to(const std::string& name) const {
   try {
     folder_.link_to(name);
+    return true;
   } catch (const FileError& error) {
     options_.warn(
         text(name, " is the newest, but ", path().string(), " leads elsewhere: ", error.what()));
+    return false;
   }
 }
 
@@ -185,8 +188,7 @@ void SnapshotStore::write(const Snapshot& snapshot) {
         return !file.is_foreign;
       });
   newest_ = newest->name;
-  link_to(newest_);
-  folder_.remove_old(listing, options_.keep_count);
+  if (link_to(newest_)) folder_.remove_old(listing, options_.keep_count);
 }
 
 }  // namespace ddprun::worker

@@ -57,7 +57,7 @@ class SnapshotStore {
 
  private:
   [[nodiscard]] std::string choose(std::optional<Snapshot>& chosen);
-  void link_to(const std::string& name) const;
+  [[nodiscard]] bool link_to(const std::string& name) const;
   void tell_about_link(const std::string& loaded) const;
   void tell_about_size(const Snapshot& loaded) const;
   void write(const Snapshot& snapshot);

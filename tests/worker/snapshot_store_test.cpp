@@ -333,6 +333,23 @@ TEST_CASE("snapshot store: what is written and cannot be read back is not called
   CHECK(job.folder.names() == Names{"snapshot.pt", "snapshot.pt.0.11"});
 }
 
+TEST_CASE("snapshot store: while the link cannot be moved, nothing that it leads to is removed") {
+  Job job;
+  SnapshotStore store = job.start();
+  for (const std::int64_t step : {1, 2, 3}) store.save(at_step(step));
+  const Names before = job.folder.names();
+  fs::remove(job.folder / "snapshot.pt");
+  fs::create_directory(job.folder / "snapshot.pt");
+  CHECK(store.save(at_step(4)));
+  CHECK(job.folder.names().size() == before.size() + 1);
+  REQUIRE(job.warnings.size() == 1);
+  CHECK(contains(job.warnings[0], "snapshot.pt.0.4 is the newest, but "));
+  fs::remove(job.folder / "snapshot.pt");
+  CHECK(store.save(at_step(5)));
+  CHECK(job.link() == "snapshot.pt.0.5");
+  CHECK(job.folder.names().size() == before.size());
+}
+
 TEST_CASE("snapshot store: after the last generation there is none") {
   Job job;
   job.start(count_max).save(at_step(1));
