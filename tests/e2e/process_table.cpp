@@ -1,5 +1,7 @@
 #include "tests/e2e/process_table.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -20,6 +22,21 @@ std::filesystem::path proc(int pid) {
   return std::filesystem::path("/proc") / std::to_string(pid);
 }
 
+/// The environment with which the process runs, as NAME=value\0…; a process in the middle of an
+/// exec() shows neither variables nor arguments for a moment, and is looked at again.
+std::string environment_of(int pid) {
+  constexpr int looks = 10'000;  // no exec() takes as long; some program may run without both
+  for (int look = 0; look < looks; ++look) {
+    std::string variables = content_of(proc(pid) / "environ");
+    if (!variables.empty() || !content_of(proc(pid) / "cmdline").empty()) return variables;
+    std::error_code ended;  // zombies and the kernel's threads have no program
+    std::filesystem::read_symlink(proc(pid) / "exe", ended);
+    if (ended) return {};
+    sched_yield();
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<int> processes_marked(const std::string& mark) {
@@ -30,7 +47,7 @@ std::vector<int> processes_marked(const std::string& mark) {
     int pid = 0;
     const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (wrong != std::errc{} || end != name.data() + name.size()) continue;
-    const std::string variables = '\0' + content_of(entry.path() / "environ");
+    const std::string variables = '\0' + environment_of(pid);
     if (variables.find('\0' + mark + '\0') != std::string::npos) pids.push_back(pid);
   }
   return pids;
