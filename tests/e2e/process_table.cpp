@@ -30,8 +30,8 @@ std::string environment_of(int pid) {
     std::string variables = content_of(proc(pid) / "environ");
     if (!variables.empty() || !content_of(proc(pid) / "cmdline").empty()) return variables;
     std::error_code ended;  // zombies and the kernel's threads have no program
-    std::filesystem::read_symlink(proc(pid) / "exe", ended);
-    if (ended) return {};
+    const std::filesystem::path program = std::filesystem::read_symlink(proc(pid) / "exe", ended);
+    if (program.empty()) return {};
     sched_yield();
   }
   return {};
