@@ -36,42 +36,45 @@ void Agent::on_event(Instant now, const AgentEvent& event, Actions& out) {
 }
 
 void Agent::on(Instant, const StoreBound& bound, Actions& out) {
-  store_open_ = true;
-  if (state_ == State::binding) join(bound.port, {}, out);
+  store_port_ = bound.port;
+  store_address_ = bound.address;
+  if (state_ == State::binding) join(out);
 }
 
 /// Joins even so: no store is needed to be told that the job is over.
 void Agent::on(Instant, const StoreUnavailable& failed, Actions& out) {
-  if (state_ == State::binding) join(0, failed.error.message(), out);
+  if (state_ != State::binding) return;
+  store_error_ = failed.error.message();
+  join(out);
 }
 
-void Agent::join(std::uint16_t store_port, std::string store_error, Actions& out) {
+void Agent::join(Actions& out) {
   state_ = State::joined;
   Join join;
-  join.offer.node = options_.node;
+  join.offer.node = node_;
   join.offer.host = options_.host;
-  join.offer.address = options_.address;
-  join.offer.store_port = store_port;
-  join.offer.store_error = std::move(store_error);
+  join.offer.address = store_address_;
+  join.offer.store_port = store_port_;
+  join.offer.store_error = store_error_;
   join.offer.worker_count = options_.worker_count;
-  join.done_with = generation_.number;
+  join.done_with = part_.number;
   out.emplace_back(TellCoordinator{join});
 }
 
 void Agent::on(Instant, const StartGeneration& start, Actions& out) {
-  if (state_ != State::joined || start.generation.member_on(options_.node) == nullptr)
-    return;  // A1
-  generation_ = start.generation;
-  alive_count_ = options_.worker_count;
+  if (state_ != State::joined) return;  // A1
+  part_ = start.part;
+  node_ = start.node;
+  alive_count_ = part_.worker_count;
   signals_sent_.clear();
   held_.reset();
   state_ = State::running;
-  out.emplace_back(SpawnWorkers{generation_});
+  out.emplace_back(SpawnWorkers{part_});
 }
 
 void Agent::on(Instant now, const StopGeneration& stop, Actions& out) {
   const bool lives = state_ == State::running || state_ == State::stopping;
-  if (!lives || stop.generation != generation_.number) return;
+  if (!lives || stop.generation != part_.number) return;
   if (alive_count_ == 0 || stop.grace <= Millis{0}) return kill_all(now, out);
   state_ = State::stopping;
   deadline_ = now + stop.grace;
@@ -108,6 +111,7 @@ void Agent::on(Instant, const AllGone&, Actions& out) {
               out);
     return;
   }
+  if (given_up_) return exit_with(*given_up_, out);
   state_ = State::binding;
   out.emplace_back(BindStore{});
 }
@@ -134,6 +138,23 @@ void Agent::on(Instant now, const GuardLost&, Actions& out) {
   kill_all(now, out);
 }
 
+void Agent::on(Instant now, const LeaseEnded&, Actions& out) {
+  if (state_ == State::running || state_ == State::stopping) kill_all(now, out);
+}
+
+void Agent::on(Instant now, const LifeEnded&, Actions& out) {
+  if (state_ == State::running || state_ == State::stopping) kill_all(now, out);
+  if (state_ == State::joined) join(out);
+}
+
+void Agent::on(Instant now, const GiveUp& given_up, Actions& out) {
+  given_up_ = given_up.outcome;
+  if (state_ == State::running || state_ == State::stopping) return kill_all(now, out);
+  if (state_ == State::killing) return;
+  close_store(out);
+  exit_with(*given_up_, out);
+}
+
 void Agent::on(Instant now, const Timeout&, Actions& out) {
   if (!deadline_ || now < *deadline_) return;
   switch (state_) {
@@ -155,7 +176,7 @@ void Agent::on(Instant now, const Timeout&, Actions& out) {
           {static_cast<int>(ExitStatus::system_refused),
            fmt::format("processes of generation {} on {} are still there {:.0f} s after SIGKILL: "
                        "they are stuck inside the kernel, on a device or a file system",
-                       generation_.number.value,
+                       part_.number.value,
                        options_.host,
                        static_cast<double>(options_.kill_patience.count) / 1000.0),
            {}},
@@ -169,14 +190,13 @@ void Agent::on(Instant now, const Timeout&, Actions& out) {
 }
 
 void Agent::report(const WorkerEnded& ended, Actions& out) const {
-  const int first = generation_.member_on(options_.node)->first_rank.value;
-  const Rank rank{first + ended.local_rank.value};
+  const Rank rank{part_.first_rank.value + ended.local_rank.value};
   if (ended.end.success()) {
-    out.emplace_back(TellCoordinator{WorkerSucceeded{generation_.number, rank}});
+    out.emplace_back(TellCoordinator{WorkerSucceeded{part_.number, rank}});
     return;
   }
   WorkerFailed failed;
-  failed.generation = generation_.number;
+  failed.generation = part_.number;
   failed.failure = WorkerFailure{options_.host, rank, ended.local_rank, ended.pid, ended.end};
   out.emplace_back(TellCoordinator{failed});
 }
@@ -189,8 +209,9 @@ void Agent::kill_all(Instant now, Actions& out) {
 }
 
 void Agent::close_store(Actions& out) {
-  if (store_open_) out.emplace_back(CloseStore{});
-  store_open_ = false;
+  if (store_port_ != 0) out.emplace_back(CloseStore{});
+  store_port_ = 0;
+  store_error_.clear();
 }
 
 void Agent::exit_with(Outcome outcome, Actions& out) {

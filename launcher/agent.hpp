@@ -31,9 +31,7 @@
 namespace ddprun {
 
 struct AgentOptions {
-  NodeId node;
   std::string host;
-  std::string address;
   int worker_count = 1;
   bool shares_terminal = false;  ///< The worker is in the terminal's foreground group, as we are.
   Millis kill_patience{5'000};   ///< After SIGKILL; what lives on is stuck inside the kernel.
@@ -46,6 +44,7 @@ struct AgentOptions {
 
 struct StoreBound {
   std::uint16_t port = 0;
+  std::string address;  ///< By which other nodes reach it, and workers here.
 };
 struct StoreUnavailable {
   Error error;
@@ -63,6 +62,19 @@ struct SignalArrived {
   bool from_terminal = false;  ///< By a key: the terminal sent it to its whole foreground group.
 };
 struct GuardLost {};
+/// Nobody says any more that this node's workers may live.
+struct LeaseEnded {
+  friend bool operator==(const LeaseEnded&, const LeaseEnded&) = default;
+};
+/// The coordinator has given this node up, and will only hear of it again when it joins anew.
+struct LifeEnded {
+  friend bool operator==(const LifeEnded&, const LifeEnded&) = default;
+};
+/// There is no coordinator any more, and none is waited for.
+struct GiveUp {
+  Outcome outcome;
+  friend bool operator==(const GiveUp&, const GiveUp&) = default;
+};
 using AgentEvent = std::variant<StoreBound,
                                 StoreUnavailable,
                                 StartGeneration,
@@ -72,6 +84,9 @@ using AgentEvent = std::variant<StoreBound,
                                 AllGone,
                                 SignalArrived,
                                 GuardLost,
+                                LeaseEnded,
+                                LifeEnded,
+                                GiveUp,
                                 Timeout>;
 
 struct BindStore {
@@ -81,7 +96,7 @@ struct CloseStore {
   friend bool operator==(const CloseStore&, const CloseStore&) = default;
 };
 struct SpawnWorkers {
-  Generation generation;
+  Part part;
   friend bool operator==(const SpawnWorkers&, const SpawnWorkers&) = default;
 };
 struct SignalWorkers {
@@ -132,9 +147,12 @@ class Agent {
   void on(Instant now, const AllGone& gone, Actions& out);
   void on(Instant now, const SignalArrived& arrived, Actions& out);
   void on(Instant now, const GuardLost& lost, Actions& out);
+  void on(Instant now, const LeaseEnded& ended, Actions& out);
+  void on(Instant now, const LifeEnded& ended, Actions& out);
+  void on(Instant now, const GiveUp& given_up, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
 
-  void join(std::uint16_t store_port, std::string store_error, Actions& out);
+  void join(Actions& out);
   void report(const WorkerEnded& ended, Actions& out) const;
   void kill_all(Instant now, Actions& out);
   void close_store(Actions& out);
@@ -143,14 +161,18 @@ class Agent {
   AgentOptions options_;
   State state_ = State::binding;
   std::optional<Instant> deadline_;
-  Generation generation_;            // the newest one; number 0 before the first
+  Part part_;                        // in the newest generation; number 0 before the first
+  NodeId node_;                      // its place in the order of nodes, once it was told
   int alive_count_ = 0;              // workers of it that have not ended
   std::set<int> signals_sent_;       // to them
   std::optional<Instant> asked_;     // when the end of the job was asked for last
   int terminal_signal_ = 0;          // the newest one that came from a key
   std::optional<WorkerEnded> held_;  // a death that may turn out to be the end of the whole job
-  bool store_open_ = false;
+  std::uint16_t store_port_ = 0;     // 0: none is open,
+  std::string store_address_;
+  std::string store_error_;  // for this reason
   bool guard_lost_ = false;
+  std::optional<Outcome> given_up_;  // set once this node ends without being told by a coordinator
 };
 
 }  // namespace ddprun

@@ -1,4 +1,4 @@
-// Which worker is which: a generation's record → the places of one node's workers. Pure.
+// Which worker is which: a node's part of a generation → the places of its workers. Pure.
 #pragma once
 
 #include "rendezvous/generation.hpp"
@@ -18,7 +18,7 @@ struct WorkerPlace {
   friend bool operator==(const WorkerPlace&, const WorkerPlace&) = default;
 };
 
-/// In order of local ranks; empty if `node` is no member.
-[[nodiscard]] std::vector<WorkerPlace> places_on(const Generation& generation, NodeId node);
+/// In order of local ranks.
+[[nodiscard]] std::vector<WorkerPlace> places_in(const Part& part);
 
 }  // namespace ddprun

@@ -53,21 +53,19 @@ std::string threads_per_worker(const WorkerSetup& setup, int worker_count) {
   return std::to_string(std::max(1, setup.core_count / worker_count));
 }
 
-std::string log_path(const WorkerSetup& setup, const Generation& generation, Rank rank) {
+std::string log_path(const WorkerSetup& setup, const Part& part, Rank rank) {
   if (setup.log_dir.empty()) return {};
-  return fmt::format(
-      "{}/{}/{}/{}", setup.log_dir, setup.job_id, generation.number.value, rank.value);
+  return fmt::format("{}/{}/{}/{}", setup.log_dir, setup.job_id, part.number.value, rank.value);
 }
 
-std::string error_file_path(const WorkerSetup& setup, const Generation& generation, Rank rank) {
-  const std::string log = log_path(setup, generation, rank);
+std::string error_file_path(const WorkerSetup& setup, const Part& part, Rank rank) {
+  const std::string log = log_path(setup, part, rank);
   return log.empty() ? log : log + ".error.json";
 }
 
 Environment worker_environment(const WorkerSetup& setup,
-                               const Generation& generation,
+                               const Part& part,
                                const WorkerPlace& place) {
-  const Offer& first = generation.members.front().offer;
   const std::string rank = std::to_string(place.rank.value);
   const std::string world_size = std::to_string(place.world_size);
 
@@ -81,15 +79,15 @@ Environment worker_environment(const WorkerSetup& setup,
   all["ROLE_NAME"] = "default";
   all["ROLE_RANK"] = rank;
   all["ROLE_WORLD_SIZE"] = world_size;
-  all["MASTER_ADDR"] = first.address;
-  all["MASTER_PORT"] = std::to_string(first.store_port);
-  all["TORCHELASTIC_RESTART_COUNT"] = std::to_string(generation.restart_count);
+  all["MASTER_ADDR"] = part.master_address;
+  all["MASTER_PORT"] = std::to_string(part.master_port);
+  all["TORCHELASTIC_RESTART_COUNT"] = std::to_string(part.restart_count);
   all["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(setup.restarts_max);
   all["TORCHELASTIC_RUN_ID"] = setup.job_id;
   all["TORCHELASTIC_USE_AGENT_STORE"] = "True";
-  all["TORCHELASTIC_ERROR_FILE"] = error_file_path(setup, generation, place.rank);
+  all["TORCHELASTIC_ERROR_FILE"] = error_file_path(setup, part, place.rank);
 
-  all["DDPRUN_GENERATION"] = std::to_string(generation.number.value);
+  all["DDPRUN_GENERATION"] = std::to_string(part.number.value);
   all["DDPRUN_JOB_ID"] = setup.job_id;
   all["DDPRUN_NODE"] = setup.host;
   all.erase("DDPRUN_DEVICE");
@@ -101,8 +99,10 @@ Environment worker_environment(const WorkerSetup& setup,
 
   all.emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
   all["OMP_NUM_THREADS"] = threads_per_worker(setup, place.local_world_size);
-  all.emplace("GLOO_SOCKET_IFNAME", setup.interface);
-  all.emplace("NCCL_SOCKET_IFNAME", setup.interface);
+  if (!setup.interface.empty()) {
+    all.emplace("GLOO_SOCKET_IFNAME", setup.interface);
+    all.emplace("NCCL_SOCKET_IFNAME", setup.interface);
+  }
   return all;
 }
 

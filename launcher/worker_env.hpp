@@ -15,7 +15,7 @@ struct WorkerSetup {
   Environment inherited;  ///< The launcher's own, overlaid with the job file's `env`.
   std::string job_id;
   std::string host;       ///< This node's name.
-  std::string interface;  ///< The network interface that leads to the store.
+  std::string interface;  ///< The network interface that leads to the store; empty: unknown.
   std::string snapshot;   ///< Empty: none was named.
   std::string log_dir;    ///< Empty: no log files, so no error files either.
   int restarts_max = 0;
@@ -29,15 +29,11 @@ struct WorkerSetup {
 
 /// DIR/<job>/<generation>/<rank>, to which ".out" and ".err" are appended; empty
 /// without a log folder.
-[[nodiscard]] std::string log_path(const WorkerSetup& setup,
-                                   const Generation& generation,
-                                   Rank rank);
+[[nodiscard]] std::string log_path(const WorkerSetup& setup, const Part& part, Rank rank);
 
 /// Where the worker may leave a report of its own failure (TORCHELASTIC_ERROR_FILE); empty
 /// likewise.
-[[nodiscard]] std::string error_file_path(const WorkerSetup& setup,
-                                          const Generation& generation,
-                                          Rank rank);
+[[nodiscard]] std::string error_file_path(const WorkerSetup& setup, const Part& part, Rank rank);
 
 /// Whether a variable says who a worker is, so that no user's value of it reaches a worker.
 [[nodiscard]] bool is_set_by_ddprun(std::string_view name);
@@ -50,7 +46,7 @@ struct WorkerSetup {
 /// for variables that only advise (OMP_NUM_THREADS, the …_SOCKET_IFNAMEs), and replaced for those
 /// that say who a worker is.
 [[nodiscard]] Environment worker_environment(const WorkerSetup& setup,
-                                             const Generation& generation,
+                                             const Part& part,
                                              const WorkerPlace& place);
 
 }  // namespace ddprun

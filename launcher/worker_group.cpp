@@ -50,26 +50,26 @@ WorkerGroup::WorkerGroup(boost::asio::io_context& context,
   spawn_context_.null_fd = null_.get();
 }
 
-std::vector<WorkerEnded> WorkerGroup::spawn(const Generation& generation, NodeId node) {
+std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part) {
   std::vector<WorkerEnded> refused;
   living_.clear();
   outputs_.clear();
   errors_.clear();
   exec_failures_.reset();
-  make_log_folder(generation);
-  for (const WorkerPlace& place : places_on(generation, node)) {
+  make_log_folder(part);
+  for (const WorkerPlace& place : places_in(part)) {
     try {
       if (!exec_failures_) exec_failures_ = std::make_unique<ExecFailures>();
       spawn_context_.exec_failures_fd = exec_failures_->write_end();
       WorkerProcess worker = spawn_worker(spawn_context_,
                                           command_for(job_.command, place),
-                                          worker_environment(job_.setup, generation, place),
+                                          worker_environment(job_.setup, part, place),
                                           place);
       reaper_.watch(worker.pid);
       living_.emplace(worker.pid, place.local_rank);
       if (!worker.out.is_open()) continue;
-      outputs_.push_back(open_output(std::move(worker.out), generation, place, stdout_, ".out"));
-      outputs_.push_back(open_output(std::move(worker.err), generation, place, stderr_, ".err"));
+      outputs_.push_back(open_output(std::move(worker.out), part, place, stdout_, ".out"));
+      outputs_.push_back(open_output(std::move(worker.err), part, place, stderr_, ".err"));
       errors_[place.local_rank] = outputs_.back();
     } catch (const std::system_error& error) {
       const WorkerEnd end{WorkerEnd::Kind::not_started, error.code().value()};
@@ -80,8 +80,8 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Generation& generation, NodeId
 }
 
 /// Before the workers start: they may leave their error files there at once.
-void WorkerGroup::make_log_folder(const Generation& generation) const {
-  const std::filesystem::path log = log_path(job_.setup, generation, Rank{});
+void WorkerGroup::make_log_folder(const Part& part) const {
+  const std::filesystem::path log = log_path(job_.setup, part, Rank{});
   std::error_code ignored;  // opening the first log says what is wrong
   if (!log.empty()) std::filesystem::create_directories(log.parent_path(), ignored);
 }
@@ -118,13 +118,13 @@ std::deque<std::string> WorkerGroup::last_lines(LocalRank local_rank) const {
 }
 
 std::shared_ptr<WorkerOutput> WorkerGroup::open_output(Fd pipe,
-                                                       const Generation& generation,
+                                                       const Part& part,
                                                        const WorkerPlace& place,
                                                        const std::shared_ptr<Sink>& console,
                                                        const char* log_suffix) {
   WorkerOutput::Destination destination;
   if (job_.options.console.contains(place.rank)) destination.console = console;
-  const std::string log = log_path(job_.setup, generation, place.rank);
+  const std::string log = log_path(job_.setup, part, place.rank);
   if (!log.empty()) destination.log = std::make_shared<Sink>(log + log_suffix);
   destination.prefix = fmt::format("[{}:{}] ", job_.setup.host, place.rank.value);
   auto output = std::make_shared<WorkerOutput>(context_, writer_, std::move(pipe), destination);

@@ -26,9 +26,9 @@ class WorkerGroup {
               const Job& job,
               const sigset_t& user_signals);
 
-  /// Starts the workers of `generation` on `node`. Returns those that the system refused to start,
-  /// as if they had ended.
-  [[nodiscard]] std::vector<WorkerEnded> spawn(const Generation& generation, NodeId node);
+  /// Starts the workers of this node's part of a generation. Returns those that the system refused
+  /// to start, as if they had ended.
+  [[nodiscard]] std::vector<WorkerEnded> spawn(const Part& part);
 
   /// To each living worker's process group.
   void signal(int number) const;
@@ -46,9 +46,9 @@ class WorkerGroup {
   [[nodiscard]] std::deque<std::string> last_lines(LocalRank local_rank) const;
 
  private:
-  void make_log_folder(const Generation& generation) const;
+  void make_log_folder(const Part& part) const;
   [[nodiscard]] std::shared_ptr<WorkerOutput> open_output(Fd pipe,
-                                                          const Generation& generation,
+                                                          const Part& part,
                                                           const WorkerPlace& place,
                                                           const std::shared_ptr<Sink>& console,
                                                           const char* log_suffix);

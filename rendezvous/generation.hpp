@@ -28,6 +28,21 @@ struct Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
+/// What a member needs to know of a generation.
+struct Part {
+  GenerationNumber number;
+  int group_rank = 0;        ///< The node's index among the members.
+  int group_world_size = 0;  ///< Members.
+  Rank first_rank;
+  int worker_count = 0;  ///< On the node.
+  int world_size = 0;
+  std::string master_address;
+  std::uint16_t master_port = 0;
+  int restart_count = 0;  ///< Generations of this job before this one.
+  std::string cause;      ///< Why it was formed, for people.
+  friend bool operator==(const Part&, const Part&) = default;
+};
+
 struct Generation {
   GenerationNumber number;
   std::vector<Member>
@@ -41,6 +56,9 @@ struct Generation {
     for (const Member& member : members) count += member.offer.worker_count;
     return count;
   }
+
+  /// One for each member, in their order.
+  [[nodiscard]] std::vector<Part> parts() const;
 
   /// The member on `node`, or null.
   [[nodiscard]] const Member* member_on(NodeId node) const {

@@ -14,8 +14,10 @@ namespace ddprun {
 enum class ExitStatus : int {
   success = 0,
   usage = 2,
+  rendezvous_unavailable = 69,
   internal_error = 70,
   system_refused = 71,
+  run_again = 75,
   cannot_execute = 126,
   program_not_found = 127,
 };

@@ -23,11 +23,25 @@ constexpr Instant operator+(Instant at, Millis pause) {
 constexpr Millis operator-(Instant later, Instant earlier) {
   return {later.ms - earlier.ms};
 }
+constexpr Millis operator+(Millis one, Millis other) {
+  return {one.count + other.count};
+}
+constexpr Millis operator/(Millis pause, std::int64_t divisor) {
+  return {pause.count / divisor};
+}
 
 /// A node's place in the order of nodes, from 0.
 struct NodeId {
   int value = 0;
   auto operator<=>(const NodeId&) const = default;
+};
+
+/// One life of an agent. A new one begins with each start of the process, and when the coordinator
+/// has declared the one before lost.
+struct Incarnation {
+  std::uint64_t agent = 0;  ///< Drawn at random by the process.
+  std::uint32_t life = 0;
+  auto operator<=>(const Incarnation&) const = default;
 };
 
 /// A worker's place among all workers of a generation: RANK.

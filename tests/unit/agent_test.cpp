@@ -21,13 +21,18 @@ WorkerEnd killed(int signal) {
   return {WorkerEnd::Kind::killed, signal};
 }
 
-Generation generation(std::int64_t number) {
-  Generation made;
+Part part(std::int64_t number) {
+  Part made;
   made.number = GenerationNumber{number};
+  made.group_rank = 1;
+  made.group_world_size = 2;
+  made.first_rank = Rank{2};
+  made.worker_count = 2;
+  made.world_size = 4;
+  made.master_address = "10.0.0.1";
+  made.master_port = 4001;
   made.restart_count = static_cast<int>(number) - 1;
   made.cause = "why";
-  made.members.push_back({Offer{NodeId{0}, "n0", "10.0.0.1", 4001, 2}, Rank{0}});
-  made.members.push_back({Offer{NodeId{1}, "n1", "10.0.0.2", 4002, 2}, Rank{2}});
   return made;
 }
 
@@ -39,9 +44,7 @@ struct Node {
   explicit Node(AgentOptions more = {}) : agent(with_names(std::move(more))) {}
 
   static AgentOptions with_names(AgentOptions options) {
-    options.node = NodeId{1};
     options.host = "n1";
-    options.address = "10.0.0.2";
     options.worker_count = 2;
     return options;
   }
@@ -55,10 +58,8 @@ struct Node {
     agent.start(actions);
     return lines_of(actions);
   }
-  Lines store_opens() { return meets(StoreBound{4002}); }
-  Lines starts(std::int64_t number) {
-    return meets(StartGeneration{NodeId{1}, generation(number)});
-  }
+  Lines store_opens() { return meets(StoreBound{4002, "10.0.0.2"}); }
+  Lines starts(std::int64_t number) { return meets(StartGeneration{NodeId{1}, part(number)}); }
   Lines is_stopped(std::int64_t number, int signal, Millis grace) {
     return meets(StopGeneration{NodeId{1}, GenerationNumber{number}, signal, grace});
   }
@@ -87,21 +88,11 @@ TEST_CASE("agent: it opens a store, offers its node, and starts what it is told 
   Node node;
   CHECK(node.begins() == Lines{"bind a store"});
   CHECK(node.store_opens() ==
-        Lines{"tell: join of node 1 n1 10.0.0.2:4002 with 2 workers, done with generation 0"});
+        Lines{"tell: join of node 0 n1 10.0.0.2:4002 with 2 workers, done with generation 0"});
   CHECK(node.starts(1) ==
-        Lines{"spawn generation 1 (why, 0 before it): "
-              "node 0 n0 10.0.0.1:4001 ranks 0+2 node 1 n1 10.0.0.2:4002 ranks 2+2"});
+        Lines{"spawn generation 1 (why, 0 before it): node 1 of 2, ranks 2+2 of 4, "
+              "store 10.0.0.1:4001"});
   CHECK_FALSE(node.agent.next_deadline());
-}
-
-TEST_CASE("agent: a generation without this node is none of its business") {
-  Node node;
-  (void)node.store_opens();
-  const Agent before = node.agent;
-  Generation other = generation(1);
-  other.members.pop_back();
-  CHECK(node.meets(StartGeneration{NodeId{1}, other}).empty());
-  CHECK(node.agent == before);
 }
 
 TEST_CASE("agent: A1 the next offer waits until every process of a generation is gone") {
@@ -240,7 +231,7 @@ TEST_CASE("agent: without a store it joins all the same and says why there is no
   Node node;
   const Error error(ExitStatus::system_refused, "cannot open a store", "no address", "look");
   CHECK(node.meets(StoreUnavailable{error}) ==
-        Lines{"tell: join of node 1 n1 10.0.0.2:0 with 2 workers, done with generation 0"});
+        Lines{"tell: join of node 0 n1 :0 with 2 workers, done with generation 0"});
 }
 
 // The whole table: what each state answers to each event. A pair that is not listed must change
@@ -274,16 +265,15 @@ std::vector<Row> table() {
   const Error error(ExitStatus::system_refused, "no", "", "");
   return {
       {"StoreBound",
-       StoreBound{4002},
+       StoreBound{4002, "10.0.0.2"},
        {{In::binding,
-         {"tell: join of node 1 n1 10.0.0.2:4002 with 2 workers, done with generation 0"}}}},
+         {"tell: join of node 0 n1 10.0.0.2:4002 with 2 workers, done with generation 0"}}}},
       {"StoreUnavailable",
        StoreUnavailable{error},
-       {{In::binding,
-         {"tell: join of node 1 n1 10.0.0.2:0 with 2 workers, done with generation 0"}}}},
+       {{In::binding, {"tell: join of node 0 n1 :0 with 2 workers, done with generation 0"}}}},
       {"StartGeneration",
-       StartGeneration{NodeId{1}, generation(2)},
-       {{In::joined, {"spawn " + text_of(generation(2))}}}},
+       StartGeneration{NodeId{1}, part(2)},
+       {{In::joined, {"spawn " + text_of(part(2))}}}},
       {"StopGeneration",
        StopGeneration{NodeId{1}, GenerationNumber{1}, SIGTERM, Millis{1'000}},
        {{In::running, {"signal SIGTERM (15)"}}, {In::stopping, {"signal SIGTERM (15)"}}}},
@@ -294,6 +284,13 @@ std::vector<Row> table() {
        WorkerEnded{LocalRank{0}, 70, exited(3)},
        {{In::running, {"tell: in generation 1 rank 2 (pid 70 on n1) exited with 3"}},
         {In::stopping, {}},
+        {In::killing, {}}}},
+      {"GiveUp",
+       GiveUp{Outcome{75, "alone", {}}},
+       {{In::binding, {"exit with status 75: alone"}},
+        {In::joined, {"close the store", "exit with status 75: alone"}},
+        {In::running, kill},
+        {In::stopping, kill},
         {In::killing, {}}}},
       {"AllGone", AllGone{}, {{In::killing, {"close the store", "bind a store"}}}},
       {"SIGHUP",
@@ -311,6 +308,13 @@ std::vector<Row> table() {
         {In::running, kill},
         {In::stopping, kill},
         {In::killing, kill}}},
+      {"LeaseEnded", LeaseEnded{}, {{In::running, kill}, {In::stopping, kill}}},
+      {"LifeEnded",
+       LifeEnded{},
+       {{In::joined,
+         {"tell: join of node 0 n1 10.0.0.2:4002 with 2 workers, done with generation 0"}},
+        {In::running, kill},
+        {In::stopping, kill}}},
       {"Timeout", Timeout{}, {}},
   };
 }
@@ -330,6 +334,13 @@ TEST_CASE("agent: every event in every state is answered as listed, or changes n
       }
     }
   }
+}
+
+TEST_CASE("agent: without a coordinator it ends, once no process is left") {
+  Node node = running_node();
+  CHECK(node.meets(LeaseEnded{}) == Lines{"kill all"});
+  CHECK(node.meets(GiveUp{Outcome{75, "alone", {}}}).empty());
+  CHECK(node.meets(AllGone{}) == Lines{"close the store", "exit with status 75: alone"});
 }
 
 TEST_CASE("agent: TERM or HUP said twice at once is one wish; INT counts each time") {

@@ -40,6 +40,9 @@ struct Job {
   std::vector<CoordinatorAction> is_asked_to_stop(int signal) {
     return meets(StopRequested{signal});
   }
+  std::vector<CoordinatorAction> loses(int node) {
+    return meets(NodeLost{NodeId{node}, "silent for 4 s"});
+  }
   std::vector<CoordinatorAction> waits(Millis time) {
     now = now + time;
     return meets(Timeout{});
@@ -54,13 +57,14 @@ WorkerEnd exited(int status) {
   return {WorkerEnd::Kind::exited, status};
 }
 
-Generation one_node(std::int64_t number, const std::string& cause) {
+/// A generation of node 0 alone.
+StartGeneration start(std::int64_t number, const std::string& cause) {
   Generation made;
   made.number = GenerationNumber{number};
   made.restart_count = static_cast<int>(number) - 1;
   made.cause = cause;
   made.members.push_back({offer_of(0), Rank{0}});
-  return made;
+  return {NodeId{0}, made.parts().front()};
 }
 
 using Actions = std::vector<CoordinatorAction>;
@@ -75,7 +79,7 @@ FinishJob finish(Outcome outcome, int node = 0) {
 TEST_CASE("coordinator: a job that succeeds is started, swept and told") {
   Job job;
   CHECK(job.coordinator.reason() == "waiting: 0 of 1 nodes joined");
-  CHECK(job.joins(0) == Actions{StartGeneration{NodeId{0}, one_node(1, "start")}});
+  CHECK(job.joins(0) == Actions{start(1, "start")});
   CHECK(job.coordinator.reason() == "generation 1 runs: 0 of 2 workers have ended");
   CHECK(job.succeeds(1, 1).empty());
   CHECK(job.coordinator.reason() == "generation 1 runs: 1 of 2 workers have ended");
@@ -91,8 +95,7 @@ TEST_CASE("coordinator: a failure restarts everybody while the budget lasts") {
   (void)job.joins(0);
   CHECK(job.fails(1, 1, exited(3)) == Actions{stop(1, SIGTERM, Millis{1'000})});
   CHECK(job.joins(0, 1) ==
-        Actions{StartGeneration{
-            NodeId{0}, one_node(2, "restart 1 of 1: rank 1 (pid 71 on n0) exited with 3")}});
+        Actions{start(2, "restart 1 of 1: rank 1 (pid 71 on n0) exited with 3")});
   const WorkerEnd killed{WorkerEnd::Kind::killed, SIGKILL};
   CHECK(job.fails(2, 0, killed) == Actions{stop(2, SIGTERM, Millis{1'000})});
   const Outcome outcome{137,
@@ -112,8 +115,8 @@ TEST_CASE(
 }
 
 TEST_CASE("coordinator: C1 nothing starts before every member has stopped") {
-  Job job({.node_count = 2, .restarts_max = 5});
-  CHECK(job.joins(1).empty());
+  Job job({.gathering = {.nodes_min = 2, .nodes_max = 2}, .restarts_max = 5});
+  CHECK(job.joins(1) == Actions{Note{"waiting: 1 of 2 nodes joined: n1"}});
   CHECK(job.coordinator.reason() == "waiting: 1 of 2 nodes joined");
   CHECK(job.joins(0).size() == 2);
   CHECK(job.fails(1, 3, exited(1)) ==
@@ -125,20 +128,140 @@ TEST_CASE("coordinator: C1 nothing starts before every member has stopped") {
   CHECK(job.joins(1, 1).size() == 2);
 }
 
-TEST_CASE("coordinator: a join while a generation runs changes nothing") {
-  Job job({.node_count = 2});
+TEST_CASE("coordinator: what a member said before the generation started changes nothing") {
+  Job job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
   (void)job.joins(0);
   (void)job.joins(1);
   const Coordinator before = job.coordinator;
-  for (const int node : {0, 1, 2}) {
-    CHECK(job.joins(node, 0).empty());
-    CHECK(job.joins(node, 1).empty());
-  }
+  for (const int node : {0, 1}) CHECK(job.joins(node, 0).empty());
   CHECK(job.coordinator == before);
 }
 
+std::string cause_of(const Actions& actions) {
+  return std::get<StartGeneration>(actions.at(0)).part.cause;
+}
+std::vector<int> members_of(const Actions& actions) {
+  std::vector<int> nodes;
+  for (const CoordinatorAction& action : actions) {
+    if (const auto* start = std::get_if<StartGeneration>(&action))
+      nodes.push_back(start->node.value);
+  }
+  return nodes;
+}
+Job two_to_three(int restarts_max = 0) {
+  Job job({.gathering = {.nodes_min = 2, .nodes_max = 3}, .restarts_max = restarts_max});
+  (void)job.joins(0);
+  (void)job.joins(1);
+  (void)job.joins(2);
+  return job;
+}
+
+TEST_CASE("coordinator: a lost node ends the generation, and the survivors go on at once") {
+  Job job = two_to_three();
+  CHECK(job.loses(1) ==
+        Actions{stop(1, SIGTERM, Millis{1'000}, 0), stop(1, SIGTERM, Millis{1'000}, 2)});
+  CHECK(job.joins(2, 1).empty());
+  const Actions next = job.joins(0, 1);
+  CHECK(members_of(next) == std::vector{0, 2});
+  CHECK(cause_of(next) == "n1 was lost: silent for 4 s");
+}
+
+TEST_CASE("coordinator: C4 the failures that a lost node makes elsewhere spend no budget") {
+  Job job = two_to_three();
+  (void)job.fails(1, 0, exited(1));  // its connection to n2 broke
+  (void)job.joins(0, 1);
+  CHECK(job.joins(1, 1).empty());  // n2 has not confirmed
+  CHECK(cause_of(job.loses(2)) == "n2 was lost: silent for 4 s");
+}
+
+TEST_CASE("coordinator: a request to stop is not forgotten when a node turns out to be lost") {
+  Job job = two_to_three();
+  (void)job.fails(1, 0, exited(4));
+  (void)job.is_asked_to_stop(SIGINT);
+  (void)job.joins(0, 1);
+  (void)job.joins(1, 1);
+  const Actions last = job.loses(2);
+  REQUIRE(last.size() == 2);
+  CHECK(std::get<FinishJob>(last[0]).outcome.exit_status == 4);
+}
+
+TEST_CASE("coordinator: a member that has stopped and is lost then does not hold up the others") {
+  Job job = two_to_three(1);
+  (void)job.fails(1, 0, exited(1));
+  (void)job.joins(1, 1);
+  CHECK(job.loses(1).empty());
+  (void)job.joins(0, 1);
+  const Actions next = job.joins(2, 1);
+  CHECK(members_of(next) == std::vector{0, 2});
+  CHECK(cause_of(next) == "restart 1 of 1: rank 0 (pid 70 on n0) exited with 1");
+}
+
+TEST_CASE("coordinator: a member that stopped by itself was cut off; that spends no budget") {
+  Job job = two_to_three();
+  CHECK(job.joins(1, 1) ==
+        Actions{stop(1, SIGTERM, Millis{1'000}, 0), stop(1, SIGTERM, Millis{1'000}, 2)});
+  (void)job.joins(0, 1);
+  CHECK(cause_of(job.joins(2, 1)) == "n1 was cut off and stopped its workers");
+}
+
+TEST_CASE("coordinator: with too few left it waits for another one, and ends in good order") {
+  Job job = two_to_three();
+  (void)job.loses(1);
+  (void)job.loses(2);
+  CHECK(job.joins(0, 1) == Actions{Note{"waiting: 1 of 3 nodes joined: n0"}});
+  CHECK(job.coordinator.next_deadline() == Instant{30'000});
+  CHECK(job.waits(Millis{29'999}).empty());
+  Job replaced = job;
+  CHECK(members_of(replaced.joins(7)) == std::vector{0, 7});
+  CHECK(job.waits(Millis{1}) ==
+        Actions{finish({75, "n2 was lost: silent for 4 s; 1 of at least 2 nodes joined: n0", {}})});
+}
+
+TEST_CASE("coordinator: too few for the first generation end the job by saying so") {
+  Job job({.gathering = {.nodes_min = 2, .nodes_max = 3, .join_timeout = Millis{60'000}}});
+  (void)job.joins(0);
+  CHECK(job.waits(Millis{60'000}) == Actions{finish({69, "1 of at least 2 nodes joined: n0", {}})});
+}
+
+TEST_CASE("coordinator: whoever joins while it runs is taken in after the last call") {
+  Job job({.gathering = {.nodes_min = 1, .nodes_max = 3, .last_call = Millis{5'000}}});
+  (void)job.joins(0);
+  CHECK(job.waits(Millis{5'000}).size() == 1);
+  CHECK(job.joins(4).empty());
+  CHECK(job.coordinator.next_deadline() == Instant{10'000});
+  Job full = job;
+  CHECK(full.joins(2) == Actions{stop(1, SIGTERM, Millis{1'000})});  // no more are allowed
+  CHECK(members_of(full.joins(0, 1)) == std::vector{0, 2, 4});
+  CHECK(job.waits(Millis{5'000}) == Actions{stop(1, SIGTERM, Millis{1'000})});
+  const Actions next = job.joins(0, 1);
+  CHECK(members_of(next) == std::vector{0, 4});
+  CHECK(cause_of(next) == "n4 joined");
+}
+
+TEST_CASE("coordinator: nodes beyond the allowed number are spares, and step in") {
+  Job job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
+  (void)job.joins(0);
+  CHECK(members_of(job.joins(1)) == std::vector{0, 1});
+  CHECK(job.joins(5).empty());
+  CHECK_FALSE(job.coordinator.next_deadline());
+  (void)job.loses(0);
+  CHECK(members_of(job.joins(1, 1)) == std::vector{1, 5});
+}
+
+TEST_CASE("coordinator: by the policy of deferral nobody who joins ends a generation") {
+  Job job({.gathering = {.nodes_min = 1, .nodes_max = 2, .last_call = Millis{0}},
+           .join_policy = JoinPolicy::defer,
+           .restarts_max = 1});
+  (void)job.joins(0);
+  (void)job.waits(Millis{0});
+  CHECK(job.joins(1).empty());
+  CHECK_FALSE(job.coordinator.next_deadline());
+  (void)job.fails(1, 0, exited(1));
+  CHECK(members_of(job.joins(0, 1)) == std::vector{0, 1});
+}
+
 TEST_CASE("coordinator: C3 ranks follow the order of nodes, whatever their sizes and arrival") {
-  Job job({.node_count = 3});
+  Job job({.gathering = {.nodes_min = 3, .nodes_max = 3}});
   (void)job.joins(2, 0, 1);
   (void)job.joins(0, 0, 4);
   Generation expected;
@@ -146,9 +269,10 @@ TEST_CASE("coordinator: C3 ranks follow the order of nodes, whatever their sizes
   expected.cause = "start";
   expected.members = {
       {offer_of(0, 4), Rank{0}}, {offer_of(1, 2), Rank{4}}, {offer_of(2, 1), Rank{6}}};
-  CHECK(job.joins(1, 0, 2) == Actions{StartGeneration{NodeId{0}, expected},
-                                      StartGeneration{NodeId{1}, expected},
-                                      StartGeneration{NodeId{2}, expected}});
+  const std::vector<Part> parts = expected.parts();
+  CHECK(job.joins(1, 0, 2) == Actions{StartGeneration{NodeId{0}, parts[0]},
+                                      StartGeneration{NodeId{1}, parts[1]},
+                                      StartGeneration{NodeId{2}, parts[2]}});
   CHECK(expected.world_size() == 7);
 }
 
@@ -160,8 +284,8 @@ TEST_CASE("coordinator: C2 numbers grow by one with each generation") {
     const Actions next = job.joins(0, number);
     REQUIRE(next.size() == 1);
     const auto& start = std::get<StartGeneration>(next[0]);
-    CHECK(start.generation.number == GenerationNumber{number + 1});
-    CHECK(start.generation.restart_count == number);
+    CHECK(start.part.number == GenerationNumber{number + 1});
+    CHECK(start.part.restart_count == number);
   }
 }
 
@@ -172,7 +296,7 @@ TEST_CASE("coordinator: C4 a generation spends the budget once") {
   CHECK(job.fails(1, 1, exited(1)).empty());
   CHECK(job.fails(1, 0, exited(1)).empty());
   const Actions next = job.joins(0, 1);
-  CHECK(std::get<StartGeneration>(next.at(0)).generation.cause ==
+  CHECK(std::get<StartGeneration>(next.at(0)).part.cause ==
         "restart 1 of 2: rank 0 (pid 70 on n0) exited with 1");
 }
 
@@ -200,7 +324,7 @@ TEST_CASE("coordinator: news of another generation changes nothing") {
 }
 
 TEST_CASE("coordinator: C6 whoever joins after the end is told the outcome") {
-  Job job({.node_count = 2});
+  Job job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
   (void)job.joins(0);
   const Outcome stopped{130, "stopped by SIGINT (2)", {}};
   CHECK(job.is_asked_to_stop(SIGINT) == Actions{finish(stopped, 0)});
@@ -251,7 +375,7 @@ TEST_CASE(
 }
 
 TEST_CASE("coordinator: who has stopped is not told to stop again") {
-  Job job({.node_count = 2});
+  Job job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
   (void)job.joins(0);
   (void)job.joins(1);
   (void)job.is_asked_to_stop(SIGINT);
@@ -271,7 +395,7 @@ TEST_CASE("coordinator: a program that cannot be executed is never started again
 }
 
 TEST_CASE("coordinator: after a while those still running are named, once") {
-  Job job({.node_count = 2});
+  Job job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
   (void)job.joins(0);
   (void)job.joins(1);
   CHECK_FALSE(job.coordinator.next_deadline());
@@ -328,20 +452,20 @@ Job job_in(In state) {
 TEST_CASE("coordinator: every event in every state is answered as listed, or changes nothing") {
   const Outcome stopped{130, "stopped by SIGINT (2)", {}};
   const WorkerFailure failure = Job::failure(1, exited(4));
-  const Generation second = one_node(2, "restart 1 of 1: rank 0 (pid 70 on n0) exited with 3");
+  const StartGeneration second = start(2, "restart 1 of 1: rank 0 (pid 70 on n0) exited with 3");
   struct Row {
     CoordinatorEvent event;
     std::map<In, Actions> answers;
   };
   const std::vector<Row> table{
       {Join{offer_of(0), GenerationNumber{1}},
-       {{In::forming, {StartGeneration{NodeId{0}, one_node(1, "start")}}},
-        {In::restarting, {StartGeneration{NodeId{0}, second}}},
+       {{In::forming, {start(1, "start")}},
+        {In::running, {start(2, "n0 was cut off and stopped its workers")}},
+        {In::restarting, {second}},
         {In::ending, {finish(stopped)}},
         {In::finished, {finish(stopped)}}}},
       {Join{offer_of(0), GenerationNumber{0}},
-       {{In::forming, {StartGeneration{NodeId{0}, one_node(1, "start")}}},
-        {In::finished, {finish(stopped)}}}},
+       {{In::forming, {start(1, "start")}}, {In::finished, {finish(stopped)}}}},
       {WorkerFailed{GenerationNumber{1}, failure},
        {{In::running, {stop(1, SIGTERM, Millis{1'000})}}}},
       {WorkerSucceeded{GenerationNumber{1}, Rank{0}}, {{In::running, {}}}},
@@ -350,6 +474,8 @@ TEST_CASE("coordinator: every event in every state is answered as listed, or cha
         {In::running, {stop(1, SIGHUP, Millis{10'000})}},
         {In::restarting, {}},
         {In::ending, {stop(1, SIGHUP, Millis{0})}}}},
+      {NodeLost{NodeId{0}, "silent"},
+       {{In::forming, {}}, {In::running, {}}, {In::restarting, {}}, {In::ending, {}}}},
       {Timeout{}, {}},
   };
   for (const Row& row : table) {

@@ -8,8 +8,8 @@
 namespace ddprun {
 namespace {
 
-const Heard silence;
-const Heard closed = {{1, "closed"}};
+const ToClients silence;
+const ToClients closed = {{1, "closed"}};
 
 TEST_CASE("store: a conversation of PyTorch 1.13 is answered byte for byte") {
   StoreStory story;
@@ -53,7 +53,7 @@ TEST_CASE("store: a conversation of PyTorch 2.14 is answered byte for byte") {
   CHECK(story.says(1, "0f #2 '/q'") == hears(1, "#1 #2 'x2'"));
   CHECK(story.says(1, "0f #2 '/q'") == hears(1, "#0"));
   CHECK(story.says(1, "10 #2 '/q'") == hears(1, "#0"));
-  const Heard keys = story.says(1, "11");
+  const ToClients keys = story.says(1, "11");
   const bool all_listed =
       keys == hears(1, "#2 #4 '/bar' #5 '/bar2'") || keys == hears(1, "#2 #5 '/bar2' #4 '/bar'");
   CHECK(all_listed);

@@ -7,7 +7,7 @@
 namespace ddprun {
 namespace {
 
-const Heard silence;
+const ToClients silence;
 
 TEST_CASE("store: a wait is answered when the last missing key appears, and once") {
   StoreStory story;
@@ -43,7 +43,7 @@ TEST_CASE("store: what makes no key wakes nobody") {
 TEST_CASE("store: everybody who waits for a key is woken in the order of asking") {
   StoreStory story;
   for (int client = 1; client <= 3; ++client) (void)story.says(client, "06 #1 #1 'k'");
-  const Heard all{{1, "00 "}, {2, "00 "}, {3, "00 "}};
+  const ToClients all{{1, "00 "}, {2, "00 "}, {3, "00 "}};
   CHECK(story.says(4, "01 #1 'k' #1 'v'") == all);
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("store: many clients that each bring a key and wait for all go on with
     CHECK(story.says(client, fmt::format("01 #4 'k{:03}' #1 'v'", client)) == silence);
     CHECK(story.says(client, wait) == silence);
   }
-  Heard everybody;
+  ToClients everybody;
   for (int client = 0; client < count - 1; ++client) everybody[client] = "00 ";
   CHECK(story.says(count, fmt::format("01 #4 'k{:03}' #1 'v'", count - 1)) == everybody);
 }
@@ -126,7 +126,7 @@ TEST_CASE("store: a barrier opens for all with its last arrival") {
   StoreStory story;
   CHECK(story.says(1, "12 #1 'b' #3") == silence);
   CHECK(story.says(2, "12 #1 'b' #3") == silence);
-  const Heard all{{1, "00 "}, {2, "00 "}, {3, "00 "}};
+  const ToClients all{{1, "00 "}, {2, "00 "}, {3, "00 "}};
   CHECK(story.says(3, "12 #1 'b' #3") == all);
   CHECK(story.says(3, "03 #1 'b'") == hears(3, "#1 '3'"));
   CHECK(story.says(1, "12 #1 'b' #3") == hears(1, "00"));  // it stays open
@@ -142,7 +142,7 @@ TEST_CASE("store: who gives up at a barrier has been counted") {
 TEST_CASE("store: a barrier whose key is no number closes the connection") {
   StoreStory story;
   (void)story.says(1, "01 #1 'b' #1 'x'");
-  CHECK(story.says(1, "12 #1 'b' #2") == Heard{{1, "closed"}});
+  CHECK(story.says(1, "12 #1 'b' #2") == ToClients{{1, "closed"}});
 }
 
 TEST_CASE("store: one value in a queue wakes one client, the one that has waited longest") {

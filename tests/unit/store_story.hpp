@@ -12,15 +12,15 @@
 namespace ddprun {
 
 /// Bytes by client, as hex digits; "closed" for a client that was refused.
-struct Heard : std::map<int, std::string> {
+struct ToClients : std::map<int, std::string> {
   using std::map<int, std::string>::map;
-  friend std::ostream& operator<<(std::ostream& out, const Heard& heard) {
+  friend std::ostream& operator<<(std::ostream& out, const ToClients& heard) {
     for (const auto& [client, bytes] : heard) out << client << ": " << bytes << "; ";
     return out;
   }
 };
 
-inline Heard hears(int client, std::string_view notation) {
+inline ToClients hears(int client, std::string_view notation) {
   return {{client, hex(wire(notation))}};
 }
 
@@ -29,9 +29,11 @@ class StoreStory {
   explicit StoreStory(KeyValueLimits limits = {}) : store(limits) {}
 
   /// A client of PyTorch 2.2 or later sends a request; returns what everybody hears.
-  Heard says(int client, std::string_view notation) { return send(client, notation, true); }
+  ToClients says(int client, std::string_view notation) { return send(client, notation, true); }
   /// The same for PyTorch up to 2.0.
-  Heard says_legacy(int client, std::string_view notation) { return send(client, notation, false); }
+  ToClients says_legacy(int client, std::string_view notation) {
+    return send(client, notation, false);
+  }
 
   void leaves(int client) {
     clients_.erase(client);
@@ -43,7 +45,7 @@ class StoreStory {
  private:
   static SessionId id(int client) { return {static_cast<std::uint64_t>(client)}; }
 
-  Heard send(int client, std::string_view notation, bool validated) {
+  ToClients send(int client, std::string_view notation, bool validated) {
     std::string bytes = wire(notation);
     const bool is_new = !clients_.contains(client);
     if (is_new && validated) bytes.insert(0, wire("00 ce f7 85 3c"));
@@ -56,7 +58,7 @@ class StoreStory {
           open &&
           store.on_request(id(client), decoder.dialect(), std::move(request), replies).has_value();
     }
-    Heard heard;
+    ToClients heard;
     for (const StoreReply& reply : replies) {
       heard[static_cast<int>(reply.session.value)] += hex(reply.bytes);
     }

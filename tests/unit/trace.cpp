@@ -20,21 +20,19 @@ std::string text_of(Millis time) {
   return fmt::format("{}.{:03} s", time.count / 1000, time.count % 1000);
 }
 
-std::string text_of(const Generation& generation) {
-  std::string text = fmt::format("generation {} ({}, {} before it):",
-                                 generation.number.value,
-                                 generation.cause,
-                                 generation.restart_count);
-  for (const Member& member : generation.members) {
-    text += fmt::format(" node {} {} {}:{} ranks {}+{}",
-                        member.offer.node.value,
-                        member.offer.host,
-                        member.offer.address,
-                        member.offer.store_port,
-                        member.first_rank.value,
-                        member.offer.worker_count);
-  }
-  return text;
+std::string text_of(const Part& part) {
+  return fmt::format(
+      "generation {} ({}, {} before it): node {} of {}, ranks {}+{} of {}, store {}:{}",
+      part.number.value,
+      part.cause,
+      part.restart_count,
+      part.group_rank,
+      part.group_world_size,
+      part.first_rank.value,
+      part.worker_count,
+      part.world_size,
+      part.master_address,
+      part.master_port);
 }
 
 std::string text_of(const Outcome& outcome) {
@@ -56,6 +54,9 @@ std::string text_of(const CoordinatorEvent& event) {
                                join.offer.worker_count,
                                join.done_with.value);
           },
+          [](const NodeLost& lost) {
+            return fmt::format("node {} is lost: {}", lost.node.value, lost.why);
+          },
           [](const WorkerFailed& failed) {
             return fmt::format(
                 "in generation {} {}", failed.generation.value, describe(failed.failure));
@@ -75,7 +76,7 @@ std::string text_of(const CoordinatorAction& action) {
   return std::visit(
       Overloaded{
           [](const StartGeneration& start) {
-            return fmt::format("node {} starts {}", start.node.value, text_of(start.generation));
+            return fmt::format("node {} starts {}", start.node.value, text_of(start.part));
           },
           [](const StopGeneration& stop) {
             return fmt::format("node {} stops generation {} by {}, grace {}",
@@ -97,7 +98,7 @@ std::string text_of(const AgentAction& action) {
       Overloaded{
           [](const BindStore&) { return std::string("bind a store"); },
           [](const CloseStore&) { return std::string("close the store"); },
-          [](const SpawnWorkers& spawn) { return "spawn " + text_of(spawn.generation); },
+          [](const SpawnWorkers& spawn) { return "spawn " + text_of(spawn.part); },
           [](const SignalWorkers& signal) { return "signal " + signal_name(signal.signal); },
           [](const KillAll&) { return std::string("kill all"); },
           [](const TellCoordinator& tell) { return "tell: " + text_of(tell.event); },

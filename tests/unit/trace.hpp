@@ -14,7 +14,7 @@ namespace ddprun {
 [[nodiscard]] std::string text_of(Millis time);
 
 /// One line each, with everything that the value holds.
-[[nodiscard]] std::string text_of(const Generation& generation);
+[[nodiscard]] std::string text_of(const Part& part);
 [[nodiscard]] std::string text_of(const Outcome& outcome);
 [[nodiscard]] std::string text_of(const CoordinatorEvent& event);
 [[nodiscard]] std::string text_of(const CoordinatorAction& action);

@@ -7,13 +7,18 @@
 namespace ddprun {
 namespace {
 
-/// Two nodes with 1 and 3 workers; the store is the first one's.
-Generation generation() {
-  Generation made;
+/// The second of two nodes with 1 and 3 workers; the store is the first one's.
+Part part() {
+  Part made;
   made.number = GenerationNumber{3};
+  made.group_rank = 1;
+  made.group_world_size = 2;
+  made.first_rank = Rank{1};
+  made.worker_count = 3;
+  made.world_size = 4;
+  made.master_address = "10.0.0.1";
+  made.master_port = 4001;
   made.restart_count = 2;
-  made.members.push_back({Offer{NodeId{0}, "n0", "10.0.0.1", 4001, 1}, Rank{0}});
-  made.members.push_back({Offer{NodeId{1}, "n1", "10.0.0.2", 4002, 3}, Rank{1}});
   return made;
 }
 
@@ -28,7 +33,7 @@ WorkerSetup setup() {
 }
 
 Environment of_local_rank(const WorkerSetup& setup, std::size_t local_rank) {
-  return worker_environment(setup, generation(), places_on(generation(), NodeId{1}).at(local_rank));
+  return worker_environment(setup, part(), places_in(part()).at(local_rank));
 }
 
 TEST_CASE("worker environment: torchrun's variables, exactly, and ours, and no more") {
@@ -103,10 +108,10 @@ TEST_CASE("worker environment: snapshot, log and error file are named where ther
   with_files.log_dir = "logs";
   CHECK(of_local_rank(with_files, 2).at("DDPRUN_SNAPSHOT") == "run/snapshot.pt");
   CHECK(of_local_rank(with_files, 2).at("TORCHELASTIC_ERROR_FILE") == "logs/job7/3/3.error.json");
-  CHECK(log_path(with_files, generation(), Rank{3}) == "logs/job7/3/3");
-  CHECK(log_path(setup(), generation(), Rank{3}).empty());
-  CHECK(error_file_path(with_files, generation(), Rank{0}) == "logs/job7/3/0.error.json");
-  CHECK(error_file_path(setup(), generation(), Rank{0}).empty());
+  CHECK(log_path(with_files, part(), Rank{3}) == "logs/job7/3/3");
+  CHECK(log_path(setup(), part(), Rank{3}).empty());
+  CHECK(error_file_path(with_files, part(), Rank{0}) == "logs/job7/3/0.error.json");
+  CHECK(error_file_path(setup(), part(), Rank{0}).empty());
 }
 
 TEST_CASE("worker environment: cores are shared evenly, and nobody has less than one") {

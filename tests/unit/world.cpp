@@ -15,7 +15,6 @@ namespace {
 AgentOptions agent_options(const WorldOptions& options) {
   AgentOptions agent;
   agent.host = "n0";
-  agent.address = "127.0.0.1";
   agent.worker_count = options.worker_count;
   agent.shares_terminal = options.shares_terminal;
   agent.kill_patience = options.kill_patience;
@@ -159,7 +158,7 @@ void World::perform(const BindStore&) {
   }
   store_open_ = true;
   ++stores_;
-  dispatch(AgentEvent(StoreBound{static_cast<std::uint16_t>(4000 + stores_)}));
+  dispatch(AgentEvent(StoreBound{static_cast<std::uint16_t>(4000 + stores_), "127.0.0.1"}));
 }
 
 void World::perform(const CloseStore&) {
@@ -171,14 +170,14 @@ void World::perform(const CloseStore&) {
 void World::perform(const SpawnWorkers& spawn) {
   expect(living_.empty() && !sweeping_since_, "W1: no two generations live at once");
   expect(store_open_, "W1: a store listens before its workers start");
-  expect(spawn.generation.number.value == generation_.number.value + 1, "W2: numbers grow by one");
-  expect(spawn.generation.restart_count <= options_.restarts_max, "W2: the budget is kept");
+  expect(spawn.part.number.value == part_.number.value + 1, "W2: numbers grow by one");
+  expect(spawn.part.restart_count <= options_.restarts_max, "W2: the budget is kept");
   expect(!stop_requested_ && !guard_lost_, "W2: none starts after a request to stop");
-  generation_ = spawn.generation;
+  part_ = spawn.part;
   succeeded_.clear();
   first_failure_.reset();
   for (int rank = 0; rank < options_.worker_count; ++rank) {
-    living_[rank] = static_cast<int>(generation_.number.value) * 100 + rank;
+    living_[rank] = static_cast<int>(part_.number.value) * 100 + rank;
   }
   for (const int rank : options_.refused) {
     const WorkerEnd end{WorkerEnd::Kind::not_started, EAGAIN};

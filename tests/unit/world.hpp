@@ -58,7 +58,7 @@ class World {
   [[nodiscard]] bool alive(int local_rank) const { return living_.contains(local_rank); }
   [[nodiscard]] bool any_alive() const { return !living_.empty(); }
   [[nodiscard]] bool killing() const { return sweeping_since_.has_value(); }
-  [[nodiscard]] int generations() const { return static_cast<int>(generation_.number.value); }
+  [[nodiscard]] int generations() const { return static_cast<int>(part_.number.value); }
   [[nodiscard]] const std::optional<Outcome>& outcome() const { return outcome_; }
   [[nodiscard]] Instant now() const { return now_; }
   [[nodiscard]] std::optional<Instant> next_deadline() const;
@@ -99,7 +99,7 @@ class World {
   Instant now_;
   std::deque<Event> events_;
   bool dispatching_ = false;
-  Generation generation_;
+  Part part_;
   std::map<int, int> living_;  // local rank to pid
   std::set<int> succeeded_;
   std::optional<WorkerFailure> first_failure_;

@@ -1,0 +1,159 @@
+// The agent's side of its connection to the coordinator: it keeps the lease.
+//
+// Heartbeats go out at a fixed interval. Each answer extends the lease, counted from when its
+// heartbeat was sent. When the lease ends the node's workers must die, since the coordinator may
+// soon start others in their place. Nothing that is told to the coordinator gets lost while this
+// life of the agent lasts; what the coordinator instructs is passed on once, in order, and only
+// under a lease: an instruction that was long on its way must not start anything.
+//
+// Silence for a third of the lease opens a second connection beside the first, whose repetitions
+// the kernel may have put off for seconds. The first one to answer is kept.
+//
+// Invariants
+//   U1  The lease ends at most `lease` after the sending of a heartbeat that was answered.
+//   U2  LeaseEnded comes at the first event after the lease's end, before anything else.
+//   U3  Of each life, the coordinator hears all news once and in order, or declares it lost.
+// Bounds
+//   Two connections. Heartbeats older than the lease are not waited for.
+#pragma once
+
+#include "launcher/agent.hpp"
+#include "rendezvous/lease.hpp"
+#include "rendezvous/messages.hpp"
+#include "rendezvous/outbox.hpp"
+#include "rendezvous/units.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ddprun {
+
+struct UplinkOptions {
+  std::uint64_t agent = 0;  ///< Drawn at random.
+  std::string host;
+  std::optional<NodeId> node;
+  int nodes_min = 1;
+  int nodes_max = 1;
+  std::string endpoint;            ///< Of the coordinator, for people.
+  Millis join_timeout{600'000};    ///< Until a coordinator has answered.
+  Millis replace_timeout{30'000};  ///< Once one has: until it does again.
+  LeaseTimes times;
+  Millis retry{250};  ///< From a connection's end until the next attempt.
+  friend bool operator==(const UplinkOptions&, const UplinkOptions&) = default;
+};
+
+/// Of this process; grows.
+using ConnectionId = std::int64_t;
+
+struct ConnectionUp {
+  ConnectionId connection = 0;
+};
+/// It could not be made, or has ended.
+struct ConnectionDown {
+  ConnectionId connection = 0;
+  std::string why;
+  bool refused = false;  ///< By a coordinator that will not have us.
+};
+struct Heard {
+  ConnectionId connection = 0;
+  ToAgent message;
+};
+struct TellNews {
+  News news;
+};
+using UplinkEvent = std::variant<ConnectionUp, ConnectionDown, Heard, TellNews, Timeout>;
+
+struct Connect {
+  ConnectionId connection = 0;
+  friend bool operator==(const Connect&, const Connect&) = default;
+};
+struct Disconnect {
+  ConnectionId connection = 0;
+  friend bool operator==(const Disconnect&, const Disconnect&) = default;
+};
+struct SendUp {
+  ConnectionId connection = 0;
+  ToCoordinator message;
+};
+struct PassOn {
+  Instruction instruction;
+};
+using UplinkAction =
+    std::variant<Connect, Disconnect, SendUp, PassOn, LeaseEnded, LifeEnded, GiveUp>;
+
+class Uplink {
+ public:
+  explicit Uplink(UplinkOptions options);
+
+  /// The first actions: call once, before any event.
+  void start(Instant now, std::vector<UplinkAction>& out);
+
+  /// Applies one event and appends what must be done, in order. Never blocks, reads a clock, logs
+  /// or throws; total.
+  void on_event(Instant now, const UplinkEvent& event, std::vector<UplinkAction>& out);
+
+  [[nodiscard]] std::optional<Instant> next_deadline() const;
+
+  /// Until when workers may live, for the guard; nothing when none may.
+  [[nodiscard]] std::optional<Instant> lease_end() const { return lease_end_; }
+
+  friend bool operator==(const Uplink&, const Uplink&) = default;
+
+ private:
+  using Actions = std::vector<UplinkAction>;
+  struct Line {
+    ConnectionId id = 0;
+    bool up = false;
+    bool answered = false;
+    friend bool operator==(const Line&, const Line&) = default;
+  };
+  struct Sent {
+    std::int64_t number = 0;
+    Instant at;
+    friend bool operator==(const Sent&, const Sent&) = default;
+  };
+
+  void on(Instant now, const ConnectionUp& up, Actions& out);
+  void on(Instant now, const ConnectionDown& down, Actions& out);
+  void on(Instant now, const Heard& heard, Actions& out);
+  void on(Instant now, const TellNews& tell, Actions& out);
+  void on(Instant now, const Timeout& timeout, Actions& out);
+  void take(Instant now, ConnectionId from, const Ack& ack, Actions& out);
+  void take(Instant now, ConnectionId from, const Forgotten& forgotten, Actions& out);
+  void take(Instant now, ConnectionId from, const Refused& refused, Actions& out);
+  void take(Instant now, ConnectionId from, const Numbered<Instruction>& instruction, Actions& out);
+
+  void connect(Instant now, Actions& out);
+  void greet(Instant now, ConnectionId connection, Actions& out);
+  void beat(Instant now, Actions& out);
+  void end_lease_if_due(Instant now, Actions& out);
+  void stop_waiting(Actions& out);
+  void keep_only(ConnectionId connection, Actions& out);
+  [[nodiscard]] const Line* newest_up() const;
+
+  UplinkOptions options_;
+  Incarnation self_;
+  std::vector<Line> lines_;  // oldest first
+  ConnectionId connections_ = 0;
+  std::optional<Instant> connect_at_;
+  std::optional<Instant> suspect_at_;
+  Instant beat_at_;
+  std::deque<Sent> beats_;  // not answered yet
+  std::int64_t beats_count_ = 0;
+  std::optional<Instant> lease_end_;
+  std::uint64_t coordinator_ = 0;      // by whom this life was leased
+  Millis retry_;                       // for the next time, after a refusal
+  bool answered_ = false;              // ever
+  std::optional<Instant> give_up_at_;  // unless there is a lease by then
+  std::string why_down_;               // the last connection
+  std::optional<Instant> refused_since_;
+  std::optional<int> stop_signal_;  // by which the end of the job was asked for
+  Outbox<News> outbox_;
+  Inbox inbox_;
+};
+
+}  // namespace ddprun

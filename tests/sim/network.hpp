@@ -1,0 +1,66 @@
+// Connections as TCP makes them: in order within one, silent when cut off, late when healed.
+#pragma once
+
+#include "tests/sim/prng.hpp"
+#include "tests/sim/schedule.hpp"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace ddprun::sim {
+
+struct NetworkOptions {
+  Millis delay_max{20};
+  int clog_percent = 0;  ///< Of messages that are held up, with all behind them,
+  Millis clog_max{0};    ///< for so long at most.
+};
+
+class Network {
+ public:
+  using Deliver = std::function<void()>;
+
+  /// One direction of a connection.
+  class Pipe {
+   public:
+    Pipe(int from, int to) : from_(from), to_(to) {}
+
+   private:
+    friend class Network;
+    int from_;
+    int to_;
+    Instant last_;  // nothing overtakes
+    std::deque<Deliver> held_;
+  };
+  using PipePtr = std::shared_ptr<Pipe>;
+
+  Network(Schedule& schedule, Prng& chance, NetworkOptions options)
+      : schedule_(schedule), chance_(chance), options_(options) {}
+
+  [[nodiscard]] PipePtr open(int from, int to) {
+    auto pipe = std::make_shared<Pipe>(from, to);
+    pipes_.push_back(pipe);
+    return pipe;
+  }
+  void send(const PipePtr& pipe, Deliver deliver);
+
+  /// Cuts one direction between two hosts; what is sent meanwhile comes after it is healed, after
+  /// another wait of up to the same length, since TCP's repetitions become rarer.
+  void cut(int from, int to);
+  void heal(int from, int to);
+  /// From now on nothing is held up.
+  void calm() { options_.clog_percent = 0; }
+  [[nodiscard]] bool is_cut(int from, int to) const { return cut_.contains({from, to}); }
+
+ private:
+  Schedule& schedule_;
+  Prng& chance_;
+  NetworkOptions options_;
+  std::map<std::pair<int, int>, Instant> cut_;  // since when
+  std::vector<std::weak_ptr<Pipe>> pipes_;
+};
+
+}  // namespace ddprun::sim

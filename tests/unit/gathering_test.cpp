@@ -1,0 +1,118 @@
+#include "rendezvous/gathering.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+namespace {
+
+using Answer = Gathering::Answer;
+
+constexpr GatheringOptions two_to_four{.nodes_min = 2,
+                                       .nodes_max = 4,
+                                       .join_timeout = Millis{60'000},
+                                       .last_call = Millis{10'000},
+                                       .replace_timeout = Millis{30'000}};
+
+Gathering gathering_of(const std::vector<int>& nodes, GatheringOptions options = two_to_four) {
+  Gathering gathering(options);
+  for (const int node : nodes) gathering.add({NodeId{node}, "n" + std::to_string(node)});
+  return gathering;
+}
+
+std::vector<int> taken_from(Gathering& gathering, const Generation& last) {
+  std::vector<int> nodes;
+  for (const Offer& offer : gathering.take(last)) nodes.push_back(offer.node.value);
+  return nodes;
+}
+
+TEST_CASE(
+    "gathering: a coordinator that may replace another waits until that one's leases are over") {
+  GatheringOptions options = two_to_four;
+  options.last_call = Millis{0};
+  options.quiet = Millis{4'000};
+  Gathering some = gathering_of({0, 1}, options);
+  CHECK(some.ask_first(Instant{100}) == Answer::wait);
+  CHECK(some.next_deadline() == Instant{4'100});
+  CHECK(some.ask_first(Instant{4'100}) == Answer::start);
+  CHECK(gathering_of({0, 1, 2, 3}, options).ask_first(Instant{100}) == Answer::start);
+}
+
+TEST_CASE("gathering: when all who are allowed are there, it starts at once") {
+  CHECK(gathering_of({0, 1, 2, 3}).ask_first(Instant{0}) == Answer::start);
+  CHECK(gathering_of({0, 1, 2, 3, 4}).ask_first(Instant{0}) == Answer::start);
+}
+
+TEST_CASE("gathering: with enough nodes it starts after the last call, which is not repeated") {
+  Gathering gathering = gathering_of({0});
+  CHECK(gathering.ask_first(Instant{1'000}) == Answer::wait);
+  CHECK(gathering.next_deadline() == Instant{61'000});
+  gathering.add({NodeId{1}});
+  CHECK(gathering.ask_first(Instant{5'000}) == Answer::wait);
+  CHECK(gathering.next_deadline() == Instant{15'000});
+  gathering.add({NodeId{2}});
+  CHECK(gathering.ask_first(Instant{9'000}) == Answer::wait);
+  CHECK(gathering.next_deadline() == Instant{15'000});
+  CHECK(gathering.ask_first(Instant{14'999}) == Answer::wait);
+  CHECK(gathering.ask_first(Instant{15'000}) == Answer::start);
+}
+
+TEST_CASE("gathering: a node that goes takes the last call with it") {
+  Gathering gathering = gathering_of({0, 1});
+  CHECK(gathering.ask_first(Instant{0}) == Answer::wait);
+  gathering.remove(NodeId{1});
+  CHECK(gathering.ask_first(Instant{10'000}) == Answer::wait);
+  CHECK(gathering.next_deadline() == Instant{60'000});
+  gathering.add({NodeId{2}});
+  CHECK(gathering.ask_first(Instant{20'000}) == Answer::wait);
+  CHECK(gathering.next_deadline() == Instant{30'000});
+}
+
+TEST_CASE("gathering: without enough nodes it gives up in time, and not with enough") {
+  Gathering few = gathering_of({0});
+  CHECK(few.ask_first(Instant{0}) == Answer::wait);
+  CHECK(few.ask_first(Instant{59'999}) == Answer::wait);
+  CHECK(few.ask_first(Instant{60'000}) == Answer::give_up);
+
+  Gathering late = gathering_of({0});
+  CHECK(late.ask_first(Instant{0}) == Answer::wait);
+  late.add({NodeId{1}});
+  CHECK(late.ask_first(Instant{59'000}) == Answer::wait);
+  CHECK(late.ask_first(Instant{60'000}) == Answer::wait);
+  CHECK(late.ask_first(Instant{69'000}) == Answer::start);
+}
+
+TEST_CASE("gathering: survivors start at once, and wait for a replacement only when too few") {
+  CHECK(gathering_of({0, 3}).ask_next(Instant{0}) == Answer::start);
+  Gathering few = gathering_of({3});
+  CHECK(few.ask_next(Instant{1'000}) == Answer::wait);
+  CHECK(few.next_deadline() == Instant{31'000});
+  CHECK(few.ask_next(Instant{31'000}) == Answer::give_up);
+}
+
+TEST_CASE("gathering: members of the last generation come before others, in order of nodes") {
+  Generation last;
+  for (const int node : {2, 5, 7}) last.members.push_back({Offer{NodeId{node}}, Rank{0}});
+  Gathering gathering = gathering_of({0, 1, 2, 5, 6, 7});
+  CHECK(taken_from(gathering, last) == std::vector{0, 2, 5, 7});
+  CHECK(gathering.ready().size() == 2);  // spares
+  CHECK(gathering.contains(NodeId{1}));
+  CHECK(gathering.contains(NodeId{6}));
+}
+
+TEST_CASE("gathering: each forming has patience of its own") {
+  Gathering gathering = gathering_of({0, 1});
+  CHECK(gathering.ask_first(Instant{0}) == Answer::wait);
+  (void)gathering.take({});
+  CHECK_FALSE(gathering.next_deadline());
+  gathering.add({NodeId{0}});
+  CHECK(gathering.ask_next(Instant{100'000}) == Answer::wait);
+  CHECK(gathering.next_deadline() == Instant{130'000});
+}
+
+}  // namespace
+}  // namespace ddprun
