@@ -1,0 +1,330 @@
+#include "rendezvous/message_codec.hpp"
+
+#include <fmt/format.h>
+
+#include <concepts>
+#include <limits>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace ddprun {
+namespace {
+
+// A new message needs a kind, unlike all others of its variant, and its list of fields.
+
+template <typename Message>
+constexpr std::uint8_t kind_of = 0;
+template <>
+constexpr std::uint8_t kind_of<Hello> = 0x01;
+template <>
+constexpr std::uint8_t kind_of<Heartbeat> = 0x02;
+template <>
+constexpr std::uint8_t kind_of<Numbered<News>> = 0x03;
+template <>
+constexpr std::uint8_t kind_of<Join> = 0x11;
+template <>
+constexpr std::uint8_t kind_of<WorkerFailed> = 0x12;
+template <>
+constexpr std::uint8_t kind_of<WorkerSucceeded> = 0x13;
+template <>
+constexpr std::uint8_t kind_of<StopRequested> = 0x14;
+template <>
+constexpr std::uint8_t kind_of<Ack> = 0x81;
+template <>
+constexpr std::uint8_t kind_of<Forgotten> = 0x82;
+template <>
+constexpr std::uint8_t kind_of<Numbered<Instruction>> = 0x83;
+template <>
+constexpr std::uint8_t kind_of<Refused> = 0x84;
+template <>
+constexpr std::uint8_t kind_of<StartGeneration> = 0x91;
+template <>
+constexpr std::uint8_t kind_of<StopGeneration> = 0x92;
+template <>
+constexpr std::uint8_t kind_of<FinishJob> = 0x93;
+
+/// A `Type` or a `const Type`: the writer's and the reader's view of it.
+template <typename T, typename Type>
+concept Is = std::same_as<std::remove_const_t<T>, Type>;
+
+// Each list is walked by the writer and by the reader, so that the two cannot disagree.
+
+void fields(auto& archive, Is<NodeId> auto& node) {
+  archive.integer(node.value, 0, id_max);
+}
+void fields(auto& archive, Is<Rank> auto& rank) {
+  archive.integer(rank.value, 0, id_max);
+}
+void fields(auto& archive, Is<LocalRank> auto& rank) {
+  archive.integer(rank.value, 0, id_max);
+}
+void fields(auto& archive, Is<Millis> auto& duration) {
+  archive.integer(duration.count, 0, duration_ms_max);
+}
+void fields(auto& archive, Is<GenerationNumber> auto& generation) {
+  archive.integer(generation.value, 0);
+}
+void fields(auto& archive, Is<Incarnation> auto& incarnation) {
+  archive.integer(incarnation.agent);
+  archive.integer(incarnation.life);
+}
+void fields(auto& archive, Is<WorkerEnd> auto& end) {
+  archive.choice(end.kind, WorkerEnd::Kind::not_started);
+  archive.integer(end.code, 0, end_code_max);
+}
+void fields(auto& archive, Is<WorkerFailure> auto& failure) {
+  archive.string(failure.host, name_bytes_max);
+  fields(archive, failure.rank);
+  fields(archive, failure.local_rank);
+  archive.integer(failure.pid, 0);
+  fields(archive, failure.end);
+}
+void fields(auto& archive, Is<Offer> auto& offer) {
+  fields(archive, offer.node);
+  archive.string(offer.host, name_bytes_max);
+  archive.string(offer.address, name_bytes_max);
+  archive.integer(offer.store_port);
+  archive.integer(offer.worker_count, 0, node_workers_max);
+  archive.string(offer.store_error, text_bytes_max);
+}
+void fields(auto& archive, Is<Part> auto& part) {
+  fields(archive, part.number);
+  archive.integer(part.group_rank, 0, id_max);
+  archive.integer(part.group_world_size, 0, id_max);
+  fields(archive, part.first_rank);
+  archive.integer(part.worker_count, 0, node_workers_max);
+  archive.integer(part.world_size, 0, id_max);
+  archive.string(part.master_address, name_bytes_max);
+  archive.integer(part.master_port);
+  archive.integer(part.restart_count, 0);
+  archive.string(part.cause, text_bytes_max);
+}
+void fields(auto& archive, Is<Outcome> auto& outcome) {
+  archive.integer(outcome.exit_status, 0, exit_status_max);
+  archive.string(outcome.text, text_bytes_max);
+  archive.optional(outcome.failure);
+}
+
+void fields(auto& archive, Is<Hello> auto& hello) {
+  fields(archive, hello.from);
+  archive.string(hello.host, name_bytes_max);
+  archive.optional(hello.node);
+  archive.integer(hello.nodes_min, 0, id_max);
+  archive.integer(hello.nodes_max, 0, id_max);
+  fields(archive, hello.dead_after);
+  archive.integer(hello.coordinator);
+}
+void fields(auto& archive, Is<Heartbeat> auto& heartbeat) {
+  archive.integer(heartbeat.number, 0);
+  archive.integer(heartbeat.received, 0);
+}
+void fields(auto& archive, Is<Join> auto& join) {
+  fields(archive, join.offer);
+  fields(archive, join.done_with);
+}
+void fields(auto& archive, Is<WorkerFailed> auto& failed) {
+  fields(archive, failed.generation);
+  fields(archive, failed.failure);
+}
+void fields(auto& archive, Is<WorkerSucceeded> auto& succeeded) {
+  fields(archive, succeeded.generation);
+  fields(archive, succeeded.rank);
+}
+void fields(auto& archive, Is<StopRequested> auto& request) {
+  archive.integer(request.signal, 0, signal_max);
+}
+void fields(auto& archive, Is<Ack> auto& ack) {
+  archive.integer(ack.coordinator);
+  archive.integer(ack.answers, 0);
+  archive.integer(ack.received, 0);
+  fields(archive, ack.lead);
+}
+void fields(auto& archive, Is<Forgotten> auto& forgotten) {
+  fields(archive, forgotten.who);
+}
+void fields(auto& archive, Is<Refused> auto& refused) {
+  archive.string(refused.why, text_bytes_max);
+  archive.optional(refused.holder_silent);
+}
+void fields(auto& archive, Is<StartGeneration> auto& start) {
+  fields(archive, start.node);
+  fields(archive, start.part);
+}
+void fields(auto& archive, Is<StopGeneration> auto& stop) {
+  fields(archive, stop.node);
+  fields(archive, stop.generation);
+  archive.integer(stop.signal, 0, signal_max);
+  fields(archive, stop.grace);
+}
+void fields(auto& archive, Is<FinishJob> auto& finish) {
+  fields(archive, finish.node);
+  fields(archive, finish.outcome);
+}
+void fields(auto& archive, Is<Numbered<News>> auto& news) {
+  archive.integer(news.number, 1);
+  archive.variant(news.message);
+}
+void fields(auto& archive, Is<Numbered<Instruction>> auto& instruction) {
+  archive.integer(instruction.number, 1);
+  archive.variant(instruction.message);
+}
+
+class Writer {
+ public:
+  /// The bounds are the reader's business.
+  template <std::integral T>
+  void integer(const T& value, std::type_identity_t<T> = {}, std::type_identity_t<T> = {}) {
+    const auto bits = static_cast<std::make_unsigned_t<T>>(value);
+    for (std::size_t i = 0; i < sizeof(T); ++i) {
+      bytes_.push_back(static_cast<char>(bits >> (8 * i) & 0xff));
+    }
+  }
+  template <typename Enum>
+  void choice(const Enum& value, Enum) {
+    integer(static_cast<std::uint8_t>(value));
+  }
+  void string(std::string_view text, std::size_t bytes_max) {
+    const std::string_view kept = text.substr(0, bytes_max);
+    integer(static_cast<std::uint32_t>(kept.size()));
+    bytes_ += kept;
+  }
+  void flag(const bool& value) { integer(static_cast<std::uint8_t>(value ? 1 : 0)); }
+  template <typename T>
+  void optional(const std::optional<T>& part) {
+    flag(part.has_value());
+    if (part) fields(*this, *part);
+  }
+  template <typename... Messages>
+  void variant(const std::variant<Messages...>& message) {
+    static_assert(((kind_of<Messages> != 0) && ...));
+    std::visit(
+        [&]<typename Message>(const Message& each) {
+          integer(kind_of<Message>);
+          fields(*this, each);
+        },
+        message);
+  }
+
+  [[nodiscard]] std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+/// After the first problem nothing more is read, and what was read means nothing.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : left_(bytes) {}
+
+  template <std::integral T>
+  void integer(T& value,
+               std::type_identity_t<T> least = std::numeric_limits<T>::min(),
+               std::type_identity_t<T> most = std::numeric_limits<T>::max()) {
+    if (!has(sizeof(T))) return;
+    std::make_unsigned_t<T> bits = 0;
+    for (std::size_t i = sizeof(T); i-- > 0;) {
+      const auto byte = static_cast<std::uint8_t>(left_[i]);
+      bits = static_cast<std::make_unsigned_t<T>>(std::uint64_t{bits} << 8 | byte);
+    }
+    left_.remove_prefix(sizeof(T));
+    value = static_cast<T>(bits);
+    if (value < least || value > most) {
+      refuse(fmt::format("{} where {} to {} is allowed", value, least, most));
+    }
+  }
+  template <typename Enum>
+  void choice(Enum& value, Enum last) {
+    std::uint8_t number = 0;
+    integer(number, std::uint8_t{0}, static_cast<std::uint8_t>(last));
+    if (problem_.empty()) value = static_cast<Enum>(number);
+  }
+  void string(std::string& text, std::size_t bytes_max) {
+    std::uint32_t length = 0;
+    integer(length);
+    if (!problem_.empty()) return;
+    if (length > bytes_max) {
+      return refuse(fmt::format("a string of {} bytes, at most {} are allowed", length, bytes_max));
+    }
+    if (!has(length)) return;
+    text = left_.substr(0, length);
+    left_.remove_prefix(length);
+  }
+  void flag(bool& value) {
+    std::uint8_t number = 0;
+    integer(number, std::uint8_t{0}, std::uint8_t{1});
+    value = number == 1;
+  }
+  template <typename T>
+  void optional(std::optional<T>& part) {
+    bool there = false;
+    flag(there);
+    if (problem_.empty() && there) fields(*this, part.emplace());
+  }
+  template <typename... Messages>
+  void variant(std::variant<Messages...>& message) {
+    std::uint8_t kind = 0;
+    integer(kind);
+    if (!problem_.empty()) return;
+    const bool known = ((kind == kind_of<Messages> &&
+                         (fields(*this, message.template emplace<Messages>()), true)) ||
+                        ...);
+    if (!known) refuse(fmt::format("there is no kind {:#04x} here", kind));
+  }
+
+  /// Why the bytes are no message; empty if they are one.
+  [[nodiscard]] std::string problem() {
+    if (!left_.empty()) refuse(fmt::format("{} bytes follow its end", left_.size()));
+    return problem_;
+  }
+
+ private:
+  [[nodiscard]] bool has(std::size_t count) {
+    if (problem_.empty() && left_.size() < count) refuse("it ends too early");
+    return problem_.empty();
+  }
+  void refuse(std::string why) {
+    if (problem_.empty()) problem_ = std::move(why);
+  }
+
+  std::string_view left_;
+  std::string problem_;
+};
+
+template <typename Message>
+std::string encode_any(const Message& message) {
+  Writer writer;
+  writer.variant(message);
+  return writer.take();
+}
+
+template <typename Message>
+Result<Message> decode_any(std::string_view bytes) {
+  Reader reader(bytes);
+  Message message;
+  reader.variant(message);
+  if (std::string why = reader.problem(); !why.empty()) {
+    return Error(
+        ExitStatus::system_refused, "message refused", std::move(why), "the connection is closed");
+  }
+  return message;
+}
+
+}  // namespace
+
+std::string encode(const ToCoordinator& message) {
+  return encode_any(message);
+}
+std::string encode(const ToAgent& message) {
+  return encode_any(message);
+}
+
+Result<ToCoordinator> decode_to_coordinator(std::string_view bytes) {
+  return decode_any<ToCoordinator>(bytes);
+}
+Result<ToAgent> decode_to_agent(std::string_view bytes) {
+  return decode_any<ToAgent>(bytes);
+}
+
+}  // namespace ddprun
