@@ -8,16 +8,37 @@
 namespace ddprun {
 namespace {
 
-/// The first generation as it would be, but for the port, which the kernel chooses at the start.
-Generation first_generation(const Job& job) {
-  Generation generation;
-  generation.number = GenerationNumber{1};
-  Member member;
-  member.offer.host = job.setup.host;
-  member.offer.address = "127.0.0.1";
-  member.offer.worker_count = job.options.worker_count;
-  generation.members.push_back(member);
-  return generation;
+/// Of the first generation as it would be, but for the port, which the kernel chooses at the start;
+/// with many nodes as if all came, with as many workers as this one, and this one in its place.
+Part first_part(const Job& job) {
+  const RendezvousOptions& rendezvous = job.options.rendezvous;
+  Part part;
+  part.number = GenerationNumber{1};
+  part.group_world_size = rendezvous.gathering.nodes_max;
+  part.worker_count = job.options.worker_count;
+  part.world_size = part.worker_count * part.group_world_size;
+  part.master_address = "127.0.0.1";
+  if (!rendezvous.has_many_nodes()) return part;
+  const bool is_head = job.meeting.plan.is_head;
+  part.group_rank = rendezvous.node_rank.value_or(NodeId{is_head ? 0 : 1}).value;
+  part.first_rank = Rank{part.group_rank * part.worker_count};
+  part.master_address = is_head ? job.meeting.plan.head_address : rendezvous.endpoint->host;
+  return part;
+}
+
+/// Where the nodes meet, empty if there is one only.
+std::string meeting_text(const Job& job) {
+  const RendezvousOptions& rendezvous = job.options.rendezvous;
+  if (!rendezvous.has_many_nodes()) return {};
+  return fmt::format(
+      "\nThe nodes of job {} meet at {}, {}. Ranks are as if all {} came, each with {} "
+      "worker{}.\n",
+      job.setup.job_id,
+      text_of(*rendezvous.endpoint),
+      job.meeting.plan.is_head ? "which is this node" : "which is another node",
+      rendezvous.gathering.nodes_max,
+      job.options.worker_count,
+      job.options.worker_count == 1 ? "" : "s");
 }
 
 std::string device_of(const Environment& variables) {
@@ -42,12 +63,13 @@ std::string dry_run_text(const Job& job) {
     text += fmt::format("{:<16} {:<24} {}\n", "env " + name, setting.value, setting.origin);
   }
 
-  const Generation generation = first_generation(job);
+  const Part part = first_part(job);
+  text += meeting_text(job);
   text += fmt::format(
       "\n{:>4}  {:<16} {:<8} {:<8} {}\n", "RANK", "NODE", "DEVICE", "THREADS", "COMMAND");
   std::string variables_text;
-  for (const WorkerPlace& place : places_on(generation, NodeId{})) {
-    Environment variables = worker_environment(job.setup, generation, place);
+  for (const WorkerPlace& place : places_in(part)) {
+    Environment variables = worker_environment(job.setup, part, place);
     variables["MASTER_PORT"] = "(chosen at the start)";
     text += fmt::format("{:>4}  {:<16} {:<8} {:<8} {}\n",
                         place.rank.value,

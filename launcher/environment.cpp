@@ -53,6 +53,10 @@ bool is_worker_variable(const std::string& name) {
   return std::ranges::find(worker_variables, name) != worker_variables.end();
 }
 
+bool is_secret_variable(const std::string& name) {
+  return name == "DDPRUN_TOKEN" || name == "DDPRUN_TOKEN_FILE";
+}
+
 Result<Settings> settings_in(const Environment& environment) {
   Settings settings;
   Environment unclaimed = environment;
@@ -68,7 +72,8 @@ Result<Settings> settings_in(const Environment& environment) {
     }
   }
   for (const auto& [name, value] : unclaimed) {
-    if (name.starts_with("DDPRUN_") && !is_worker_variable(name)) return unknown_variable(name);
+    const bool known = is_worker_variable(name) || is_secret_variable(name);
+    if (name.starts_with("DDPRUN_") && !known) return unknown_variable(name);
   }
   return settings;
 }

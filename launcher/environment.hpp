@@ -22,4 +22,7 @@ using Environment = std::map<std::string, std::string>;
 /// Variables that ddprun sets for workers, so that a ddprun started by a worker finds them.
 [[nodiscard]] bool is_worker_variable(const std::string& name);
 
+/// Variables that lead to the job's token: for ddprun, and for no worker.
+[[nodiscard]] bool is_secret_variable(const std::string& name);
+
 }  // namespace ddprun

@@ -1,5 +1,6 @@
 #include "launcher/guard.hpp"
 
+#include "launcher/clock.hpp"
 #include "launcher/complain.hpp"
 #include "launcher/descendants.hpp"
 #include "rendezvous/result.hpp"
@@ -12,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -41,11 +43,20 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/// Returns when the agent has closed its end of the socketpair, which only its death does.
-void forward_signals(int agent_socket, int signal_fd) {
+/// For poll: until the lease's end, or for ever.
+int time_left(const GuardedLease& lease) {
+  if (!lease.granted) return -1;
+  constexpr std::int64_t longest = 3'600'000;
+  return static_cast<int>(std::clamp<std::int64_t>((lease.end - now()).count, 0, longest));
+}
+
+/// Passes signals on and watches the lease, until the agent has closed its end of the socketpair,
+/// which only its death does.
+void watch(int agent_pid, int agent_socket, int signal_fd) {
+  GuardedLease lease;
   while (true) {
     std::array<pollfd, 2> ready{pollfd{agent_socket, POLLIN, 0}, pollfd{signal_fd, POLLIN, 0}};
-    if (::poll(ready.data(), ready.size(), -1) < 0) continue;
+    if (::poll(ready.data(), ready.size(), time_left(lease)) < 0) continue;
     if (ready[1].revents != 0) {
       signalfd_siginfo arrived{};
       if (::read(signal_fd, &arrived, sizeof arrived) == sizeof arrived) {
@@ -56,7 +67,15 @@ void forward_signals(int agent_socket, int signal_fd) {
         (void)::send(agent_socket, &message, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
       }
     }
-    if (ready[0].revents != 0) return;
+    if (ready[0].revents != 0) {
+      GuardedLease newer;
+      if (::recv(agent_socket, &newer, sizeof newer, 0) != sizeof newer) return;
+      lease = newer;
+    } else if (lease.granted && now() >= lease.end) {
+      lease.granted = false;
+      kill_below(agent_pid);
+      kill_below(agent_pid);  // what became the agent's meanwhile, as orphans do
+    }
   }
 }
 
@@ -75,7 +94,7 @@ int clean_up_after(int agent_pid) {
 
 }  // namespace
 
-int run_guarded(const std::function<int(GuardLink)>& agent) {
+int run_guarded(bool stops, const std::function<int(GuardLink)>& agent) {
   if (!children_are_visible()) {
     throw Failure(Error(ExitStatus::system_refused,
                         "cannot list child processes",
@@ -85,11 +104,11 @@ int run_guarded(const std::function<int(GuardLink)>& agent) {
   sigset_t all;
   GuardLink link;
   sigfillset(&all);
-  sigdelset(&all, SIGTSTP);          // ctrl-Z gives the terminal back, as with any program
-  (void)::signal(SIGCHLD, SIG_DFL);  // where it is ignored, children leave no status behind
+  if (stops) sigdelset(&all, SIGTSTP);  // ctrl-Z gives the terminal back, as with any program
+  (void)::signal(SIGCHLD, SIG_DFL);     // where it is ignored, children leave no status behind
   ::sigprocmask(SIG_BLOCK, &all, &link.user_signals);
   std::array<int, 2> pair{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {
     throw refused("cannot make a socketpair");
   }
   Fd own_end(pair[0]);
@@ -110,7 +129,7 @@ int run_guarded(const std::function<int(GuardLink)>& agent) {
     std::_Exit(agent(std::move(link)));
   }
   link.socket.reset();
-  forward_signals(own_end.get(), signal_fd.get());
+  watch(pid, own_end.get(), signal_fd.get());
   return clean_up_after(pid);
 }
 

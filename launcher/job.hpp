@@ -1,6 +1,7 @@
 // All that is needed to start workers, and stays the same for the whole job.
 #pragma once
 
+#include "launcher/meeting.hpp"
 #include "launcher/options.hpp"
 #include "launcher/program.hpp"
 #include "launcher/worker_env.hpp"
@@ -12,6 +13,7 @@ struct Job {
   Command command;
   WorkerSetup setup;
   bool share_terminal = false;  ///< The single worker keeps ddprun's terminal.
+  Meeting meeting;              ///< With the other nodes, if there are any.
 };
 
 }  // namespace ddprun

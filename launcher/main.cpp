@@ -1,11 +1,13 @@
 // ddprun: parse, run, map to an exit status.
 #include "launcher/command_line.hpp"
 #include "launcher/complain.hpp"
+#include "launcher/coordinator_command.hpp"
 #include "launcher/devices.hpp"
 #include "launcher/dry_run.hpp"
 #include "launcher/folders.hpp"
 #include "launcher/guard.hpp"
 #include "launcher/option_table.hpp"
+#include "launcher/random_number.hpp"
 #include "launcher/supervisor.hpp"
 
 #include <boost/system/system_error.hpp>
@@ -13,7 +15,6 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <array>
@@ -51,10 +52,7 @@ std::string host_name() {
 }
 
 std::string random_job_id() {
-  std::uint32_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number)
-    number = static_cast<std::uint32_t>(::getpid());
-  return fmt::format("{:08x}", number);
+  return fmt::format("{:08x}", static_cast<std::uint32_t>(random_number()));
 }
 
 /// One worker at a terminal gets the terminal itself, so that it can be talked to and debugged.
@@ -80,10 +78,18 @@ Job make_job(const Source& command_line) {
   job.setup.inherited = environment;
   for (const auto& [name, setting] : job.options.environment)
     job.setup.inherited[name] = setting.value;
+  std::erase_if(job.setup.inherited,
+                [](const auto& each) { return is_secret_variable(each.first); });
   job.command = find_program(job.options, job.setup.inherited).value();
-  job.setup.job_id = random_job_id();
   job.setup.host = host_name();
-  job.setup.interface = "lo";
+  if (job.options.rendezvous.has_many_nodes()) {
+    job.meeting = prepare_meeting(job.options.rendezvous, environment, job.setup.host).value();
+    job.setup.job_id = job.meeting.credentials.job_id;
+  } else {
+    job.meeting.interfaces = network_interfaces();
+    const std::string& given = job.options.rendezvous.job_id;
+    job.setup.job_id = given.empty() ? random_job_id() : given;
+  }
   job.setup.snapshot = absolute(job.options.snapshot);
   job.setup.log_dir = absolute(job.options.log_dir);
   job.setup.restarts_max = job.options.restarts_max;
@@ -124,7 +130,9 @@ int run_agent(Job job, GuardLink link) {
 }
 
 int run(const std::vector<std::string>& arguments) {
-  const Source command_line = parse_command_line(arguments).value();
+  const bool is_coordinator = !arguments.empty() && arguments.front() == "coordinator";
+  const Source command_line =
+      parse_command_line({arguments.begin() + (is_coordinator ? 1 : 0), arguments.end()}).value();
   if (command_line.settings.contains("help")) {
     return print(help_text(terminal_columns()));
   }
@@ -133,13 +141,16 @@ int run(const std::vector<std::string>& arguments) {
                              DDPRUN_VERSION,
                              DDPRUN_TESTED_LIBTORCH));
   }
+  if (is_coordinator) return run_coordinator(command_line, host_name());
   Job job = make_job(command_line);
   if (job.options.dry_run) {
     return print(dry_run_text(job));
   }
   if (!job.options.log_dir.empty()) prepare_log_dir(job.options.effective.at("log-dir")).value();
   if (!job.options.snapshot.empty()) prepare_snapshot(job.options.effective.at("snapshot")).value();
-  return run_guarded([&](GuardLink link) { return run_agent(std::move(job), std::move(link)); });
+  const bool stops = !job.options.rendezvous.has_many_nodes();
+  return run_guarded(stops,
+                     [&](GuardLink link) { return run_agent(std::move(job), std::move(link)); });
 }
 
 }  // namespace

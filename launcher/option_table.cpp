@@ -48,6 +48,144 @@ constexpr std::array table{
         true,
         "Start nothing. Print each effective value with its origin, and the table of workers."},
     OptionSpec{
+        "nnodes",
+        "",
+        "MIN:MAX",
+        "1",
+        nodes,
+        true,
+        false,
+        "Nodes of the job: N, or MIN:MAX for a job that goes on with fewer, and takes up to MAX."},
+    OptionSpec{"rdzv-endpoint",
+               "",
+               "HOST:PORT",
+               "",
+               nodes,
+               true,
+               false,
+               "Where the nodes meet, the same on all of them. The coordinator runs on the node "
+               "whose address it is. Port 29400 unless given."},
+    OptionSpec{"rdzv-id",
+               "",
+               "ID",
+               "",
+               nodes,
+               true,
+               false,
+               "Name of the job, the same on all nodes. Nodes of another one are refused."},
+    OptionSpec{"node-rank",
+               "",
+               "K",
+               "",
+               nodes,
+               true,
+               false,
+               "This node's place in the order of nodes; 0 has the coordinator. Else they are "
+               "numbered as they come."},
+    OptionSpec{"join-timeout",
+               "",
+               "TIME",
+               "10m",
+               nodes,
+               false,
+               false,
+               "How long to wait for enough nodes, and for the coordinator, at the start."},
+    OptionSpec{"last-call",
+               "",
+               "TIME",
+               "30s",
+               nodes,
+               false,
+               false,
+               "How long to wait for further nodes once there are enough."},
+    OptionSpec{
+        "replace-timeout",
+        "",
+        "TIME",
+        "30s",
+        nodes,
+        false,
+        false,
+        "How long to wait for others in place of nodes that were lost, when too few are left."},
+    OptionSpec{"join-policy",
+               "",
+               "POLICY",
+               "snapshot",
+               nodes,
+               false,
+               false,
+               "When a node that comes later takes part: 'now', 'snapshot' (once workers have "
+               "saved, where they can be asked), or 'defer' (at the next restart)."},
+    OptionSpec{"dead-after",
+               "",
+               "TIME",
+               "4s",
+               nodes,
+               false,
+               false,
+               "A node that is silent for so long is lost. Workers that are cut off are killed in "
+               "three quarters of it."},
+    OptionSpec{"advertise",
+               "",
+               "ADDRESS",
+               "",
+               nodes,
+               false,
+               false,
+               "Address by which other nodes reach this one."},
+    OptionSpec{
+        "interface",
+        "",
+        "NAME",
+        "",
+        nodes,
+        false,
+        false,
+        "Network interface, or network as 10.1.0.0/16, that the address of this node must be of."},
+    OptionSpec{"hostname-suffix",
+               "",
+               "TEXT",
+               "",
+               nodes,
+               false,
+               false,
+               "Advertise this node's name with TEXT behind it, such as i."},
+    OptionSpec{"require-token",
+               "",
+               "",
+               "",
+               nodes,
+               false,
+               false,
+               "Refuse to run many nodes without DDPRUN_TOKEN."},
+    OptionSpec{"rdzv-backend",
+               "",
+               "NAME",
+               "c10d",
+               nodes,
+               true,
+               false,
+               "'c10d' or 'static', which mean the same here."},
+    OptionSpec{
+        "rdzv-conf",
+        "",
+        "K=V,...",
+        "",
+        nodes,
+        true,
+        false,
+        "torchrun's join_timeout, last_call_timeout and is_host; its other keys change nothing."},
+    OptionSpec{"master-addr",
+               "",
+               "HOST",
+               "",
+               nodes,
+               true,
+               false,
+               "As --rdzv-endpoint, for port --master-port."},
+    OptionSpec{"master-port", "", "PORT", "", nodes, true, false, "29500 unless given."},
+    OptionSpec{"local-addr", "", "ADDRESS", "", nodes, true, false, "As --advertise."},
+    OptionSpec{
         "nproc-per-node",
         "",
         "N",
@@ -111,8 +249,8 @@ constexpr std::array table{
     OptionSpec{"help", "h", "", "", other, false, true, "Print this text."},
 };
 
-constexpr std::array<std::string_view, 5> group_titles{
-    "Job", "Workers", "Restarts", "Output", "Other"};
+constexpr std::array<std::string_view, 6> group_titles{
+    "Job", "Nodes", "Workers", "Restarts", "Output", "Other"};
 
 constexpr std::string_view footer =
     "Each option may be spelt with dashes or underscores, set as DDPRUN_<NAME> in the environment "
@@ -171,11 +309,12 @@ std::string variable_name(std::string_view prefix, std::string_view name) {
 }
 
 std::string help_text(int columns) {
-  constexpr std::size_t indent = 28;
+  constexpr std::size_t indent = 32;
   const std::size_t width = static_cast<std::size_t>(std::clamp(columns, 60, 120));
   std::string text =
       "Usage: ddprun [options] PROGRAM [ARGS...]\n"
       "       ddprun [options] -f JOB.yaml [-- ARGS...]\n"
+      "       ddprun coordinator [options]\n"
       "Start one worker per GPU or core, keep them alive, end clean\n";
   for (std::size_t group = 0; group < group_titles.size(); ++group) {
     text += fmt::format("\n{}:\n", group_titles[group]);

@@ -9,7 +9,7 @@
 
 namespace ddprun {
 
-enum class OptionGroup : std::uint8_t { job, workers, restarts, output, other };
+enum class OptionGroup : std::uint8_t { job, nodes, workers, restarts, output, other };
 
 struct OptionSpec {
   std::string_view name;  ///< "nproc-per-node": --nproc-per-node, --nproc_per_node, nproc_per_node:

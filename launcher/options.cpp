@@ -4,6 +4,7 @@
 #include "launcher/job_file.hpp"
 #include "launcher/nearest.hpp"
 #include "launcher/option_table.hpp"
+#include "launcher/read_setting.hpp"
 
 #include <fmt/format.h>
 
@@ -12,75 +13,44 @@
 namespace ddprun {
 namespace {
 
-/// `--grace: 'soon' from DDPRUN_GRACE <why>; <fix>`.
-Error refused(const char* name, const Setting& setting, std::string why, std::string fix) {
-  return {ExitStatus::usage,
-          fmt::format("--{}: '{}' from {} {}", name, setting.value, setting.origin, why),
-          "",
-          std::move(fix)};
-}
-
 Result<int> read_worker_count(const Setting& setting, int core_count, int gpu_count) {
   constexpr const char* name = "nproc-per-node";
   const std::string& value = setting.value;
   if (value == "cpu") return core_count;
   if (value == "gpu" && gpu_count > 0) return gpu_count;
   if (value == "gpu") {
-    return refused(name,
-                   setting,
-                   "finds no GPU on this node",
-                   "check nvidia-smi and CUDA_VISIBLE_DEVICES, or write a number, 'cpu' or 'auto'");
+    return refused_setting(
+        name,
+        setting,
+        "finds no GPU on this node",
+        "check nvidia-smi and CUDA_VISIBLE_DEVICES, or write a number, 'cpu' or 'auto'");
   }
   if (value == "auto") return gpu_count > 0 ? gpu_count : core_count;
   const auto count = parse_count(value);
   if (!count) {
-    return refused(
+    return refused_setting(
         name,
         setting,
         "is no number of workers",
         did_you_mean(value, {"gpu", "cpu", "auto"}, "write a number, 'gpu', 'cpu' or 'auto'"));
   }
   if (*count < 1 || *count > workers_per_node_max) {
-    return refused(
+    return refused_setting(
         name, setting, "is out of range", fmt::format("write 1 to {}", workers_per_node_max));
   }
   return static_cast<int>(*count);
 }
 
-Result<int> read_restarts_max(const Setting& setting) {
-  constexpr std::int64_t restarts_limit = 1'000'000;
-  const auto count = parse_count(setting.value);
-  if (!count || *count > restarts_limit) {
-    return refused("max-restarts",
-                   setting,
-                   "is no number of restarts",
-                   fmt::format("write 0 to {}", restarts_limit));
-  }
-  return static_cast<int>(*count);
-}
-
-Result<Millis> read_duration(const char* name, const Setting& setting) {
-  const auto duration = parse_duration(setting.value);
-  if (!duration) return refused(name, setting, "is no time", "write 250ms, 5s, 2m or 1h");
-  return *duration;
-}
-
 Result<RankSet> read_ranks(const char* name, const Setting& setting) {
   auto ranks = RankSet::parse(setting.value);
   if (!ranks) {
-    return refused(
+    return refused_setting(
         name,
         setting,
         "is no set of ranks",
         did_you_mean(setting.value, {"all", "none"}, "write all, none, or ranks as 0,2-5"));
   }
   return *std::move(ranks);
-}
-
-Result<bool> read_flag(const char* name, const Setting& setting) {
-  if (setting.value == "true") return true;
-  if (setting.value == "false" || setting.value.empty()) return false;
-  return refused(name, setting, "is neither true nor false", "write 1 or 0");
 }
 
 Settings defaults() {
@@ -130,7 +100,9 @@ Result<void> interpret(int core_count, Options& options) {
       read_worker_count(all.at("nproc-per-node"), core_count, options.gpu_count);
   if (!worker_count) return worker_count.error();
   options.worker_count = *worker_count;
-  const auto restarts_max = read_restarts_max(all.at("max-restarts"));
+  constexpr int restarts_limit = 1'000'000;
+  const auto restarts_max =
+      read_count("max-restarts", all.at("max-restarts"), "number of restarts", 0, restarts_limit);
   if (!restarts_max) return restarts_max.error();
   options.restarts_max = *restarts_max;
   const auto grace = read_duration("grace", all.at("grace"));
@@ -150,6 +122,9 @@ Result<void> interpret(int core_count, Options& options) {
     *target = *on;
   }
   if (const auto on = read_flag("standalone", all.at("standalone")); !on) return on.error();
+  auto rendezvous = read_rendezvous_options(all);
+  if (!rendezvous) return rendezvous.error();
+  options.rendezvous = *std::move(rendezvous);
   options.snapshot = all.at("snapshot").value;
   options.log_dir = all.at("log-dir").value;
   if (options.module && options.no_python) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "launcher/environment.hpp"
+#include "launcher/rendezvous_options.hpp"
 #include "launcher/settings.hpp"
 #include "launcher/values.hpp"
 #include "rendezvous/result.hpp"
@@ -28,6 +29,7 @@ struct Options {
   int restarts_max = 0;
   Millis grace;
   Millis restart_grace;
+  RendezvousOptions rendezvous;
   std::string snapshot;  ///< Empty: not given.
   std::string log_dir;   ///< Empty: no files.
   RankSet console;

@@ -1,12 +1,18 @@
 #include "launcher/supervisor.hpp"
 
+#include "launcher/clock.hpp"
+#include "launcher/coordinator_options.hpp"
 #include "launcher/descendants.hpp"
+#include "launcher/headquarters.hpp"
+#include "launcher/random_number.hpp"
+#include "launcher/remote_job.hpp"
 #include "launcher/report.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,11 +24,6 @@
 
 namespace ddprun {
 namespace {
-
-Instant now() {
-  const auto since_boot = std::chrono::steady_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::milliseconds>(since_boot).count()};
-}
 
 int open_child_signals() {
   sigset_t child;
@@ -36,16 +37,24 @@ int open_child_signals() {
 AgentOptions agent_options(const Job& job) {
   AgentOptions options;
   options.host = job.setup.host;
-  options.address = "127.0.0.1";
   options.worker_count = job.options.worker_count;
   options.shares_terminal = job.share_terminal;
   return options;
 }
 
-CoordinatorOptions coordinator_options(const Options& options) {
-  return {.restarts_max = options.restarts_max,
-          .grace = options.grace,
-          .restart_grace = options.restart_grace};
+UplinkOptions uplink_options(const Job& job) {
+  const RendezvousOptions& rendezvous = job.options.rendezvous;
+  UplinkOptions options;
+  options.agent = random_number();
+  options.host = job.setup.host;
+  options.node = rendezvous.node_rank;
+  options.nodes_min = rendezvous.gathering.nodes_min;
+  options.nodes_max = rendezvous.gathering.nodes_max;
+  options.endpoint = text_of(*rendezvous.endpoint);
+  options.join_timeout = rendezvous.gathering.join_timeout;
+  options.replace_timeout = rendezvous.gathering.replace_timeout;
+  options.times = rendezvous.times;
+  return options;
 }
 
 std::string time_of_day() {
@@ -66,17 +75,21 @@ Supervisor::Supervisor(Job job, GuardLink link)
       stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")),
       guard_(context_, link_.socket.release()),
       child_signals_(context_, open_child_signals()),
-      timer_(context_),
+      timer_(context_,
+             [this] {
+               reap();  // what has happened comes before what has not
+               dispatch(Timeout{});
+             }),
       exit_timer_(context_),
       workers_(context_, writer_, job_, link_.user_signals),
-      agent_(agent_options(job_)),
-      coordinator_(coordinator_options(job_.options)) {}
+      agent_(agent_options(job_)) {}
 
 int Supervisor::run() {
   const std::string note = replaced_variables_note(job_.setup.inherited);
   if (!note.empty()) say(note);
   wait_for_guard();
   wait_for_children();
+  reach_coordinator();
   std::vector<AgentAction> first;
   agent_.start(first);
   for (const AgentAction& action : first) perform(action);
@@ -84,7 +97,73 @@ int Supervisor::run() {
   return *exit_status_;
 }
 
-void Supervisor::dispatch(Event event) {
+/// In this process if there is one node only, or this is the head.
+void Supervisor::reach_coordinator() {
+  if (!coordinate()) join_coordinator();
+}
+
+/// False where another process of this node has the port already: it will be the coordinator.
+bool Supervisor::coordinate() {
+  const bool many = job_.options.rendezvous.has_many_nodes();
+  if (many && !job_.meeting.plan.is_head) return false;
+  JobLink::Handlers handlers{[this](const AgentEvent& event) { dispatch(event); },
+                             [this](const std::string& text) { say(text); }};
+  auto headquarters = std::make_unique<Headquarters>(context_,
+                                                     coordinator_options(job_.options),
+                                                     roster_options(job_.options, random_number()),
+                                                     handlers);
+  const RendezvousPlan& plan = job_.meeting.plan;
+  address_ = plan.chosen_address.empty() ? plan.head_address : plan.chosen_address;
+  if (!many) address_ = "127.0.0.1";
+  if (many) {
+    const Endpoint& endpoint = *job_.options.rendezvous.endpoint;
+    const auto listening = headquarters->listen(
+        job_.meeting.plan.listen_address, endpoint.port, job_.meeting.credentials);
+    if (!listening) {
+      say(fmt::format("{}; looking for a coordinator there", listening.error().message()));
+      return false;
+    }
+    say_whether_authenticated();
+    say(fmt::format("coordinating job {} for {} to {} nodes at {}",
+                    job_.setup.job_id,
+                    job_.options.rendezvous.gathering.nodes_min,
+                    job_.options.rendezvous.gathering.nodes_max,
+                    text_of(endpoint)));
+  }
+  coordinator_ = std::move(headquarters);
+  return true;
+}
+
+void Supervisor::say_whether_authenticated() {
+  if (job_.meeting.credentials.authenticated) return;
+  say(not_authenticated);
+}
+
+void Supervisor::join_coordinator() {
+  address_ = job_.meeting.plan.chosen_address;
+  RemoteJob::LinkHandlers handlers;
+  handlers.on_lease = [this](std::optional<Instant> lease_end) { tell_guard(lease_end); };
+  handlers.on_address = [this, is_chosen = !address_.empty()](const std::string& address) {
+    if (!is_chosen) address_ = address;
+    if (store_is_wanted_) bind_store();
+  };
+  coordinator_ = std::make_unique<RemoteJob>(
+      context_,
+      uplink_options(job_),
+      *job_.options.rendezvous.endpoint,
+      job_.meeting.credentials,
+      JobLink::Handlers{[this](const AgentEvent& event) { dispatch(event); },
+                        [this](const std::string& text) { say(text); }},
+      handlers);
+}
+
+void Supervisor::tell_guard(std::optional<Instant> lease_end) {
+  const GuardedLease lease{lease_end.has_value(), lease_end.value_or(Instant{})};
+  // A guard that was stopped for minutes has not read the newest, and may kill when it goes on.
+  (void)::send(guard_.native_handle(), &lease, sizeof lease, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void Supervisor::dispatch(AgentEvent event) {
   events_.push_back(std::move(event));
   drain();
 }
@@ -94,45 +173,35 @@ void Supervisor::drain() {
   if (dispatching_) return;
   dispatching_ = true;
   while (!events_.empty()) {
-    const Event next = std::move(events_.front());
+    const AgentEvent next = std::move(events_.front());
     events_.pop_front();
-    if (const auto* happened = std::get_if<AgentEvent>(&next)) {
-      std::vector<AgentAction> actions;
-      agent_.on_event(now(), *happened, actions);
-      for (const AgentAction& action : actions) perform(action);
-    } else {
-      std::vector<CoordinatorAction> actions;
-      coordinator_.on_event(now(), std::get<CoordinatorEvent>(next), actions);
-      for (const CoordinatorAction& action : actions) perform(action);
-    }
+    std::vector<AgentAction> actions;
+    agent_.on_event(now(), next, actions);
+    for (const AgentAction& action : actions) perform(action);
   }
   dispatching_ = false;
-  arm_timer();
+  timer_.arm(agent_.next_deadline());
 }
 
 void Supervisor::perform(const AgentAction& action) {
   std::visit([this](const auto& what) { on(what); }, action);
 }
 
-/// The coordinator is in this process: its messages to the agent are events.
-void Supervisor::perform(const CoordinatorAction& action) {
-  std::visit(
-      [this](const auto& what) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(what)>, Note>) {
-          say(what.text);
-        } else {
-          dispatch(AgentEvent(what));
-        }
-      },
-      action);
+/// At once, or when it is known by which address other nodes reach this one.
+void Supervisor::on(const BindStore&) {
+  store_is_wanted_ = true;
+  if (!address_.empty()) bind_store();
 }
 
-void Supervisor::on(const BindStore&) {
-  auto store =
-      StoreServer::listen(context_, "127.0.0.1", [this](const std::string& text) { say(text); });
-  if (!store) return dispatch(AgentEvent(StoreUnavailable{store.error()}));
+void Supervisor::bind_store() {
+  store_is_wanted_ = false;
+  auto store = StoreServer::listen(context_,
+                                   store_address(address_, job_.meeting.interfaces),
+                                   [this](const std::string& text) { say(text); });
+  if (!store) return dispatch(StoreUnavailable{store.error()});
   store_ = *std::move(store);
-  dispatch(AgentEvent(StoreBound{store_->port()}));
+  job_.setup.interface = interface_of(address_, job_.meeting.interfaces);
+  dispatch(StoreBound{store_->port(), address_});
 }
 
 void Supervisor::on(const CloseStore&) {
@@ -140,18 +209,18 @@ void Supervisor::on(const CloseStore&) {
 }
 
 void Supervisor::on(const SpawnWorkers& spawn) {
-  generation_ = spawn.generation;
-  const auto refused = workers_.spawn(generation_, NodeId{});
-  const int count = generation_.world_size();
+  part_ = spawn.part;
+  const auto refused = workers_.spawn(part_);
+  const int count = part_.worker_count;
   say(fmt::format("generation {} ({}): {} worker{} on {}, OMP_NUM_THREADS={} each of {} cores",
-                  generation_.number.value,
-                  generation_.cause,
+                  part_.number.value,
+                  part_.cause,
                   count,
                   count == 1 ? "" : "s",
                   job_.setup.host,
                   threads_per_worker(job_.setup, count),
                   job_.setup.core_count));
-  for (const WorkerEnded& worker : refused) dispatch(AgentEvent(worker));
+  for (const WorkerEnded& worker : refused) dispatch(worker);
 }
 
 void Supervisor::on(const SignalWorkers& signal) {
@@ -164,7 +233,7 @@ void Supervisor::on(const KillAll&) {
 }
 
 void Supervisor::on(const TellCoordinator& tell) {
-  dispatch(tell.event);
+  coordinator_->tell(tell.event);
 }
 
 /// What is left to do is to write out; a further signal or the guard's death cuts that short. What
@@ -172,29 +241,40 @@ void Supervisor::on(const TellCoordinator& tell) {
 void Supervisor::on(const ExitWith& exit) {
   exit_status_ = exit.outcome.exit_status;
   if (guard_lost_) return exit_now();  // nobody waits for the rest of the output
-  writer_.when_drained([this, outcome = exit.outcome] {
-    report(outcome);
-    writer_.when_drained([this] { context_.stop(); });
+  coordinator_->when_told([this, outcome = exit.outcome] {
+    writer_.when_drained([this, outcome] {
+      report(outcome);
+      writer_.when_drained([this] { context_.stop(); });
+    });
   });
 }
 
 void Supervisor::report(const Outcome& outcome) {
   if (outcome.exit_status == 0) return;
-  writer_.write(
-      stderr_,
-      failure_details(outcome, last_lines(outcome), error_file(outcome), job_.command.executable));
+  if (is_own(outcome)) {
+    writer_.write(stderr_,
+                  failure_details(
+                      outcome, last_lines(outcome), error_file(outcome), job_.command.executable));
+  }
   say(fmt::format("exit status {}: {}", outcome.exit_status, outcome.text));
 }
 
+/// Whether the job ended by the failure of one of this node's workers.
+bool Supervisor::is_own(const Outcome& outcome) const {
+  if (!outcome.failure) return false;
+  const int place = outcome.failure->rank.value - part_.first_rank.value;
+  return place >= 0 && place < part_.worker_count;
+}
+
 std::deque<std::string> Supervisor::last_lines(const Outcome& outcome) const {
-  if (!outcome.failure) return {};
+  if (!is_own(outcome)) return {};
   return workers_.last_lines(outcome.failure->local_rank);
 }
 
 /// Where the failed worker has left a report of its own, or empty.
 std::string Supervisor::error_file(const Outcome& outcome) const {
-  if (!outcome.failure || job_.setup.log_dir.empty()) return {};
-  std::string path = error_file_path(job_.setup, generation_, outcome.failure->rank);
+  if (!is_own(outcome) || job_.setup.log_dir.empty()) return {};
+  std::string path = error_file_path(job_.setup, part_, outcome.failure->rank);
   return ::access(path.c_str(), R_OK) == 0 ? path : std::string();
 }
 
@@ -219,11 +299,10 @@ void Supervisor::wait_for_guard() {
         const ssize_t count = ::read(guard_.native_handle(), bytes.data(), bytes.size());
         guard_lost_ = count <= 0;
         if (exit_status_) return guard_lost_ ? exit_now() : exit_soon();
-        if (guard_lost_) return dispatch(AgentEvent(GuardLost{}));
+        if (guard_lost_) return dispatch(GuardLost{});
         for (ssize_t i = 0; i < count; ++i) {
           const unsigned char byte = bytes[static_cast<std::size_t>(i)];
-          dispatch(AgentEvent(
-              SignalArrived{byte & ~from_terminal_bit, (byte & from_terminal_bit) != 0}));
+          dispatch(SignalArrived{byte & ~from_terminal_bit, (byte & from_terminal_bit) != 0});
         }
         wait_for_guard();
       });
@@ -244,35 +323,18 @@ void Supervisor::wait_for_children() {
 /// All that has ended is queued before any of it is acted upon: what the first event causes (even
 /// the next generation) must come after the last.
 void Supervisor::reap() {
+  coordinator_->look_at_clock();  // workers die by the guard when their lease has ended
   if (sweeping_) {
     workers_.signal(SIGKILL);
     kill_below(::getpid());
   }
-  for (const WorkerEnded& ended : workers_.reap()) events_.emplace_back(AgentEvent(ended));
+  for (const WorkerEnded& ended : workers_.reap()) events_.emplace_back(ended);
   if (sweeping_ && workers_.none_left()) {
     sweeping_ = false;
     workers_.finish_output();
-    events_.emplace_back(AgentEvent(AllGone{}));
+    events_.emplace_back(AllGone{});
   }
   drain();
-}
-
-void Supervisor::arm_timer() {
-  const std::optional<Instant> agent = agent_.next_deadline();
-  const std::optional<Instant> coordinator = coordinator_.next_deadline();
-  if (!agent && !coordinator) {
-    timer_.cancel();
-    return;
-  }
-  const Instant either = agent ? *agent : *coordinator;
-  const Instant next = std::min(agent.value_or(either), coordinator.value_or(either));
-  timer_.expires_at(boost::asio::steady_timer::time_point(std::chrono::milliseconds(next.ms)));
-  timer_.async_wait([this](boost::system::error_code error) {
-    if (error) return;
-    reap();  // what has happened comes before what has not
-    dispatch(CoordinatorEvent(Timeout{}));
-    dispatch(AgentEvent(Timeout{}));
-  });
 }
 
 void Supervisor::say(const std::string& text) {

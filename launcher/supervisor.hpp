@@ -1,9 +1,11 @@
-// The agent process's shell: feeds the agent and the coordinator with what happens, and performs
-// what they answer. It moves bytes and keeps one timer; it decides nothing.
+// The agent process's shell: feeds the agent with what happens, and performs what it answers. It
+// moves bytes and keeps one timer; it decides nothing.
 #pragma once
 
 #include "launcher/agent.hpp"
+#include "launcher/deadline_timer.hpp"
 #include "launcher/guard.hpp"
+#include "launcher/job_link.hpp"
 #include "launcher/worker_group.hpp"
 #include "launcher/writer.hpp"
 #include "rendezvous/coordinator.hpp"
@@ -17,7 +19,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 
 namespace ddprun {
 
@@ -29,12 +30,9 @@ class Supervisor {
   [[nodiscard]] int run();
 
  private:
-  using Event = std::variant<AgentEvent, CoordinatorEvent>;
-
-  void dispatch(Event event);
+  void dispatch(AgentEvent event);
   void drain();
   void perform(const AgentAction& action);
-  void perform(const CoordinatorAction& action);
 
   void on(const BindStore&);
   void on(const CloseStore&);
@@ -44,10 +42,16 @@ class Supervisor {
   void on(const TellCoordinator& tell);
   void on(const ExitWith& exit);
 
+  void reach_coordinator();
+  [[nodiscard]] bool coordinate();
+  void join_coordinator();
+  void say_whether_authenticated();
+  void bind_store();
+  void tell_guard(std::optional<Instant> lease_end);
   void wait_for_guard();
   void wait_for_children();
   void reap();
-  void arm_timer();
+  [[nodiscard]] bool is_own(const Outcome& outcome) const;
   [[nodiscard]] std::deque<std::string> last_lines(const Outcome& outcome) const;
   [[nodiscard]] std::string error_file(const Outcome& outcome) const;
   void report(const Outcome& outcome);
@@ -62,14 +66,16 @@ class Supervisor {
   std::shared_ptr<Sink> stderr_;
   boost::asio::posix::stream_descriptor guard_;
   boost::asio::posix::stream_descriptor child_signals_;
-  boost::asio::steady_timer timer_;
+  DeadlineTimer timer_;
   boost::asio::steady_timer exit_timer_;
   WorkerGroup workers_;
   Agent agent_;
-  Coordinator coordinator_;
+  std::unique_ptr<JobLink> coordinator_;
+  std::string address_;           // of this node, for others; empty until it is known
+  bool store_is_wanted_ = false;  // as soon as it is
   std::unique_ptr<StoreServer> store_;
-  Generation generation_;  // the newest one, for what is said about it
-  std::deque<Event> events_;
+  Part part_;  // of the newest generation, for what is said about it
+  std::deque<AgentEvent> events_;
   bool dispatching_ = false;
   bool sweeping_ = false;  // KillAll was asked for; AllGone was not answered yet
   bool guard_lost_ = false;

@@ -15,7 +15,7 @@ declare -A budget=([dev]=300 [asan]=600 [clang]=360 [ci]=480)  # seconds to comp
 run_dev() {
     part "build dev" "${budget[dev]}" build dev all || return 0
     local kind
-    for kind in unit scenario e2e tidy worker; do
+    for kind in unit scenario sim e2e tidy worker; do
         part "$kind" 90 tests_of dev -L "^$kind\$" || true
     done
 }

@@ -44,9 +44,9 @@ std::string help_words() {
 
 /// What a worker finds when nothing was inherited and every option was used.
 Environment full_environment() {
-  Generation generation;
-  generation.number = GenerationNumber{1};
-  generation.members.push_back({Offer{NodeId{0}, "n1", "127.0.0.1", 4000, 1}, Rank{0}});
+  Part part;
+  part.number = GenerationNumber{1};
+  part.worker_count = 1;
   WorkerSetup setup;
   setup.job_id = "job";
   setup.host = "n1";
@@ -54,7 +54,7 @@ Environment full_environment() {
   setup.snapshot = "snapshot.pt";
   setup.log_dir = "logs";
   setup.gpu_count = 1;
-  return worker_environment(setup, generation, places_on(generation, NodeId{0}).front());
+  return worker_environment(setup, part, places_in(part).front());
 }
 
 std::set<std::string> as_set(const std::vector<std::string>& names) {

@@ -60,5 +60,26 @@ TEST_CASE("dry run: each worker's variables are shown, those that it merely inhe
   CHECK_FALSE(has_line(text, "  PATH=/bin"));
 }
 
+TEST_CASE("dry run: of many nodes it shows where they meet, and this one's part") {
+  Job second = job();
+  second.options.rendezvous.gathering.nodes_max = 3;
+  second.options.rendezvous.endpoint = Endpoint{"n0", 29'400};
+  second.options.rendezvous.node_rank = NodeId{2};
+  const std::string text = dry_run_text(second);
+  CHECK(has_line(text,
+                 "The nodes of job job7 meet at n0:29400, which is another node. Ranks are as if "
+                 "all 3 came, each with 2 workers."));
+  CHECK(has_line(text, "   4  n0               gpu 0    4        ./train --rank=4"));
+  CHECK(has_line(text, "  WORLD_SIZE=6"));
+  CHECK(has_line(text, "  GROUP_RANK=2"));
+  CHECK(has_line(text, "  MASTER_ADDR=n0"));
+  second.options.rendezvous.node_rank.reset();
+  second.meeting.plan = {true, "10.0.0.1", "", "10.0.0.1"};
+  const std::string head = dry_run_text(second);
+  CHECK(head.find("n0:29400, which is this node.") != std::string::npos);
+  CHECK(has_line(head, "  MASTER_ADDR=10.0.0.1"));
+  CHECK(has_line(head, "  RANK=0"));
+}
+
 }  // namespace
 }  // namespace ddprun

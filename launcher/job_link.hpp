@@ -1,0 +1,39 @@
+// The agent's way to its coordinator, which may be in this process or in another.
+#pragma once
+
+#include "launcher/agent.hpp"
+#include "rendezvous/coordinator.hpp"
+
+#include <functional>
+#include <string>
+
+namespace ddprun {
+
+class JobLink {
+ public:
+  /// They run on the thread of the link's context, and may be called inside of `tell`.
+  struct Handlers {
+    std::function<void(const AgentEvent&)> on_event;  ///< What the agent must know.
+    std::function<void(std::string)> on_note;         ///< One line for people.
+  };
+
+  virtual ~JobLink() = default;
+
+  /// To the coordinator.
+  virtual void tell(const CoordinatorEvent& event) = 0;
+
+  /// Lets what is due happen now, before anything else that is known.
+  virtual void look_at_clock() = 0;
+
+  /// Calls `done` once nobody waits for a word from this process any more.
+  virtual void when_told(std::function<void()> done) = 0;
+
+ protected:
+  JobLink() = default;
+  JobLink(const JobLink&) = default;
+  JobLink& operator=(const JobLink&) = default;
+  JobLink(JobLink&&) = default;
+  JobLink& operator=(JobLink&&) = default;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,100 @@
+// Nodes that cannot meet say why: too few, another job, another number of nodes, no secret.
+#include "tests/e2e/nodes_kit.hpp"
+
+#include <signal.h>
+
+#include <fstream>
+
+namespace e2e {
+namespace {
+
+const std::string stay = "exec sleep 60";
+const std::string token(64, 'a');
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Case, "e2e nodes refused: too few in time end with 69 and say who is there") {
+  const Nodes nodes{*this};
+  const Words options{"--nnodes", "3", "--join-timeout", "500ms"};
+  Job& head = nodes.start(0, options, stay);
+  Job& other = nodes.start(1, Words{"--nnodes", "3"}, stay);
+  CHECK(head.wait() == 69);
+  CHECK(other.wait() == 69);
+  CHECK(last_line(head.err).starts_with("exit status 69: "));
+  CHECK(count_of("of at least 3 nodes joined: ", head.err) == 1);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e nodes refused: without a coordinator a node ends with 69") {
+  const Nodes nodes{*this};
+  const Job& alone = run(nodes.setup(1, {"--nnodes", "2", "--join-timeout", "500ms"}, stay));
+  CHECK(alone.status() == 69);
+  CHECK(count_of("there is no coordinator: ", alone.err) == 1);
+  CHECK(count_of("Connection refused", alone.err) == 1);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e nodes refused: ctrl-C ends a node that waits for a coordinator") {
+  const Nodes nodes{*this};
+  Job& alone = nodes.start(1, {"--nnodes", "2"}, stay);
+  CHECK(alone.agent() > 0);
+  alone.send(SIGINT);
+  CHECK(alone.wait() == 130);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e nodes refused: a node of another job, or of more nodes, is told so") {
+  const Nodes nodes{*this};
+  Job& head = nodes.start(0, {"--nnodes", "2", "--rdzv-id", "one"}, stay);
+  head.wait_for_err("coordinating job one");
+  Job& stranger = nodes.start(1, {"--nnodes", "2", "--rdzv-id", "two"}, stay);
+  CHECK(stranger.wait() == 69);
+  CHECK(count_of("another job", stranger.err) == 1);
+  Job& larger = nodes.start(1, {"--nnodes", "3", "--rdzv-id", "one"}, stay);
+  CHECK(larger.wait() == 69);
+  CHECK(count_of("was started with --nnodes 3:3, the coordinator with 2:2", larger.err) == 1);
+  head.send(SIGINT);
+  CHECK(head.wait() == 130);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e nodes refused: with a token only those who have it take part") {
+  const Nodes nodes{*this};
+  Setup setup = nodes.setup(0, {"--nnodes", "2"}, "env | grep -c DDPRUN_TOKEN; " + stay);
+  setup.environment["DDPRUN_TOKEN"] = token;
+  Job& head = start(setup);
+  head.wait_for_err("coordinating job");
+  CHECK(count_of("not authenticated", head.err) == 0);
+  const Job& stranger = run(nodes.setup(1, {"--nnodes", "2"}, stay));
+  CHECK(stranger.status() == 69);
+  CHECK(count_of("token", stranger.err) >= 1);
+  setup = nodes.setup(1, {"--nnodes", "2"}, "env | grep -c DDPRUN_TOKEN; " + stay);
+  write("token", token + "\n");
+  std::filesystem::permissions(folder() / "token", std::filesystem::perms(0600));
+  setup.environment["DDPRUN_TOKEN_FILE"] = (folder() / "token").string();
+  Job& member = start(setup);
+  member.wait_for_out(prefix(3) + "0");  // no worker sees it
+  head.wait_for_out(prefix(1) + "0");
+  CHECK(count_of(token.substr(0, 8), head.err + head.out + member.err + stranger.err) == 0);
+  head.send(SIGTERM);
+  CHECK(head.wait() == 143);
+  CHECK(member.wait() == 143);
+}
+
+TEST_CASE_FIXTURE(Case,
+                  "e2e nodes refused: what cannot be a place to meet is said before anything") {
+  const Words program{"/bin/true"};
+  const Job& nowhere = run(Words{"--nnodes", "2"} + program);
+  CHECK(nowhere.status() == 2);
+  CHECK(count_of("--nnodes: '2' from the command line needs a place where", nowhere.err) == 1);
+  const Job& everywhere = run(Words{"--nnodes", "2", "--rdzv-endpoint", "127.0.0.1"} + program);
+  CHECK(everywhere.status() == 2);
+  CHECK(count_of("127.0.0.1:29400 is an address that every node has", everywhere.err) == 1);
+  const Job& secret = run(
+      Words{
+          "--nnodes", "2", "--rdzv-endpoint", "127.0.0.1", "--node-rank", "0", "--require-token"} +
+      program);
+  CHECK(secret.status() == 2);
+  CHECK(count_of("--require-token: there is no token", secret.err) == 1);
+  const Job& idle = run(Words{"coordinator"} + program);
+  CHECK(idle.status() == 2);
+  CHECK(count_of("ddprun coordinator starts no program", idle.err) == 1);
+}
+
+}  // namespace e2e
