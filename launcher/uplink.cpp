@@ -15,7 +15,8 @@ constexpr int unavailable = static_cast<int>(ExitStatus::rendezvous_unavailable)
 
 }  // namespace
 
-Uplink::Uplink(UplinkOptions options) : options_(std::move(options)), self_{options_.agent, 1} {}
+Uplink::Uplink(UplinkOptions options)
+    : options_(std::move(options)), self_{options_.agent, 1}, retry_(options_.retry_first) {}
 
 void Uplink::start(Instant now, Actions& out) {
   beat_at_ = now;
@@ -40,6 +41,7 @@ void Uplink::on(Instant now, const ConnectionUp& up, Actions& out) {
   const auto line = std::ranges::find(lines_, up.connection, &Line::id);
   if (line == lines_.end()) return;
   line->up = true;
+  line->since = now;
   greet(now, up.connection, out);
 }
 
@@ -56,7 +58,8 @@ void Uplink::on(Instant now, const ConnectionDown& down, Actions& out) {
   }
   if (!lines_.empty()) return;
   if (answered) return connect(now, out);
-  connect_at_ = now + std::max(options_.retry, std::exchange(retry_, Millis{}));
+  connect_at_ = now + retry_;
+  retry_ = std::min(options_.retry_max, retry_ + retry_);
 }
 
 void Uplink::on(Instant now, const Heard& heard, Actions& out) {
@@ -76,6 +79,7 @@ void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
     lease_end_ = end;
     coordinator_ = ack.coordinator;
     answered_ = true;
+    retry_ = options_.retry_first;
     refused_since_.reset();
     give_up_at_.reset();
   }
@@ -104,7 +108,7 @@ void Uplink::take(Instant now, ConnectionId, const Refused& refused, Actions& ou
       refused.holder_silent &&
       now - *refused_since_ <= *refused.holder_silent + options_.times.dead_after;
   if (!may_be_lost) out.emplace_back(GiveUp{{unavailable, refused.why, {}}});
-  retry_ = options_.times.lease() / 3;
+  retry_ = options_.retry_max;
 }
 
 /// Confirmed at once: the last one ends this process.
@@ -132,21 +136,32 @@ void Uplink::on(Instant now, const Timeout&, Actions& out) {
   if (give_up_at_ && now >= *give_up_at_) stop_waiting(out);
   if (now >= beat_at_) beat(now, out);
   if (connect_at_ && now >= *connect_at_) connect(now, out);
-  if (suspect_at_ && now >= *suspect_at_) {
-    suspect_at_ = now + options_.times.lease() / 3;
-    if (lines_.size() == 2) {  // neither answers: the younger one takes the elder's place
-      const ConnectionId eldest = lines_.front().id;
-      lines_.erase(lines_.begin());
-      out.emplace_back(Disconnect{eldest});
+  if (suspect_at_ && now >= *suspect_at_) doubt(now, out);
+}
+
+/// Nobody has answered for long: a second connection, and again one in place of an attempt that
+/// takes too long, or of the elder one if the younger has not been answered either.
+void Uplink::doubt(Instant now, Actions& out) {
+  const Millis lease = options_.times.lease();
+  if (lines_.size() == 2) {
+    const Line& younger = lines_.back();
+    const Millis patience = younger.up ? lease / 3 : lease / 6;
+    if (now - younger.since < patience) {
+      suspect_at_ = younger.since + patience;
+      return;
     }
-    if (!connect_at_) connect(now, out);
+    const auto replaced = younger.up ? lines_.begin() : lines_.begin() + 1;
+    out.emplace_back(Disconnect{replaced->id});
+    lines_.erase(replaced);
   }
+  suspect_at_ = now + lease / 6;
+  if (!connect_at_) connect(now, out);
 }
 
 void Uplink::connect(Instant now, Actions& out) {
   connect_at_.reset();
-  lines_.push_back({++connections_});
-  suspect_at_ = now + options_.times.lease() / 3;
+  lines_.push_back({++connections_, false, false, now});
+  suspect_at_ = now + options_.times.lease() / (lines_.size() == 2 ? 6 : 3);
   out.emplace_back(Connect{connections_});
 }
 
@@ -211,7 +226,7 @@ void Uplink::keep_only(ConnectionId connection, Actions& out) {
   std::vector<Line> kept;
   for (const Line& line : lines_) {
     if (line.id == connection) {
-      kept.push_back({line.id, true, true});
+      kept.push_back({line.id, true, true, line.since});
     } else {
       out.emplace_back(Disconnect{line.id});
     }

@@ -7,7 +7,8 @@
 // under a lease: an instruction that was long on its way must not start anything.
 //
 // Silence for a third of the lease opens a second connection beside the first, whose repetitions
-// the kernel may have put off for seconds. The first one to answer is kept.
+// the kernel may have put off for seconds. It does the same with attempts to connect: one that is
+// not up after a sixth of the lease is made anew. The first one to answer is kept.
 //
 // Invariants
 //   U1  The lease ends at most `lease` after the sending of a heartbeat that was answered.
@@ -42,7 +43,8 @@ struct UplinkOptions {
   Millis join_timeout{600'000};    ///< Until a coordinator has answered.
   Millis replace_timeout{30'000};  ///< Once one has: until it does again.
   LeaseTimes times;
-  Millis retry{250};  ///< From a connection's end until the next attempt.
+  Millis retry_first{25};   ///< From a connection's end until the next attempt,
+  Millis retry_max{1'000};  ///< which doubles with each one that nobody answers, up to this.
   friend bool operator==(const UplinkOptions&, const UplinkOptions&) = default;
 };
 
@@ -109,6 +111,7 @@ class Uplink {
     ConnectionId id = 0;
     bool up = false;
     bool answered = false;
+    Instant since;  // it was begun, or is up
     friend bool operator==(const Line&, const Line&) = default;
   };
   struct Sent {
@@ -132,6 +135,7 @@ class Uplink {
   void beat(Instant now, Actions& out);
   void end_lease_if_due(Instant now, Actions& out);
   void stop_waiting(Actions& out);
+  void doubt(Instant now, Actions& out);
   void keep_only(ConnectionId connection, Actions& out);
   [[nodiscard]] const Line* newest_up() const;
 
@@ -146,7 +150,7 @@ class Uplink {
   std::int64_t beats_count_ = 0;
   std::optional<Instant> lease_end_;
   std::uint64_t coordinator_ = 0;      // by whom this life was leased
-  Millis retry_;                       // for the next time, after a refusal
+  Millis retry_;                       // until the next attempt
   bool answered_ = false;              // ever
   std::optional<Instant> give_up_at_;  // unless there is a lease by then
   std::string why_down_;               // the last connection

@@ -176,14 +176,18 @@ TEST_CASE("uplink: U3 news that were not confirmed are said again on the next co
         Lines{"2: hello of life 1, leased by 5", "2: heartbeat 2 got 0", "2: news 2", "2: news 3"});
 }
 
-TEST_CASE("uplink: where nobody answers, the next attempt waits") {
+TEST_CASE("uplink: where nobody answers, attempts become rarer, up to one a second") {
   Story story;
   (void)story.begins();
-  CHECK(story.breaks(1).empty());
-  CHECK(story.after(250) == Lines{"connect 2"});
-  (void)story.connects(2);
-  CHECK(story.breaks(2).empty());  // accepted, and refused at once
-  CHECK(story.after(250) == Lines{"connect 3"});
+  ConnectionId connection = 1;
+  for (const std::int64_t pause : {25, 50, 100, 200, 400, 800, 1'000, 1'000}) {
+    CHECK(story.breaks(connection).empty());
+    CHECK(story.after(pause - 1).empty());
+    CHECK(story.after(1) == Lines{fmt::format("connect {}", ++connection)});
+  }
+  (void)story.connects(connection);
+  CHECK(story.breaks(connection).empty());  // accepted, and refused at once
+  CHECK(story.after(1'000) == Lines{fmt::format("connect {}", ++connection)});
 }
 
 TEST_CASE("uplink: silence opens a second connection, and the first one to answer is kept") {
@@ -200,7 +204,22 @@ TEST_CASE("uplink: silence opens a second connection, and the first one to answe
 TEST_CASE("uplink: of two connections that stay silent the elder one is given up") {
   Story story = leased();
   (void)story.after(1'000);
-  CHECK(story.after(1'000) == Lines{"1: heartbeat 3 got 0", "disconnect 1", "connect 3"});
+  (void)story.connects(2);
+  CHECK(story.after(500).size() == 2);  // heartbeats
+  CHECK(story.after(500) ==
+        Lines{"1: heartbeat 5 got 0", "2: heartbeat 5 got 0", "disconnect 1", "connect 3"});
+}
+
+TEST_CASE(
+    "uplink: a second connection that does not come up is tried again before it is too late") {
+  Story story = leased();
+  CHECK(story.after(1'000) == Lines{"1: heartbeat 2 got 0", "connect 2"});
+  CHECK(story.after(499).empty());
+  CHECK(story.after(1) == Lines{"1: heartbeat 3 got 0", "disconnect 2", "connect 3"});
+  CHECK(story.after(500) == Lines{"1: heartbeat 4 got 0", "disconnect 3", "connect 4"});
+  (void)story.connects(4);
+  CHECK(story.is_answered(5, 4) == Lines{"disconnect 1"});
+  CHECK(story.uplink.lease_end() == Instant{5'000});
 }
 
 TEST_CASE("uplink: who was declared lost begins a new life with nothing of the old one") {
