@@ -108,9 +108,10 @@ void Headquarters::settle() {
     next = next && tick ? std::min(*next, *tick) : tick;
   }
   timer_.arm(next);
-  const bool all_told = !server_ || roster_.all_told();
-  if (done_ && all_told) boost::asio::post(context_, std::exchange(done_, nullptr));
-  if (over_ && all_told && outcome()) boost::asio::post(context_, std::exchange(over_, nullptr));
+  const bool is_waited_for = done_ || (over_ && outcome());
+  if (!is_waited_for || (server_ && !roster_.all_told())) return;
+  if (done_) boost::asio::post(context_, std::exchange(done_, nullptr));
+  if (over_ && outcome()) boost::asio::post(context_, std::exchange(over_, nullptr));
 }
 
 }  // namespace ddprun

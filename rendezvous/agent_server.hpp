@@ -32,7 +32,7 @@ constexpr Millis stranger_notes_apart{10'000};
 
 struct AgentServerLimits {
   std::size_t connections_max = 65'536;
-  std::size_t strangers_max = 256;
+  std::size_t strangers_max = 4'096;
   Millis stranger_patience{5'000};
 };
 

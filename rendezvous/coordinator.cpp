@@ -144,10 +144,13 @@ void Coordinator::consider_joiners(Instant now, Actions& out) {
 }
 
 std::string Coordinator::hosts_ready() const {
+  constexpr std::size_t named_max = 8;
   std::string hosts;
+  std::size_t count = 0;
   for (const auto& [node, offer] : gathering_.ready()) {
-    hosts += (hosts.empty() ? "" : ", ") + offer.host;
+    if (++count <= named_max) hosts += (hosts.empty() ? "" : ", ") + offer.host;
   }
+  if (count > named_max) hosts += fmt::format(" and {} more", count - named_max);
   return hosts.empty() ? "none" : hosts;
 }
 

@@ -23,7 +23,7 @@ namespace {
 using namespace agent_wire;
 
 TEST_CASE("agent wire: a thousand silent strangers keep no agent out, and no descriptors") {
-  AgentWire wire;
+  AgentWire wire({.strangers_max = 256});
   std::vector<tcp::socket> strangers;
   WireAgent agent(wire.context);
   for (int i = 0; i < 1'000; ++i) {
