@@ -39,16 +39,22 @@ install_pytorch() {
         "$1/bin/pip" install --quiet "torch==$torch_version" numpy
 }
 
-# The launcher as users build it, and C++ workers on the LibTorch that Python uses as well.
+# build_programs BENCH...: the launcher as users build it, and for those benches that need them C++
+# workers on the LibTorch that Python uses as well.
 build_programs() {
+    local worker=OFF targets=(stopwatch stamp mark agents)
+    if [[ " $* " =~ \ (restart|ddp|snapshot)\  ]]; then
+        worker=ON
+        targets+=(write_snapshot toy fashion_mnist)
+    fi
     step "build"
     {
         cmake --preset release
         cmake --build --preset release -j "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" --target ddprun
         cmake -S . -B "$bench/programs" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-            -DDDPRUN_BENCH=ON -DDDPRUN_TESTS=OFF -DDDPRUN_WORKER=ON \
+            -DDDPRUN_BENCH=ON -DDDPRUN_TESTS=OFF -DDDPRUN_WORKER="$worker" \
             -DCMAKE_PREFIX_PATH="$torch_prefix"
         cmake --build "$bench/programs" -j "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" \
-            --target stopwatch stamp write_snapshot toy fashion_mnist
+            --target "${targets[@]}"
     } >"$results/build.log" 2>&1 || { cat "$results/build.log" >&2; exit 1; }
 }

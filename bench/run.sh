@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Measures ddprun beside its peers and writes bench/RESULTS.md. What each bench measures, and what
 # it does not, is said in bench/README.md.
-#   bench/run.sh                   all of launch, restart, ddp, snapshot; RESULTS.md is written anew
-#   bench/run.sh launch            one or more of them; the report goes to the terminal alone
+#   bench/run.sh                   all of the benches below; RESULTS.md is written anew
+#   bench/run.sh launch            one or more of launch, restart, ddp, snapshot, rendezvous; the
+#                                  report goes to the terminal alone
 #   bench/run.sh --quick [NAME…]   few rounds, to try the scripts; to the terminal alone
 # Peers come from PyPI into build/bench, which may be removed afterwards; a machine without network
 # measures against what it has and says what is missing.
@@ -21,6 +22,8 @@ source bench/restart.sh
 source bench/ddp.sh
 # shellcheck source=bench/snapshot.sh
 source bench/snapshot.sh
+# shellcheck source=bench/rendezvous.sh
+source bench/rendezvous.sh
 
 fact() { printf '%s\t%s\n' "$1" "$2" >>"$results/facts"; }
 
@@ -56,13 +59,13 @@ names=()
 for argument in "$@"; do
     case $argument in
         --quick) quick=yes ;;
-        launch | restart | ddp | snapshot) names+=("$argument") ;;
+        launch | restart | ddp | snapshot | rendezvous) names+=("$argument") ;;
         *) sed -n 's/^#   /usage: /p' "$0" >&2; exit 2 ;;
     esac
 done
 report=/dev/stdout
 if [[ ${#names[@]} -eq 0 ]]; then
-    names=(launch restart ddp snapshot)
+    names=(launch restart ddp snapshot rendezvous)
     [[ $quick == yes ]] || report=$PWD/bench/RESULTS.md
 fi
 
@@ -70,7 +73,7 @@ rm -rf "$results"
 mkdir -p "$results"
 touch "$results/rows" "$results/missing"
 find_peers
-build_programs
+build_programs "${names[@]}"
 write_facts
 for name in "${names[@]}"; do
     run_bench "$name"

@@ -160,7 +160,7 @@ const std::map<std::string, std::vector<std::string_view>> may_include{
     {"launcher", {"launcher/", "rendezvous/"}},
     {"worker", {"worker/", "rendezvous/units.hpp", "rendezvous/result.hpp"}},
     {"examples", {"examples/", "worker/"}},
-    {"bench", {"bench/", "worker/"}},
+    {"bench", {"bench/", "launcher/", "rendezvous/", "worker/"}},
     {"tests/worker", {"tests/", "worker/", "examples/"}},
 };
 const std::vector<std::string_view> other_tests_may_include{"tests/", "launcher/", "rendezvous/"};

@@ -1,0 +1,165 @@
+// Many agents in one process, as nodes of a job whose coordinator listens at 127.0.0.1:PORT. Each
+// has what the agent of a node has (Agent, and RemoteJob with its Uplink and AgentClient) but for
+// the worker and the store, which are pretended. Once all have been told to start the first
+// generation it prints how long that took from the last agent's start, in seconds. It runs until
+// the coordinator ends the job by SIGTERM, and fails if an agent ended otherwise or was cut off.
+#include "launcher/agent.hpp"
+#include "launcher/clock.hpp"
+#include "launcher/deadline_timer.hpp"
+#include "launcher/environment.hpp"
+#include "launcher/random_number.hpp"
+#include "launcher/remote_job.hpp"
+#include "launcher/token.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace ddprun {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* loopback = "127.0.0.1";
+
+/// What the agents of this process have come to.
+struct Tally {
+  int count = 0;
+  Clock::time_point last_start;
+  int started_count = 0;
+  int ended_count = 0;
+  int fault_count = 0;
+  std::string fault;  // the first one
+};
+
+struct Coordinates {
+  std::string job_id;
+  int nodes = 0;
+  std::uint16_t port = 0;
+};
+
+class PretendedNode {
+ public:
+  PretendedNode(boost::asio::io_context& context,
+                const Coordinates& job,
+                const Credentials& credentials,
+                Tally& tally)
+      : context_(context),
+        tally_(tally),
+        agent_({.host = "pretended"}),
+        timer_(context, [this] { dispatch(Timeout{}); }),
+        link_(context,
+              uplink_options(job),
+              Endpoint{loopback, job.port},
+              credentials,
+              {[this](const AgentEvent& event) { hear(event); }, [](const std::string&) {}},
+              {[](std::optional<Instant>) {}, [](const std::string&) {}}) {
+    std::vector<AgentAction> first;
+    agent_.start(first);
+    for (const AgentAction& action : first) perform(action);
+  }
+
+ private:
+  static UplinkOptions uplink_options(const Coordinates& job) {
+    UplinkOptions options;
+    options.agent = random_number();
+    options.host = "pretended";
+    options.nodes_min = job.nodes;
+    options.nodes_max = job.nodes;
+    options.endpoint = fmt::format("{}:{}", loopback, job.port);
+    return options;
+  }
+
+  void hear(const AgentEvent& event) {
+    if (std::holds_alternative<LeaseEnded>(event)) note_fault("a lease has ended");
+    if (std::holds_alternative<LifeEnded>(event)) note_fault("an agent was lost");
+    dispatch(event);
+  }
+
+  void note_fault(std::string what) {
+    if (++tally_.fault_count == 1) tally_.fault = std::move(what);
+  }
+
+  void dispatch(AgentEvent event) {
+    events_.push_back(std::move(event));
+    if (dispatching_) return;
+    dispatching_ = true;
+    while (!events_.empty()) {
+      const AgentEvent next = std::move(events_.front());
+      events_.pop_front();
+      std::vector<AgentAction> actions;
+      agent_.on_event(now(), next, actions);
+      for (const AgentAction& action : actions) perform(action);
+    }
+    dispatching_ = false;
+    timer_.arm(agent_.next_deadline());
+  }
+
+  void perform(const AgentAction& action) {
+    std::visit([this](const auto& what) { on(what); }, action);
+  }
+
+  void on(const BindStore&) { dispatch(StoreBound{1, loopback}); }
+  void on(const CloseStore&) {}
+  void on(const SpawnWorkers&) {
+    if (++tally_.started_count != tally_.count) return;
+    const std::chrono::duration<double> took = Clock::now() - tally_.last_start;
+    std::printf("%.6f\n", took.count());
+    std::fflush(stdout);
+  }
+  void on(const SignalWorkers& signal) {
+    dispatch(WorkerEnded{LocalRank{0}, 0, {WorkerEnd::Kind::killed, signal.signal}});
+  }
+  void on(const KillAll&) { dispatch(AllGone{}); }
+  void on(const TellCoordinator& tell) { link_.tell(tell.event); }
+  void on(const ExitWith& exit) {
+    if (exit.outcome.exit_status != 128 + SIGTERM) note_fault(exit.outcome.text);
+    if (++tally_.ended_count == tally_.count) context_.stop();
+  }
+
+  boost::asio::io_context& context_;
+  Tally& tally_;
+  Agent agent_;
+  DeadlineTimer timer_;
+  RemoteJob link_;
+  std::deque<AgentEvent> events_;
+  bool dispatching_ = false;
+};
+
+int run(const Coordinates& job, int count) {
+  const Credentials credentials =
+      make_credentials(job.job_id, token_in(current_environment()).value()).value();
+  boost::asio::io_context context(1);
+  Tally tally{.count = count};
+  std::vector<std::unique_ptr<PretendedNode>> nodes;
+  for (int i = 0; i < count; ++i) {
+    tally.last_start = Clock::now();
+    nodes.push_back(std::make_unique<PretendedNode>(context, job, credentials, tally));
+  }
+  context.run();
+  if (tally.fault_count == 0) return 0;
+  std::fprintf(stderr, "agents: %d faults, first: %s\n", tally.fault_count, tally.fault.c_str());
+  return 1;
+}
+
+}  // namespace
+}  // namespace ddprun
+
+int main(int argc, char** argv) {
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: agents JOB_ID PORT NODES COUNT\n");
+    return 2;
+  }
+  const auto port = static_cast<std::uint16_t>(std::atoi(argv[2]));
+  return ddprun::run({argv[1], std::atoi(argv[3]), port}, std::atoi(argv[4]));
+}
