@@ -97,6 +97,7 @@ void Uplink::take(Instant now, ConnectionId from, const Forgotten& forgotten, Ac
   give_up_at_ = now + options_.replace_timeout;
   out.emplace_back(LifeEnded{});
   keep_only(from, out);  // what is still on its way over another one belongs to the old life
+  if (stop_signal_) outbox_.push(StopRequested{*stop_signal_});  // it is no news of one life
   greet(now, from, out);
 }
 

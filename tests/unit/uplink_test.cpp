@@ -300,6 +300,13 @@ TEST_CASE("uplink: whoever wants to stop waits for no coordinator") {
   CHECK(at_the_end[1] == stopped);
 }
 
+TEST_CASE("uplink: that the job must end is said again in a new life") {
+  Story story = leased();
+  (void)story.is_asked_to_stop();
+  CHECK(story.hears(Forgotten{{7, 1}}) ==
+        Lines{"life ended", "1: hello of life 2", "1: heartbeat 2 got 0", "1: news 1"});
+}
+
 TEST_CASE("uplink: what comes over connections it has given up changes nothing") {
   Story story = leased();
   const Uplink before = story.uplink;
