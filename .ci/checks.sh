@@ -32,12 +32,12 @@ check_manuals() {
     check "mandoc's lint of the man pages" mandoc -T lint -W warning man/*.[157]
 }
 
-# Every source that the preset clang compiles, by clang-tidy with that preset's flags.
+# All that the preset clang compiles, as it compiles it: all sources of a target at once.
 check_tidy() {
     local list="$results/tidy"
     sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build/clang/compile_commands.json |
         grep -v '/cmake_pch' >"$list"
-    check "clang-tidy of $(wc -l <"$list") files" \
+    check "clang-tidy of $(wc -l <"$list") targets and programs" \
         xargs -P "$jobs" -n 1 clang-tidy --quiet -p build/clang <"$list"
 }
 

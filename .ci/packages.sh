@@ -9,7 +9,7 @@ declare -A sets=(
     [build]="g++ cmake ninja-build libboost1.81-dev libboost-program-options1.81-dev libfmt-dev
         libsodium-dev libyaml-cpp-dev zlib1g-dev libtorch-dev doctest-dev"
     [data]="dataset-fashion-mnist"
-    [test]="mandoc python3 python3-torch procps"
+    [test]="mandoc python3 python3-torch procps iproute2 e2fsprogs"
     [ci]="clang clang-format clang-tidy libclang-rt-14-dev shellcheck python3-venv ca-certificates"
 )
 

@@ -63,7 +63,9 @@ class PretendedNode {
               Endpoint{loopback, job.port},
               credentials,
               {[this](const AgentEvent& event) { hear(event); }, [](const std::string&) {}},
-              {[](std::optional<Instant>) {}, [](const std::string&) {}}) {
+              {.on_lease = [](std::optional<Instant>) {},
+               .on_leader = [this](const HeardOf& heard) { link_.follow({heard.leader}); },
+               .on_answer = [] {}}) {
     std::vector<AgentAction> first;
     agent_.start(first);
     for (const AgentAction& action : first) perform(action);

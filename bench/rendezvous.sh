@@ -1,11 +1,12 @@
 # Shell functions for bench/run.sh: jobs of many nodes, all of them on this machine, by 127.0.0.1.
 # How fast a coordinator brings a thousand agents together and what they cost it, how long a job of
-# 16 nodes takes, and how long a job of four stands still when a worker fails, when a node is lost,
-# and when one joins.
+# 16 nodes takes, and how long a job of four stands still when a worker fails, when a node or the
+# head is lost, and when one joins.
 # shellcheck shell=bash source=bench/common.sh
 source bench/common.sh
 
-agent_count=1000  # pretended ones, beside one that is real
+agent_count=1000  # pretended ones, beside some that are real
+real_count=4      # with their coordinator most of seven voters: pretended ones do not vote
 steady_s=20
 patience_s=60     # for what takes a few seconds
 port=             # of the newest job
@@ -19,8 +20,10 @@ bench_rendezvous() {
     for ((round = 1; round <= $(rounds 15); ++round)); do start_round "$round"; done
     for ((round = 1; round <= $(rounds 15); ++round)); do restart_nodes_round "$round"; done
     for ((round = 1; round <= $(rounds 9); ++round)); do
-        lose_node "$round" 4s
-        lose_node "$round" 1.5s
+        lose_node loss "$round" 4s 2
+        lose_node loss "$round" 1.5s 2
+        lose_node head "$round" 4s 0
+        lose_node head "$round" 1.5s 0
         join_node "$round"
     done
     trap - EXIT
@@ -104,35 +107,37 @@ resident_kib() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
 # Seconds of processor time that process $1 has had. Its name has no blanks.
 cpu_s() { awk -v hz="$(getconf CLK_TCK)" '{ print ($14 + $15) / hz }' "/proc/$1/stat"; }
 
-# agents_once ROUND: a job of a real coordinator, a real node with one worker, and the others, which
-# are one process and find the coordinator listening.
+# agents_once ROUND: a job of a real coordinator, real nodes with one worker each, and the others,
+# which are one process and find the coordinator listening.
 agents_once() {
-    local round=$1 count=$((agent_count + 1)) real=1 begin_s end_s begun_s ended_s
-    local options=(--nnodes "$count")
+    local round=$1 count=$((agent_count + real_count)) begin_s end_s begun_s ended_s
+    local options=(--nnodes "$count") agents=$((real_count + 1)) coordinator real
     new_job
-    node 0 "$ddprun" coordinator --rdzv-id bench --rdzv-endpoint "127.0.0.1:$port" --node-rank 0 \
-        "${options[@]}"
+    node 0 "$ddprun" coordinator --rdzv-id bench --rdzv-endpoint "127.0.0.1:$port" "${options[@]}"
     wait_for 1 'coordinating job' "$work/node.0"
-    ddprun_node $real "${options[@]}" --nproc-per-node 1 "$programs/stamp" "$stamps"
-    wait_for 1 "waiting: 1 of $count nodes" "$work/node.0"
+    coordinator=$(inner_process "${nodes[0]}")
+    for ((real = 1; real <= real_count; ++real)); do
+        ddprun_node $real "${options[@]}" --nproc-per-node 1 "$programs/stamp" "$stamps"
+    done
+    wait_for 1 "waiting: $real_count of $count nodes" "$work/node.0"
     "$programs/agents" bench "$port" "$count" "$agent_count" \
         >"$work/node.agents" 2>"$work/node.errors" &
-    nodes[2]=$!
+    nodes[agents]=$!
     wait_for 1 . "$work/node.agents"
     row agents_start "$round" ddprun "$(cat "$work/node.agents")"
     wait_for 1 '^start 0' "$stamps"
     begin_s=$EPOCHREALTIME
-    begun_s=$(cpu_s "${nodes[0]}")
+    begun_s=$(cpu_s "$coordinator")
     sleep "$steady_s"
     end_s=$EPOCHREALTIME
-    ended_s=$(cpu_s "${nodes[0]}")
+    ended_s=$(cpu_s "$coordinator")
     row agents_cpu "$round" ddprun "$(awk -v from="$begin_s" -v to="$end_s" -v had="$begun_s" \
         -v has="$ended_s" 'BEGIN { printf "%.4f", (has - had) / (to - from) }')"
-    row agents_memory "$round" ddprun "$(resident_kib "${nodes[0]}")"
-    row agent_memory "$round" ddprun "$(resident_kib "$(inner_process "${nodes[real]}")")"
+    row agents_memory "$round" ddprun "$(resident_kib "$coordinator")"
+    row agent_memory "$round" ddprun "$(resident_kib "$(inner_process "${nodes[1]}")")"
     kill -TERM "${nodes[0]}"
-    wait "${nodes[2]}" || fail "agents ended with $?"
-    unset 'nodes[2]'
+    wait "${nodes[agents]}" || fail "agents ended with $?"
+    unset "nodes[agents]"
     wait_nodes 143
 }
 
@@ -187,10 +192,10 @@ restart_nodes_of_torchrun() {
     done
 }
 
-# lose_node ROUND DEAD_AFTER: one of four, of which three are enough, by SIGKILL of both of its
-# processes.
+# lose_node FIGURE ROUND DEAD_AFTER RANK: one of four, of which three are enough, by SIGKILL of both
+# of its processes.
 lose_node() {
-    local round=$1 dead_after=$2 rank lost=2
+    local figure=$1 round=$2 dead_after=$3 lost=$4 rank
     new_job
     for rank in 0 1 2 3; do
         ddprun_node "$rank" --nnodes 3:4 --nproc-per-node 2 --dead-after "$dead_after" \
@@ -205,7 +210,7 @@ lose_node() {
     } 2>/dev/null  # where bash says that it was killed
     unset "nodes[$lost]"
     wait_nodes 0
-    took "loss_$dead_after" "$round" ddprun 6 lost
+    took "${figure}_$dead_after" "$round" ddprun 6 lost
 }
 
 # join_node ROUND: a fourth one, with which the job is complete. The three that begin without it

@@ -74,6 +74,10 @@ FIGURES = [
            judged=False),
     Figure("loss_1.5s", "a node's death to the next 6 workers, `--dead-after 1.5s`", "s", 1, 2,
            judged=False),
+    Figure("head_4s", "the head's death to the next 6 workers, `--dead-after 4s`", "s", 1, 2,
+           judged=False),
+    Figure("head_1.5s", "the head's death to the next 6 workers, `--dead-after 1.5s`", "s", 1, 2,
+           judged=False),
     Figure("join", "a fourth node's start to the next 8 workers", "s", 1, 3, judged=False),
 ]
 BOUNDS = {  # of our own medians, in the figure's unit
@@ -85,6 +89,7 @@ BOUNDS = {  # of our own medians, in the figure's unit
     "restart_nodes": 100,
     "loss_4s": 5,
     "loss_1.5s": 2.2,
+    "head_4s": 6,
     "join": 3,
 }
 

@@ -27,6 +27,7 @@ bool sent_to_jobs(int signal) {
 }  // namespace
 
 void Agent::start(Actions& out) {
+  if (options_.worker_count == 0) return join(out);
   out.emplace_back(BindStore{});
 }
 
@@ -38,18 +39,45 @@ void Agent::on_event(Instant now, const AgentEvent& event, Actions& out) {
 void Agent::on(Instant, const StoreBound& bound, Actions& out) {
   store_port_ = bound.port;
   store_address_ = bound.address;
-  if (state_ == State::binding) join(out);
+  store_tried_ = true;
+  join_if_ready(out);
 }
 
 /// Joins even so: no store is needed to be told that the job is over.
 void Agent::on(Instant, const StoreUnavailable& failed, Actions& out) {
   if (state_ != State::binding) return;
   store_error_ = failed.error.message();
-  join(out);
+  store_tried_ = true;
+  join_if_ready(out);
+}
+
+void Agent::on(Instant, const SnapshotSeen& seen, Actions& out) {
+  if (state_ != State::binding || !looks_) return;
+  looks_ = false;
+  snapshot_ = seen.position;
+  join_if_ready(out);
+}
+
+/// After the end of a generation, when nobody writes any more.
+void Agent::bind(Instant now, Actions& out) {
+  state_ = State::binding;
+  store_tried_ = false;
+  snapshot_.reset();
+  looks_ = options_.sees_snapshots;
+  if (looks_) {
+    deadline_ = now + options_.snapshot_patience;
+    out.emplace_back(LookAtSnapshot{});
+  }
+  out.emplace_back(BindStore{});
+}
+
+void Agent::join_if_ready(Actions& out) {
+  if (state_ == State::binding && store_tried_ && !looks_) join(out);
 }
 
 void Agent::join(Actions& out) {
   state_ = State::joined;
+  deadline_.reset();
   Join join;
   join.offer.node = node_;
   join.offer.host = options_.host;
@@ -57,7 +85,9 @@ void Agent::join(Actions& out) {
   join.offer.store_port = store_port_;
   join.offer.store_error = store_error_;
   join.offer.worker_count = options_.worker_count;
+  join.offer.addresses = options_.addresses;
   join.done_with = part_.number;
+  join.snapshot = snapshot_;
   out.emplace_back(TellCoordinator{join});
 }
 
@@ -65,7 +95,8 @@ void Agent::on(Instant, const StartGeneration& start, Actions& out) {
   if (state_ != State::joined) return;  // A1
   part_ = start.part;
   node_ = start.node;
-  alive_count_ = part_.worker_count;
+  alive_.clear();
+  for (int rank = 0; rank < part_.worker_count; ++rank) alive_.insert(LocalRank{rank});
   signals_sent_.clear();
   held_.reset();
   state_ = State::running;
@@ -75,7 +106,7 @@ void Agent::on(Instant, const StartGeneration& start, Actions& out) {
 void Agent::on(Instant now, const StopGeneration& stop, Actions& out) {
   const bool lives = state_ == State::running || state_ == State::stopping;
   if (!lives || stop.generation != part_.number) return;
-  if (alive_count_ == 0 || stop.grace <= Millis{0}) return kill_all(now, out);
+  if (alive_.empty() || stop.grace <= Millis{0}) return kill_all(now, out);
   state_ = State::stopping;
   deadline_ = now + stop.grace;
   if (options_.shares_terminal && stop.signal == terminal_signal_) return;  // it has it already
@@ -83,15 +114,21 @@ void Agent::on(Instant now, const StopGeneration& stop, Actions& out) {
 }
 
 void Agent::on(Instant, const FinishJob& finish, Actions& out) {
+  if (state_ == State::stuck) {
+    Outcome outcome = finish.outcome;
+    outcome.exit_status = static_cast<int>(ExitStatus::system_refused);
+    if (outcome.text != stuck_text()) outcome.text = stuck_text() + "; the job: " + outcome.text;
+    return exit_with(std::move(outcome), out);
+  }
   if (state_ != State::joined) return;
   close_store(out);
   exit_with(finish.outcome, out);
 }
 
 void Agent::on(Instant now, const WorkerEnded& ended, Actions& out) {
+  alive_.erase(ended.local_rank);
   if (state_ != State::running && state_ != State::stopping) return;
-  --alive_count_;
-  if (state_ == State::stopping && alive_count_ == 0) return kill_all(now, out);
+  if (state_ == State::stopping && alive_.empty()) return kill_all(now, out);
   if (state_ == State::stopping || held_) return;  // A2; after a held death they are its victims
   const int signal = ended.end.kind == WorkerEnd::Kind::killed ? ended.end.code : 0;
   if (sent_to_jobs(signal) && !signals_sent_.contains(signal)) {
@@ -102,8 +139,8 @@ void Agent::on(Instant now, const WorkerEnded& ended, Actions& out) {
   report(ended, out);
 }
 
-void Agent::on(Instant, const AllGone&, Actions& out) {
-  if (state_ != State::killing) return;
+void Agent::on(Instant now, const AllGone&, Actions& out) {
+  if (state_ != State::killing && state_ != State::stuck) return;
   deadline_.reset();
   close_store(out);  // A4
   if (guard_lost_) {
@@ -112,8 +149,7 @@ void Agent::on(Instant, const AllGone&, Actions& out) {
     return;
   }
   if (given_up_) return exit_with(*given_up_, out);
-  state_ = State::binding;
-  out.emplace_back(BindStore{});
+  bind(now, out);
 }
 
 void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
@@ -135,6 +171,7 @@ void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
 
 void Agent::on(Instant now, const GuardLost&, Actions& out) {
   guard_lost_ = true;  // A3
+  if (state_ == State::stuck) return exit_with(stuck_outcome(), out);
   kill_all(now, out);
 }
 
@@ -145,12 +182,14 @@ void Agent::on(Instant now, const LeaseEnded&, Actions& out) {
 void Agent::on(Instant now, const LifeEnded&, Actions& out) {
   if (state_ == State::running || state_ == State::stopping) kill_all(now, out);
   if (state_ == State::joined) join(out);
+  if (state_ == State::stuck) tell_of_stuck(out);
 }
 
 void Agent::on(Instant now, const GiveUp& given_up, Actions& out) {
   given_up_ = given_up.outcome;
   if (state_ == State::running || state_ == State::stopping) return kill_all(now, out);
   if (state_ == State::killing) return;
+  if (state_ == State::stuck) return exit_with(stuck_outcome(), out);
   close_store(out);
   exit_with(*given_up_, out);
 }
@@ -172,18 +211,18 @@ void Agent::on(Instant now, const Timeout&, Actions& out) {
         deadline_ = now + options_.kill_patience;
         break;
       }
-      exit_with(
-          {static_cast<int>(ExitStatus::system_refused),
-           fmt::format("processes of generation {} on {} are still there {:.0f} s after SIGKILL: "
-                       "they are stuck inside the kernel, on a device or a file system",
-                       part_.number.value,
-                       options_.host,
-                       static_cast<double>(options_.kill_patience.count) / 1000.0),
-           {}},
-          out);
+      if (guard_lost_ || given_up_) return exit_with(stuck_outcome(), out);
+      state_ = State::stuck;
+      deadline_.reset();
+      tell_of_stuck(out);
       break;
     case State::binding:
+      deadline_.reset();
+      looks_ = false;
+      join_if_ready(out);
+      break;
     case State::joined:
+    case State::stuck:
     case State::finished:
       break;
   }
@@ -206,6 +245,33 @@ void Agent::kill_all(Instant now, Actions& out) {
   held_.reset();
   deadline_ = now + options_.kill_patience;
   out.emplace_back(KillAll{});
+}
+
+void Agent::tell_of_stuck(Actions& out) const {
+  out.emplace_back(TellCoordinator{WorkersStuck{node_, part_.number, stuck_text()}});
+}
+
+/// "rank 2, 3 of generation 5 on n1: still there 5 s after SIGKILL, ...".
+std::string Agent::stuck_text() const {
+  constexpr std::size_t named_max = 8;
+  std::string who = alive_.empty() ? "processes that workers have started" : "rank ";
+  std::size_t count = 0;
+  for (const LocalRank rank : alive_) {
+    if (++count > named_max) break;
+    who += fmt::format("{}{}", count == 1 ? "" : ", ", part_.first_rank.value + rank.value);
+  }
+  if (alive_.size() > named_max) who += fmt::format(" and {} more", alive_.size() - named_max);
+  return fmt::format(
+      "{} of generation {} on {}: still there {} s after SIGKILL, stuck inside the kernel, on a "
+      "device or a file system",
+      who,
+      part_.number.value,
+      options_.host,
+      in_seconds(options_.kill_patience));
+}
+
+Outcome Agent::stuck_outcome() const {
+  return {static_cast<int>(ExitStatus::system_refused), stuck_text(), {}};
 }
 
 void Agent::close_store(Actions& out) {

@@ -2,11 +2,12 @@
 // and stops them when the coordinator says so.
 //
 // States
-//   binding   a store for the next generation is being opened
+//   binding   a store for the next generation is being opened, and the newest snapshot looked for
 //   joined    offered to the coordinator; waits for a generation or for the job's end
 //   running   workers live
 //   stopping  they were signalled and may use the grace to end
 //   killing   every descendant was sent SIGKILL; waits until none is left
+//   stuck     some of them cannot end, which the coordinator knows; waits for that all the same
 //   finished  the process is about to exit
 // Invariants
 //   A1  No generation starts on this node before every process of the one before is gone.
@@ -14,7 +15,8 @@
 //   A3  Whatever happens, once the guard is lost no process outlives this one.
 //   A4  A store closes only after the last process that may use it is gone.
 // Bounds
-//   One wait at a time, each with a deadline but `running` and `joined`, which only events end.
+//   One wait at a time, each with a deadline but `running`, `joined` and `stuck`, which only events
+//   end.
 #pragma once
 
 #include "rendezvous/coordinator.hpp"
@@ -32,9 +34,12 @@ namespace ddprun {
 
 struct AgentOptions {
   std::string host;
-  int worker_count = 1;
-  bool shares_terminal = false;  ///< The worker is in the terminal's foreground group, as we are.
-  Millis kill_patience{5'000};   ///< After SIGKILL; what lives on is stuck inside the kernel.
+  std::vector<IpAddress> addresses;  ///< From which its workers may come to other nodes.
+  int worker_count = 1;              ///< 0: a witness, which needs no store.
+  bool shares_terminal = false;   ///< The worker is in the terminal's foreground group, as we are.
+  bool sees_snapshots = false;    ///< The shell knows where they are.
+  Millis snapshot_patience{200};  ///< From LookAtSnapshot; a filesystem may stall.
+  Millis kill_patience{5'000};    ///< After SIGKILL; what lives on is stuck inside the kernel.
   /// timeout(1), shells and terminals say TERM and HUP twice, to us and to our group.
   Millis same_wish_patience{1'000};
   Millis own_signal_patience{
@@ -48,6 +53,10 @@ struct StoreBound {
 };
 struct StoreUnavailable {
   Error error;
+};
+/// After LookAtSnapshot.
+struct SnapshotSeen {
+  std::optional<SnapshotPosition> position;  ///< Nothing: it cannot be told.
 };
 struct WorkerEnded {
   LocalRank local_rank;
@@ -77,6 +86,7 @@ struct GiveUp {
 };
 using AgentEvent = std::variant<StoreBound,
                                 StoreUnavailable,
+                                SnapshotSeen,
                                 StartGeneration,
                                 StopGeneration,
                                 FinishJob,
@@ -94,6 +104,10 @@ struct BindStore {
 };
 struct CloseStore {
   friend bool operator==(const CloseStore&, const CloseStore&) = default;
+};
+/// Answer SnapshotSeen, sooner or later.
+struct LookAtSnapshot {
+  friend bool operator==(const LookAtSnapshot&, const LookAtSnapshot&) = default;
 };
 struct SpawnWorkers {
   Part part;
@@ -115,8 +129,14 @@ struct ExitWith {
   Outcome outcome;
   friend bool operator==(const ExitWith&, const ExitWith&) = default;
 };
-using AgentAction = std::
-    variant<BindStore, CloseStore, SpawnWorkers, SignalWorkers, KillAll, TellCoordinator, ExitWith>;
+using AgentAction = std::variant<BindStore,
+                                 CloseStore,
+                                 LookAtSnapshot,
+                                 SpawnWorkers,
+                                 SignalWorkers,
+                                 KillAll,
+                                 TellCoordinator,
+                                 ExitWith>;
 
 class Agent {
  public:
@@ -135,11 +155,12 @@ class Agent {
   friend bool operator==(const Agent&, const Agent&) = default;
 
  private:
-  enum class State : std::uint8_t { binding, joined, running, stopping, killing, finished };
+  enum class State : std::uint8_t { binding, joined, running, stopping, killing, stuck, finished };
   using Actions = std::vector<AgentAction>;
 
   void on(Instant now, const StoreBound& bound, Actions& out);
   void on(Instant now, const StoreUnavailable& failed, Actions& out);
+  void on(Instant now, const SnapshotSeen& seen, Actions& out);
   void on(Instant now, const StartGeneration& start, Actions& out);
   void on(Instant now, const StopGeneration& stop, Actions& out);
   void on(Instant now, const FinishJob& finish, Actions& out);
@@ -152,9 +173,14 @@ class Agent {
   void on(Instant now, const GiveUp& given_up, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
 
+  void bind(Instant now, Actions& out);
+  void join_if_ready(Actions& out);
   void join(Actions& out);
   void report(const WorkerEnded& ended, Actions& out) const;
   void kill_all(Instant now, Actions& out);
+  void tell_of_stuck(Actions& out) const;
+  [[nodiscard]] std::string stuck_text() const;
+  [[nodiscard]] Outcome stuck_outcome() const;
   void close_store(Actions& out);
   void exit_with(Outcome outcome, Actions& out);
 
@@ -163,14 +189,17 @@ class Agent {
   std::optional<Instant> deadline_;
   Part part_;                        // in the newest generation; number 0 before the first
   NodeId node_;                      // its place in the order of nodes, once it was told
-  int alive_count_ = 0;              // workers of it that have not ended
+  std::set<LocalRank> alive_;        // workers of it that have not ended
   std::set<int> signals_sent_;       // to them
   std::optional<Instant> asked_;     // when the end of the job was asked for last
   int terminal_signal_ = 0;          // the newest one that came from a key
   std::optional<WorkerEnded> held_;  // a death that may turn out to be the end of the whole job
   std::uint16_t store_port_ = 0;     // 0: none is open,
   std::string store_address_;
-  std::string store_error_;  // for this reason
+  std::string store_error_;   // for this reason
+  bool store_tried_ = false;  // for the next generation
+  bool looks_ = false;        // at the newest snapshot, still
+  std::optional<SnapshotPosition> snapshot_;
   bool guard_lost_ = false;
   std::optional<Outcome> given_up_;  // set once this node ends without being told by a coordinator
 };

@@ -1,14 +1,16 @@
-// `ddprun coordinator`: a coordinator without workers, for a login or batch host.
+// `ddprun coordinator`: a process of the job without workers, for a login or batch host. It begins
+// as the coordinator, and votes like a node.
 #pragma once
 
+#include "launcher/job.hpp"
 #include "launcher/settings.hpp"
 
 #include <string>
 
 namespace ddprun {
 
-/// Runs it with the options behind the subcommand's name until the job has ended. Returns the
-/// status to exit with; throws Failure for bad options.
-[[nodiscard]] int run_coordinator(const Source& command_line, const std::string& host);
+/// From the options behind the subcommand's name; `host` is this node's name. Throws Failure for
+/// bad options.
+[[nodiscard]] Job coordinator_job(Source command_line, const std::string& host);
 
 }  // namespace ddprun

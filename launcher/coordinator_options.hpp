@@ -3,28 +3,27 @@
 
 #include "launcher/options.hpp"
 #include "rendezvous/coordinator.hpp"
-#include "rendezvous/roster.hpp"
-
-#include <cstdint>
 
 namespace ddprun {
 
 [[nodiscard]] inline CoordinatorOptions coordinator_options(const Options& options) {
-  GatheringOptions gathering = options.rendezvous.gathering;
-  if (options.rendezvous.has_many_nodes()) gathering.quiet = options.rendezvous.times.dead_after;
-  return {.gathering = gathering,
+  return {.gathering = options.rendezvous.gathering,
           .join_policy = options.rendezvous.join_policy,
-          .restarts_max = options.restarts_max,
+          .restarts = options.restarts,
           .grace = options.grace,
           .restart_grace = options.restart_grace};
 }
 
-/// `id` is drawn at random.
-[[nodiscard]] inline RosterOptions roster_options(const Options& options, std::uint64_t id) {
-  return {.id = id,
-          .times = options.rendezvous.times,
-          .nodes_min = options.rendezvous.gathering.nodes_min,
-          .nodes_max = options.rendezvous.gathering.nodes_max};
+/// For a coordinator that its voters elect. A first generation of fewer nodes than all waits for
+/// long enough that one which leads out of reach would have been heard of, and that the workers of
+/// one which is lost have ended.
+[[nodiscard]] inline CoordinatorOptions elected_coordinator_options(const Options& options) {
+  constexpr Millis margin{1'000};
+  CoordinatorOptions elected = coordinator_options(options);
+  elected.voters_decide = true;
+  elected.gathering.quiet =
+      options.rendezvous.times.dead_after * 2 + options.restart_grace + margin;
+  return elected;
 }
 
 }  // namespace ddprun

@@ -22,7 +22,7 @@ Part first_part(const Job& job) {
   const bool is_head = job.meeting.plan.is_head;
   part.group_rank = rendezvous.node_rank.value_or(NodeId{is_head ? 0 : 1}).value;
   part.first_rank = Rank{part.group_rank * part.worker_count};
-  part.master_address = is_head ? job.meeting.plan.head_address : rendezvous.endpoint->host;
+  part.master_address = is_head ? job.meeting.plan.own_address : rendezvous.endpoint->host;
   return part;
 }
 

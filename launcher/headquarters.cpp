@@ -9,37 +9,28 @@
 namespace ddprun {
 
 Headquarters::Headquarters(boost::asio::io_context& context,
-                           CoordinatorOptions coordinator,
-                           RosterOptions roster,
+                           CoordinatorOptions options,
                            Handlers handlers)
+    : Headquarters(
+          context, Coordinator(options), Roster({}, now()), NodeId{0}, std::move(handlers), {}) {}
+
+Headquarters::Headquarters(boost::asio::io_context& context,
+                           Coordinator coordinator,
+                           Roster roster,
+                           NodeId own_node,
+                           Handlers handlers,
+                           Outside outside)
     : context_(context),
       handlers_(std::move(handlers)),
-      own_node_(roster.own_node),
-      coordinator_(coordinator),
-      roster_(roster, now()),
+      outside_(std::move(outside)),
+      own_node_(own_node),
+      coordinator_(std::move(coordinator)),
+      roster_(std::move(roster)),
       timer_(context, [this] {
-        if (server_) dispatch(RosterEvent(Timeout{}));
+        if (outside_.send) dispatch(RosterEvent(Timeout{}));
         dispatch(CoordinatorEvent(Timeout{}));
-      }) {}
-
-Result<void> Headquarters::listen(const std::string& address,
-                                  std::uint16_t port,
-                                  const Credentials& credentials) {
-  AgentServer::Handlers handlers;
-  handlers.on_message = [this](SessionId session, ToCoordinator message) {
-    dispatch(RosterEvent(Received{session, std::move(message)}));
-  };
-  handlers.on_closed = [this](SessionId session) { dispatch(RosterEvent(SessionClosed{session})); };
-  handlers.on_note = handlers_.on_note;
-  auto server = AgentServer::listen(context_, address, port, credentials, std::move(handlers));
-  if (!server) return server.error();
-  server_ = *std::move(server);
+      }) {
   settle();
-  return {};
-}
-
-void Headquarters::tell(const CoordinatorEvent& event) {
-  dispatch(event);
 }
 
 void Headquarters::when_told(std::function<void()> done) {
@@ -47,8 +38,15 @@ void Headquarters::when_told(std::function<void()> done) {
   settle();
 }
 
+void Headquarters::retire() {
+  retired_ = true;
+  events_.clear();
+  timer_.arm(std::nullopt);
+}
+
 /// Feeds the events, and then whatever events their actions cause, one after the other.
 void Headquarters::dispatch(Event event) {
+  if (retired_) return;
   events_.push_back(std::move(event));
   if (dispatching_) return;
   dispatching_ = true;
@@ -58,13 +56,17 @@ void Headquarters::dispatch(Event event) {
     std::visit([this](const auto& happened) { feed(happened); }, next);
   }
   dispatching_ = false;
-  settle();
+  if (!retired_) settle();
 }
 
 void Headquarters::feed(const CoordinatorEvent& event) {
   std::vector<CoordinatorAction> actions;
   coordinator_.on_event(now(), event, actions);
   for (const CoordinatorAction& action : actions) perform(action);
+  const std::optional<Generation>& proposal = coordinator_.proposal();
+  if (retired_ || !proposal || proposal->number == proposed_) return;
+  proposed_ = proposal->number;
+  outside_.propose(Generation(*proposal));
 }
 
 void Headquarters::feed(const RosterEvent& event) {
@@ -88,12 +90,13 @@ void Headquarters::perform(const CoordinatorAction& action) {
 }
 
 void Headquarters::perform(const RosterAction& action) {
+  if (retired_) return;
   if (const auto* send = std::get_if<SendDown>(&action)) {
-    server_->send(send->session, send->message);
+    outside_.send(send->session, send->message);
   } else if (const auto* report = std::get_if<Report>(&action)) {
     dispatch(report->event);
   } else if (const auto* close = std::get_if<CloseSession>(&action)) {
-    server_->close(close->session);
+    outside_.close(close->session);
     if (!close->why.empty() && close->why != refusal_) {
       refusal_ = close->why;
       handlers_.on_note("refused: " + refusal_);
@@ -102,16 +105,15 @@ void Headquarters::perform(const RosterAction& action) {
 }
 
 void Headquarters::settle() {
+  const bool has_agents = outside_.send != nullptr;
   std::optional<Instant> next = coordinator_.next_deadline();
-  if (server_) {
+  if (has_agents) {
     const std::optional<Instant> tick = roster_.next_deadline();
     next = next && tick ? std::min(*next, *tick) : tick;
   }
   timer_.arm(next);
-  const bool is_waited_for = done_ || (over_ && outcome());
-  if (!is_waited_for || (server_ && !roster_.all_told())) return;
-  if (done_) boost::asio::post(context_, std::exchange(done_, nullptr));
-  if (over_ && outcome()) boost::asio::post(context_, std::exchange(over_, nullptr));
+  if (!done_ || (has_agents && !roster_.all_told())) return;
+  boost::asio::post(context_, std::exchange(done_, nullptr));
 }
 
 }  // namespace ddprun

@@ -4,16 +4,13 @@
 
 #include "launcher/deadline_timer.hpp"
 #include "launcher/job_link.hpp"
-#include "rendezvous/agent_server.hpp"
 #include "rendezvous/coordinator.hpp"
 #include "rendezvous/roster.hpp"
 
 #include <boost/asio/io_context.hpp>
 
-#include <cstdint>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -22,26 +19,33 @@ namespace ddprun {
 
 class Headquarters final : public JobLink {
  public:
-  /// Events of the own node's agent go to `handlers.on_event`.
+  /// What it asks for beyond its own node.
+  struct Outside {
+    std::function<void(SessionId, const ToAgent&)> send;
+    std::function<void(SessionId)> close;
+    std::function<void(const Generation&)> propose;  ///< Where voters decide.
+  };
+
+  /// For a job of one node.
+  Headquarters(boost::asio::io_context& context, CoordinatorOptions options, Handlers handlers);
+
+  /// For a job of many; events of the agent of `own_node` go to `handlers.on_event`, all others'
+  /// outside.
   Headquarters(boost::asio::io_context& context,
-               CoordinatorOptions coordinator,
-               RosterOptions roster,
-               Handlers handlers);
+               Coordinator coordinator,
+               Roster roster,
+               NodeId own_node,
+               Handlers handlers,
+               Outside outside);
 
-  /// From now on agents of other nodes may come.
-  [[nodiscard]] Result<void> listen(const std::string& address,
-                                    std::uint16_t port,
-                                    const Credentials& credentials);
-
-  void tell(const CoordinatorEvent& event) override;
+  void tell(const CoordinatorEvent& event) override { dispatch(event); }
+  void hear(const RosterEvent& event) { dispatch(event); }
   void look_at_clock() override {}  // nothing of it comes before the end of a worker
   void when_told(std::function<void()> done) override;
 
-  /// Calls `over` once the job has ended and every agent knows it.
-  void when_over(std::function<void()> over) { over_ = std::move(over); }
-
-  /// How the job has ended; nothing before.
-  [[nodiscard]] std::optional<Outcome> outcome() const { return coordinator_.outcome(); }
+  /// It coordinates no longer: from now on it calls nobody. To be destroyed later, since it may
+  /// itself be what calls.
+  void retire();
 
  private:
   using Event = std::variant<CoordinatorEvent, RosterEvent>;
@@ -55,16 +59,17 @@ class Headquarters final : public JobLink {
 
   boost::asio::io_context& context_;
   Handlers handlers_;
+  Outside outside_;
   NodeId own_node_;
   Coordinator coordinator_;
   Roster roster_;
   DeadlineTimer timer_;
-  std::unique_ptr<AgentServer> server_;
   std::deque<Event> events_;
   bool dispatching_ = false;
+  bool retired_ = false;
+  GenerationNumber proposed_;
   std::string refusal_;  // the newest that was said
   std::function<void()> done_;
-  std::function<void()> over_;
 };
 
 }  // namespace ddprun

@@ -1,5 +1,7 @@
 #include "launcher/interfaces.hpp"
 
+#include "launcher/fd.hpp"
+
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <sys/socket.h>
@@ -21,6 +23,23 @@ std::string text_of(const sockaddr* address) {
   const int failed =
       ::getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
   return failed == 0 ? text.data() : std::string();
+}
+
+/// Of a datagram to `address`: the kernel chooses a route and so a source when a socket connects.
+std::string source_towards(const std::string& address) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  hints.ai_flags = AI_NUMERICHOST;
+  addrinfo* to = nullptr;
+  constexpr const char* discard = "9";  // any port will do
+  if (::getaddrinfo(address.c_str(), discard, &hints, &to) != 0) return {};
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(to, &::freeaddrinfo);
+  const Fd socket(::socket(to->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket.is_open() || ::connect(socket.get(), to->ai_addr, to->ai_addrlen) != 0) return {};
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  auto* name = reinterpret_cast<sockaddr*>(&own);
+  return ::getsockname(socket.get(), name, &size) == 0 ? text_of(name) : std::string();
 }
 
 }  // namespace
@@ -50,6 +69,13 @@ std::vector<std::string> addresses_of(const std::string& host) {
     if (!address.empty()) addresses.push_back(address);
   }
   return addresses;
+}
+
+std::string address_towards(const std::vector<std::string>& addresses) {
+  for (const std::string& address : addresses) {
+    if (std::string source = source_towards(address); !source.empty()) return source;
+  }
+  return {};
 }
 
 }  // namespace ddprun

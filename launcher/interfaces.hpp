@@ -20,4 +20,8 @@ struct Interface {
 /// system's resolver.
 [[nodiscard]] std::vector<std::string> addresses_of(const std::string& host);
 
+/// This node's own address on the way to the first of `addresses` to which there is one; empty if
+/// there is none. Nothing is sent.
+[[nodiscard]] std::string address_towards(const std::vector<std::string>& addresses);
+
 }  // namespace ddprun

@@ -14,6 +14,9 @@ struct Job {
   WorkerSetup setup;
   bool share_terminal = false;  ///< The single worker keeps ddprun's terminal.
   Meeting meeting;              ///< With the other nodes, if there are any.
+
+  /// It only votes and coordinates, and has no workers.
+  [[nodiscard]] bool is_witness() const { return options.worker_count == 0; }
 };
 
 }  // namespace ddprun

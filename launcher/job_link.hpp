@@ -25,6 +25,10 @@ class JobLink {
   /// Lets what is due happen now, before anything else that is known.
   virtual void look_at_clock() = 0;
 
+  /// The node's workers are about to live; no process of them lives any more.
+  virtual void workers_start() {}
+  virtual void workers_are_gone() {}
+
   /// Calls `done` once nobody waits for a word from this process any more.
   virtual void when_told(std::function<void()> done) = 0;
 

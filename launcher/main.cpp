@@ -92,7 +92,7 @@ Job make_job(const Source& command_line) {
   }
   job.setup.snapshot = absolute(job.options.snapshot);
   job.setup.log_dir = absolute(job.options.log_dir);
-  job.setup.restarts_max = job.options.restarts_max;
+  job.setup.restarts_max = job.options.restarts.count_max;
   job.setup.core_count = node.core_count;
   job.setup.gpu_count = job.options.gpu_count;
   job.share_terminal = shares_terminal(job.options);
@@ -141,9 +141,8 @@ int run(const std::vector<std::string>& arguments) {
                              DDPRUN_VERSION,
                              DDPRUN_TESTED_LIBTORCH));
   }
-  if (is_coordinator) return run_coordinator(command_line, host_name());
-  Job job = make_job(command_line);
-  if (job.options.dry_run) {
+  Job job = is_coordinator ? coordinator_job(command_line, host_name()) : make_job(command_line);
+  if (job.options.dry_run && !is_coordinator) {
     return print(dry_run_text(job));
   }
   if (!job.options.log_dir.empty()) prepare_log_dir(job.options.effective.at("log-dir")).value();

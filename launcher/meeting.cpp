@@ -20,8 +20,9 @@ Result<Meeting> prepare_meeting(const RendezvousOptions& options,
                                 const std::string& host) {
   Meeting meeting;
   meeting.interfaces = network_interfaces();
-  auto plan =
-      plan_rendezvous(options, {host, meeting.interfaces, addresses_of(options.endpoint->host)});
+  NodeNetwork network{host, meeting.interfaces, addresses_of(options.endpoint->host), {}};
+  network.towards_endpoint = address_towards(network.endpoint_addresses);
+  auto plan = plan_rendezvous(options, network);
   if (!plan) return plan.error();
   meeting.plan = *std::move(plan);
   const auto token = token_in(environment);

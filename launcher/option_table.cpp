@@ -150,6 +150,15 @@ constexpr std::array table{
                false,
                false,
                "Advertise this node's name with TEXT behind it, such as i."},
+    OptionSpec{"store-allow",
+               "",
+               "NETWORKS",
+               "",
+               nodes,
+               false,
+               false,
+               "Who may connect to the workers' store besides the job's nodes: addresses and "
+               "networks such as 10.1.0.0/16,fd00::/8."},
     OptionSpec{"require-token",
                "",
                "",
@@ -212,6 +221,23 @@ constexpr std::array table{
                true,
                false,
                "Failures of workers that the job survives: all workers are started again."},
+    OptionSpec{"restart-window",
+               "",
+               "TIME",
+               "off",
+               restarts,
+               false,
+               false,
+               "Only so long do failures count against --max-restarts."},
+    OptionSpec{"restart-backoff",
+               "",
+               "MIN:MAX",
+               "0s:30s",
+               restarts,
+               false,
+               false,
+               "How long to wait before a restart: MIN for the first one in a row, then twice as "
+               "long each time, up to MAX."},
     OptionSpec{"grace",
                "",
                "TIME",
@@ -315,6 +341,7 @@ std::string help_text(int columns) {
       "Usage: ddprun [options] PROGRAM [ARGS...]\n"
       "       ddprun [options] -f JOB.yaml [-- ARGS...]\n"
       "       ddprun coordinator [options]\n"
+      "       ddprun hostlist expand|fold|count LIST...\n"
       "Start one worker per GPU or core, keep them alive, end clean\n";
   for (std::size_t group = 0; group < group_titles.size(); ++group) {
     text += fmt::format("\n{}:\n", group_titles[group]);

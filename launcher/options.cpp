@@ -5,6 +5,7 @@
 #include "launcher/nearest.hpp"
 #include "launcher/option_table.hpp"
 #include "launcher/read_setting.hpp"
+#include "launcher/restart_options.hpp"
 
 #include <fmt/format.h>
 
@@ -100,11 +101,9 @@ Result<void> interpret(int core_count, Options& options) {
       read_worker_count(all.at("nproc-per-node"), core_count, options.gpu_count);
   if (!worker_count) return worker_count.error();
   options.worker_count = *worker_count;
-  constexpr int restarts_limit = 1'000'000;
-  const auto restarts_max =
-      read_count("max-restarts", all.at("max-restarts"), "number of restarts", 0, restarts_limit);
-  if (!restarts_max) return restarts_max.error();
-  options.restarts_max = *restarts_max;
+  const auto restarts = read_restart_options(all);
+  if (!restarts) return restarts.error();
+  options.restarts = *restarts;
   const auto grace = read_duration("grace", all.at("grace"));
   if (!grace) return grace.error();
   options.grace = *grace;

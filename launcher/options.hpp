@@ -5,6 +5,7 @@
 #include "launcher/rendezvous_options.hpp"
 #include "launcher/settings.hpp"
 #include "launcher/values.hpp"
+#include "rendezvous/restart_policy.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/units.hpp"
 
@@ -26,7 +27,7 @@ struct NodeResources {
 struct Options {
   int worker_count = 1;  ///< On this node.
   int gpu_count = 0;     ///< That the workers will see.
-  int restarts_max = 0;
+  RestartOptions restarts;
   Millis grace;
   Millis restart_grace;
   RendezvousOptions rendezvous;

@@ -1,5 +1,7 @@
 #include "launcher/process.hpp"
 
+#include "launcher/clock.hpp"
+
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -12,7 +14,7 @@
 namespace ddprun {
 namespace {
 
-std::system_error refused(const char* what) {
+std::system_error system_failure(const char* what) {
   return {errno, std::generic_category(), what};
 }
 
@@ -51,6 +53,7 @@ struct ChildSide {
       ::dup2(err_fd, STDERR_FILENO);
     }
     ::sigprocmask(SIG_SETMASK, &context.user_signals, nullptr);
+    if (context.lease_end && now() >= *context.lease_end) ::_exit(1);
     ::execve(executable, arguments, environment);
     const ExecFailure failure{local_rank, errno};
     (void)!::write(context.exec_failures_fd, &failure, sizeof failure);
@@ -70,7 +73,7 @@ struct ChildSide {
 Pipe open_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    throw refused("pipe");
+    throw system_failure("pipe");
   }
   Pipe pipe{Fd(ends[0]), Fd(ends[1])};
   ::fcntl(ends[1], F_SETFL, 0);  // the worker's end blocks, as programs expect of their output
@@ -106,7 +109,7 @@ WorkerProcess spawn_worker(const SpawnContext& context,
                         argv.data(),
                         envp.data()};
   const int pid = ::fork();
-  if (pid < 0) throw refused("fork");
+  if (pid < 0) throw system_failure("fork");
   if (pid == 0) child.run();
   // In the child as well: whoever comes first, the group exists from here on.
   if (!context.share_terminal) ::setpgid(pid, pid);

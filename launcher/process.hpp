@@ -10,6 +10,7 @@
 #include <signal.h>
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace ddprun {
@@ -54,12 +55,16 @@ struct SpawnContext {
   bool share_terminal = false;  ///< Keep stdin, stdout, stderr and the terminal's process group.
   int null_fd = -1;             ///< Becomes stdin otherwise.
   int exec_failures_fd = -1;
+  std::optional<Instant> lease_end;  ///< From then on nothing is executed.
 };
 
 /// Forks and executes one worker: its own process group, SIGKILL when this thread dies, original
 /// signal mask and limits, stdin from /dev/null, stdout and stderr into pipes. Returns at once; a
 /// failed exec shows as the child's end and in ExecFailures. Throws a std::system_error if the
 /// system refuses a pipe or the fork.
+///
+/// The child looks at the clock itself, since this process may be stopped between any two lines: it
+/// is either there when the guard kills what lives at the lease's end, or sees that it is over.
 [[nodiscard]] WorkerProcess spawn_worker(const SpawnContext& context,
                                          const Command& command,
                                          const Environment& environment,

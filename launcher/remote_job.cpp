@@ -10,22 +10,20 @@ namespace ddprun {
 
 RemoteJob::RemoteJob(boost::asio::io_context& context,
                      UplinkOptions options,
-                     Endpoint coordinator,
+                     Endpoint endpoint,
                      const Credentials& credentials,
                      Handlers handlers,
                      LinkHandlers link_handlers)
     : context_(context),
-      coordinator_(std::move(coordinator)),
+      endpoint_(std::move(endpoint)),
       handlers_(std::move(handlers)),
       link_handlers_(std::move(link_handlers)),
       uplink_(std::move(options)),
       client_(context,
               credentials,
-              {.on_up =
-                   [this](ConnectionId id, const std::string& own, const std::string&) {
-                     link_handlers_.on_address(own);
-                     dispatch(ConnectionUp{id});
-                   },
+              {.on_up = [this](ConnectionId id,
+                               const std::string&,
+                               const std::string&) { dispatch(ConnectionUp{id}); },
                .on_message =
                    [this](ConnectionId id, ToAgent message) {
                      dispatch(Heard{id, std::move(message)});
@@ -77,7 +75,7 @@ void RemoteJob::dispatch(UplinkEvent event) {
 
 void RemoteJob::perform(const UplinkAction& action) {
   if (const auto* made = std::get_if<Connect>(&action)) {
-    client_.connect(made->connection, coordinator_.host, coordinator_.port);
+    connect(*made);
   } else if (const auto* ended = std::get_if<Disconnect>(&action)) {
     client_.disconnect(ended->connection);
   } else if (const auto* send = std::get_if<SendUp>(&action)) {
@@ -85,16 +83,22 @@ void RemoteJob::perform(const UplinkAction& action) {
   } else if (const auto* pass = std::get_if<PassOn>(&action)) {
     std::visit([this](const auto& what) { handlers_.on_event(AgentEvent(what)); },
                pass->instruction);
+  } else if (const auto* heard = std::get_if<HeardOf>(&action)) {
+    link_handlers_.on_leader(*heard);
+  } else if (std::holds_alternative<LeaderAnswered>(action)) {
+    link_handlers_.on_answer();
   } else if (const auto* lease = std::get_if<LeaseEnded>(&action)) {
-    handlers_.on_note(
-        "no word from the coordinator: this node's workers are killed, and it is "
-        "looked for");
     handlers_.on_event(AgentEvent(*lease));
   } else if (const auto* life = std::get_if<LifeEnded>(&action)) {
     handlers_.on_event(AgentEvent(*life));
   } else if (const auto* given_up = std::get_if<GiveUp>(&action)) {
     handlers_.on_event(AgentEvent(*given_up));
   }
+}
+
+void RemoteJob::connect(const Connect& connect) {
+  const Endpoint to = parse_endpoint(connect.address, endpoint_.port).value_or(endpoint_);
+  client_.connect(connect.connection, to.host, to.port);
 }
 
 void RemoteJob::settle() {

@@ -1,4 +1,4 @@
-// The uplink's shell: connections to the coordinator on another node. It decides nothing.
+// The uplink's shell: connections to the coordinator, wherever it is. It decides nothing.
 #pragma once
 
 #include "launcher/deadline_timer.hpp"
@@ -21,14 +21,16 @@ class RemoteJob final : public JobLink {
   struct LinkHandlers {
     /// Until when workers may live; nothing: no longer.
     std::function<void(std::optional<Instant>)> on_lease;
-    /// This node's address on a connection that is up.
-    std::function<void(const std::string& address)> on_address;
+    /// Somebody leads; to be answered by a call of `follow`, or not.
+    std::function<void(const HeardOf&)> on_leader;
+    /// The one that is followed has answered.
+    std::function<void()> on_answer;
   };
 
   /// Connects at once.
   RemoteJob(boost::asio::io_context& context,
             UplinkOptions options,
-            Endpoint coordinator,
+            Endpoint endpoint,
             const Credentials& credentials,
             Handlers handlers,
             LinkHandlers link_handlers);
@@ -37,13 +39,17 @@ class RemoteJob final : public JobLink {
   void look_at_clock() override;
   void when_told(std::function<void()> done) override;
 
+  void follow(const Follow& follow) { dispatch(follow); }
+  void unfollow() { dispatch(Unfollow{}); }
+
  private:
   void dispatch(UplinkEvent event);
   void perform(const UplinkAction& action);
+  void connect(const Connect& connect);
   void settle();
 
   boost::asio::io_context& context_;
-  Endpoint coordinator_;
+  Endpoint endpoint_;
   Handlers handlers_;
   LinkHandlers link_handlers_;
   Uplink uplink_;

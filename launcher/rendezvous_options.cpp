@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -94,6 +95,24 @@ Result<std::string> read_job_id(const Setting& setting) {
                            "write at most 255 characters without blanks and slashes");
   }
   return setting.value;
+}
+
+Result<std::vector<IpNetwork>> read_networks(const std::string& name, const Setting& setting) {
+  std::vector<IpNetwork> networks;
+  std::string_view rest = setting.value;
+  while (!rest.empty()) {
+    const std::string_view text = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(text.size() + 1, rest.size()));
+    const auto network = parse_ip_network(std::string(text));
+    if (!network) {
+      return refused_setting(name,
+                             setting,
+                             fmt::format("has '{}', which is no network", text),
+                             "write addresses and networks such as 10.1.0.0/16,fd00::/8");
+    }
+    networks.push_back(*network);
+  }
+  return networks;
 }
 
 /// torchrun's own times become ours where ours were not given; what ddprun needs no setting for is
@@ -204,6 +223,9 @@ Result<RendezvousOptions> read_rendezvous_options(const Settings& all) {
   options.advertise = all.at(is_given(all.at("advertise")) ? "advertise" : "local-addr").value;
   options.interface = all.at("interface").value;
   options.hostname_suffix = all.at("hostname-suffix").value;
+  auto networks = read_networks("store-allow", all.at("store-allow"));
+  if (!networks) return networks.error();
+  options.store_allow = *std::move(networks);
   if (auto right = check(all, options); !right) return right.error();
   return options;
 }

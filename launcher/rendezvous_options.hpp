@@ -5,11 +5,13 @@
 #include "launcher/endpoint.hpp"
 #include "launcher/settings.hpp"
 #include "rendezvous/coordinator.hpp"
+#include "rendezvous/ip_network.hpp"
 #include "rendezvous/lease.hpp"
 #include "rendezvous/result.hpp"
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ddprun {
 
@@ -27,6 +29,7 @@ struct RendezvousOptions {
   std::string advertise;        ///< This node's address for others; empty: found out.
   std::string interface;        ///< A name or a CIDR that it must be of; empty: any.
   std::string hostname_suffix;
+  std::vector<IpNetwork> store_allow;  ///< Who may use the store, besides the nodes.
   bool requires_token = false;
 
   [[nodiscard]] bool has_many_nodes() const { return gathering.nodes_max > 1; }

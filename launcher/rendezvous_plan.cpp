@@ -1,8 +1,7 @@
 #include "launcher/rendezvous_plan.hpp"
 
-#include <boost/asio/ip/address.hpp>
-#include <boost/asio/ip/network_v4.hpp>
-#include <boost/asio/ip/network_v6.hpp>
+#include "rendezvous/ip_network.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,46 +10,31 @@
 namespace ddprun {
 namespace {
 
-namespace ip = boost::asio::ip;
-
 constexpr const char* debian_own_name = "127.0.1.1";
 
-bool is_loopback(const std::string& address) {
-  boost::system::error_code error;
-  const ip::address parsed = ip::make_address(address, error);
-  return !error && parsed.is_loopback();
+bool loops_back(const std::string& address) {
+  const auto parsed = parse_ip_address(address);
+  return parsed && is_loopback(*parsed);
 }
 
-bool is_link_local(const std::string& address) {
-  boost::system::error_code error;
-  const ip::address parsed = ip::make_address(address, error);
-  return !error && parsed.is_v6() && parsed.to_v6().is_link_local();
+bool stays_on_link(const std::string& address) {
+  const auto parsed = parse_ip_address(address);
+  return parsed && is_link_local(*parsed);
 }
 
-/// Whether `address` is in the network `text`, such as 10.1.0.0/16; nothing if that is no network.
-std::optional<bool> is_in_network(const std::string& address, const std::string& text) {
-  boost::system::error_code error;
-  const ip::address parsed = ip::make_address(address, error);
-  if (error) return false;
-  const auto network_v4 = ip::make_network_v4(text, error);
-  if (!error) {
-    return parsed.is_v4() &&
-           ip::make_network_v4(parsed.to_v4(), network_v4.prefix_length()).canonical() ==
-               network_v4.canonical();
-  }
-  const auto network_v6 = ip::make_network_v6(text, error);
-  if (error) return std::nullopt;
-  return parsed.is_v6() &&
-         ip::make_network_v6(parsed.to_v6(), network_v6.prefix_length()).canonical() ==
-             network_v6.canonical();
+/// Whether `address` is in the network `text`, such as 10.1.0.0/16.
+bool is_in_network(const std::string& address, const std::string& text) {
+  const auto parsed = parse_ip_address(address);
+  const auto network = parse_ip_network(text);
+  return parsed && network && network->contains(*parsed);
 }
 
 /// The first usable address of the interface or network that was asked for.
 Result<std::string> address_on(const std::string& wanted, const NodeNetwork& network) {
   std::string names;
   for (const Interface& each : network.interfaces) {
-    const bool chosen = each.name == wanted || is_in_network(each.address, wanted).value_or(false);
-    if (chosen && !is_link_local(each.address)) return each.address;
+    const bool chosen = each.name == wanted || is_in_network(each.address, wanted);
+    if (chosen && !stays_on_link(each.address)) return each.address;
     names += fmt::format("{}{} {}", names.empty() ? "" : ", ", each.name, each.address);
   }
   return Error(ExitStatus::usage,
@@ -67,7 +51,7 @@ std::string first_address(const NodeNetwork& network) {
   for (const bool ipv6 : {false, true}) {
     for (const Interface& each : network.interfaces) {
       const bool is_ipv6 = each.address.find(':') != std::string::npos;
-      if (is_ipv6 == ipv6 && !is_loopback(each.address) && !is_link_local(each.address)) {
+      if (is_ipv6 == ipv6 && !loops_back(each.address) && !stays_on_link(each.address)) {
         return each.address;
       }
     }
@@ -78,7 +62,7 @@ std::string first_address(const NodeNetwork& network) {
 /// Those of the endpoint's addresses that this node has.
 std::string own_endpoint_address(const NodeNetwork& network) {
   for (const std::string& address : network.endpoint_addresses) {
-    if (!is_loopback(address) && !interface_of(address, network.interfaces).empty()) {
+    if (!loops_back(address) && !interface_of(address, network.interfaces).empty()) {
       return address;
     }
   }
@@ -87,7 +71,21 @@ std::string own_endpoint_address(const NodeNetwork& network) {
 
 bool leads_to_itself(const NodeNetwork& network) {
   return !network.endpoint_addresses.empty() &&
-         std::ranges::all_of(network.endpoint_addresses, is_loopback);
+         std::ranges::all_of(network.endpoint_addresses, loops_back);
+}
+
+/// The endpoint's, `own`; else, where the endpoint is a loopback address, that one.
+std::string address_of_head(const NodeNetwork& network, const std::string& own) {
+  const bool named_as_installed = std::ranges::find(network.endpoint_addresses, debian_own_name) !=
+                                  network.endpoint_addresses.end();
+  const bool is_alone = leads_to_itself(network) && !named_as_installed;
+  return is_alone ? network.endpoint_addresses.front() : own;
+}
+
+/// For a head that has to be reached by the endpoint and by another address too.
+std::string every_address(const RendezvousPlan& plan, const std::string& own) {
+  const bool ipv6 = (plan.own_address + own).find(':') != std::string::npos;
+  return ipv6 ? "::" : "0.0.0.0";
 }
 
 }  // namespace
@@ -100,6 +98,20 @@ std::string interface_of(const std::string& address, const std::vector<Interface
 std::string store_address(const std::string& address, const std::vector<Interface>& interfaces) {
   if (!interface_of(address, interfaces).empty()) return address;
   return address.find(':') == std::string::npos ? "0.0.0.0" : "::";
+}
+
+std::vector<IpAddress> addresses_for_others(const std::string& own,
+                                            const std::vector<Interface>& interfaces) {
+  std::vector<IpAddress> addresses;
+  const auto add = [&](const std::string& text) {
+    const auto address = parse_ip_address(text);
+    if (!address || is_loopback(*address) || is_link_local(*address)) return;
+    const bool is_new = std::ranges::find(addresses, *address) == addresses.end();
+    if (is_new && addresses.size() < Offer::addresses_max) addresses.push_back(*address);
+  };
+  add(own);
+  for (const Interface& each : interfaces) add(each.address);
+  return addresses;
 }
 
 Result<RendezvousPlan> plan_rendezvous(const RendezvousOptions& options,
@@ -120,26 +132,23 @@ Result<RendezvousPlan> plan_rendezvous(const RendezvousOptions& options,
   } else {
     plan.is_head = !own.empty() || named_as_installed;
   }
-  if (plan.is_head) plan.listen_address = own.empty() ? "0.0.0.0" : own;
-  if (plan.is_head && own.empty() && first_address(network).find(':') != std::string::npos) {
-    plan.listen_address = "::";
-  }
-
-  if (plan.is_head) {
-    plan.head_address = own.empty() ? first_address(network) : own;
-    const bool is_alone = leads_to_itself(network) && !named_as_installed;
-    if (is_alone) plan.head_address = network.endpoint_addresses.front();
-    if (plan.head_address.empty()) plan.head_address = "127.0.0.1";
-  }
   if (!options.advertise.empty()) {
-    plan.chosen_address = options.advertise;
+    plan.own_address = options.advertise;
   } else if (!options.hostname_suffix.empty()) {
-    plan.chosen_address = network.host + options.hostname_suffix;
+    plan.own_address = network.host + options.hostname_suffix;
   } else if (!options.interface.empty()) {
     auto chosen = address_on(options.interface, network);
     if (!chosen) return chosen.error();
-    plan.chosen_address = *std::move(chosen);
+    plan.own_address = *std::move(chosen);
+  } else {
+    plan.own_address = plan.is_head ? address_of_head(network, own) : network.towards_endpoint;
+    if (plan.own_address.empty()) plan.own_address = first_address(network);
+    if (plan.own_address.empty()) plan.own_address = "127.0.0.1";
   }
+  plan.listen_address = store_address(plan.own_address, network.interfaces);
+  if (plan.is_head && plan.own_address != own) plan.listen_address = every_address(plan, own);
+  const bool shares_endpoint = !own.empty() || leads_to_itself(network);
+  if (plan.is_head || !shares_endpoint) plan.listen_port = options.endpoint->port;
   return plan;
 }
 

@@ -3,8 +3,11 @@
 
 #include "launcher/interfaces.hpp"
 #include "launcher/rendezvous_options.hpp"
+#include "rendezvous/generation.hpp"
+#include "rendezvous/ip_network.hpp"
 #include "rendezvous/result.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,17 +18,20 @@ struct NodeNetwork {
   std::string host;  ///< Its own name.
   std::vector<Interface> interfaces;
   std::vector<std::string> endpoint_addresses;  ///< Behind --rdzv-endpoint.
+  std::string towards_endpoint;  ///< This node's address on the way there; empty: there is no way.
 };
 
 struct RendezvousPlan {
   bool is_head = false;  ///< The coordinator is to run here.
-  /// Where it listens then. Every interface where the endpoint is none of this node's addresses.
+  /// Where this process listens: at its own address, or on every interface if that is none of this
+  /// node's, or if the head's is another than the endpoint's.
   std::string listen_address;
-  /// By which others reach this node, as it was asked for; empty: it was not.
-  std::string chosen_address;
-  /// The same for the head, where nothing was asked for; other nodes have the one by which they
-  /// reach the coordinator.
-  std::string head_address;
+  /// The endpoint's, by which this node may be found later, unless that is the head's on this very
+  /// machine: then 0, any that is free.
+  std::uint16_t listen_port = 0;
+  /// By which others reach this node: as it was asked for, else of the head the endpoint's, of
+  /// other nodes the one from which they reach the endpoint.
+  std::string own_address;
   friend bool operator==(const RendezvousPlan&, const RendezvousPlan&) = default;
 };
 
@@ -39,6 +45,11 @@ struct RendezvousPlan {
 /// else, since an --advertise'd address may be another machine's, on all.
 [[nodiscard]] std::string store_address(const std::string& address,
                                         const std::vector<Interface>& interfaces);
+
+/// From which a node's workers may come to another: `own`, by which others reach it, if that is no
+/// name, and those of `interfaces`; without loopback and link-local ones, as many as an offer has.
+[[nodiscard]] std::vector<IpAddress> addresses_for_others(const std::string& own,
+                                                          const std::vector<Interface>& interfaces);
 
 /// The name of the interface that has `address`, or empty.
 [[nodiscard]] std::string interface_of(const std::string& address,

@@ -4,8 +4,8 @@
 #include "launcher/coordinator_options.hpp"
 #include "launcher/descendants.hpp"
 #include "launcher/headquarters.hpp"
+#include "launcher/member_job.hpp"
 #include "launcher/random_number.hpp"
-#include "launcher/remote_job.hpp"
 #include "launcher/report.hpp"
 
 #include <fmt/chrono.h>
@@ -37,23 +37,50 @@ int open_child_signals() {
 AgentOptions agent_options(const Job& job) {
   AgentOptions options;
   options.host = job.setup.host;
+  if (job.options.rendezvous.has_many_nodes()) {
+    options.addresses = addresses_for_others(job.meeting.plan.own_address, job.meeting.interfaces);
+  }
   options.worker_count = job.options.worker_count;
   options.shares_terminal = job.share_terminal;
+  options.sees_snapshots = !job.setup.snapshot.empty();
   return options;
 }
 
-UplinkOptions uplink_options(const Job& job) {
+/// Who may use the store here in a generation.
+Admission admission_for(const Part& part, const Job& job) {
+  std::vector<IpAddress> addresses = part.store_peers;
+  for (const Interface& each : job.meeting.interfaces) {
+    if (const auto own = parse_ip_address(each.address)) addresses.push_back(*own);
+  }
+  return Admission(addresses, job.options.rendezvous.store_allow);
+}
+
+MemberOptions member_options(const Job& job) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
-  UplinkOptions options;
-  options.agent = random_number();
-  options.host = job.setup.host;
-  options.node = rendezvous.node_rank;
-  options.nodes_min = rendezvous.gathering.nodes_min;
-  options.nodes_max = rendezvous.gathering.nodes_max;
-  options.endpoint = text_of(*rendezvous.endpoint);
-  options.join_timeout = rendezvous.gathering.join_timeout;
-  options.replace_timeout = rendezvous.gathering.replace_timeout;
-  options.times = rendezvous.times;
+  const RendezvousPlan& plan = job.meeting.plan;
+  MemberOptions options;
+  options.endpoint = *rendezvous.endpoint;
+  options.founds = plan.is_head;
+  options.address = plan.own_address;
+  options.listen_address = plan.listen_address;
+  options.listen_port = plan.listen_port;
+  options.coordinator = elected_coordinator_options(job.options);
+  UplinkOptions& uplink = options.uplink;
+  uplink.agent = random_number();
+  uplink.host = job.setup.host;
+  uplink.node = rendezvous.node_rank;
+  if (plan.is_head && !uplink.node) uplink.node = NodeId{0};
+  if (job.is_witness()) {
+    uplink.witness = true;
+    uplink.node.reset();
+  }
+  uplink.nodes_min = rendezvous.gathering.nodes_min;
+  uplink.nodes_max = rendezvous.gathering.nodes_max;
+  uplink.endpoint = text_of(*rendezvous.endpoint);
+  uplink.doors = {uplink.endpoint};
+  uplink.join_timeout = rendezvous.gathering.join_timeout;
+  uplink.replace_timeout = rendezvous.gathering.replace_timeout;
+  uplink.times = rendezvous.times;
   return options;
 }
 
@@ -82,6 +109,10 @@ Supervisor::Supervisor(Job job, GuardLink link)
              }),
       exit_timer_(context_),
       workers_(context_, writer_, job_, link_.user_signals),
+      snapshot_(
+          context_,
+          job_.setup.snapshot,
+          [this](const std::optional<SnapshotPosition>& seen) { dispatch(SnapshotSeen{seen}); }),
       agent_(agent_options(job_)) {}
 
 int Supervisor::run() {
@@ -97,67 +128,45 @@ int Supervisor::run() {
   return *exit_status_;
 }
 
-/// In this process if there is one node only, or this is the head.
+/// In this process if there is one node only.
 void Supervisor::reach_coordinator() {
-  if (!coordinate()) join_coordinator();
-}
-
-/// False where another process of this node has the port already: it will be the coordinator.
-bool Supervisor::coordinate() {
-  const bool many = job_.options.rendezvous.has_many_nodes();
-  if (many && !job_.meeting.plan.is_head) return false;
-  JobLink::Handlers handlers{[this](const AgentEvent& event) { dispatch(event); },
+  JobLink::Handlers handlers{[this](const AgentEvent& event) {
+                               if (std::holds_alternative<LeaseEnded>(event)) say_lease_ended();
+                               dispatch(event);
+                             },
                              [this](const std::string& text) { say(text); }};
-  auto headquarters = std::make_unique<Headquarters>(context_,
-                                                     coordinator_options(job_.options),
-                                                     roster_options(job_.options, random_number()),
-                                                     handlers);
-  const RendezvousPlan& plan = job_.meeting.plan;
-  address_ = plan.chosen_address.empty() ? plan.head_address : plan.chosen_address;
-  if (!many) address_ = "127.0.0.1";
-  if (many) {
-    const Endpoint& endpoint = *job_.options.rendezvous.endpoint;
-    const auto listening = headquarters->listen(
-        job_.meeting.plan.listen_address, endpoint.port, job_.meeting.credentials);
-    if (!listening) {
-      say(fmt::format("{}; looking for a coordinator there", listening.error().message()));
-      return false;
-    }
-    say_whether_authenticated();
+  const RendezvousOptions& rendezvous = job_.options.rendezvous;
+  if (!rendezvous.has_many_nodes()) {
+    address_ = "127.0.0.1";
+    coordinator_ = std::make_unique<Headquarters>(
+        context_, coordinator_options(job_.options), std::move(handlers));
+    return;
+  }
+  address_ = job_.meeting.plan.own_address;
+  auto member = std::make_unique<MemberJob>(
+      context_,
+      member_options(job_),
+      job_.meeting.credentials,
+      std::move(handlers),
+      [this](std::optional<Instant> lease_end) { tell_guard(lease_end); });
+  if (member->coordinates()) {
+    if (!job_.meeting.credentials.authenticated) say(not_authenticated);
     say(fmt::format("coordinating job {} for {} to {} nodes at {}",
                     job_.setup.job_id,
-                    job_.options.rendezvous.gathering.nodes_min,
-                    job_.options.rendezvous.gathering.nodes_max,
-                    text_of(endpoint)));
+                    rendezvous.gathering.nodes_min,
+                    rendezvous.gathering.nodes_max,
+                    text_of(*rendezvous.endpoint)));
   }
-  coordinator_ = std::move(headquarters);
-  return true;
+  coordinator_ = std::move(member);
 }
 
-void Supervisor::say_whether_authenticated() {
-  if (job_.meeting.credentials.authenticated) return;
-  say(not_authenticated);
-}
-
-void Supervisor::join_coordinator() {
-  address_ = job_.meeting.plan.chosen_address;
-  RemoteJob::LinkHandlers handlers;
-  handlers.on_lease = [this](std::optional<Instant> lease_end) { tell_guard(lease_end); };
-  handlers.on_address = [this, is_chosen = !address_.empty()](const std::string& address) {
-    if (!is_chosen) address_ = address;
-    if (store_is_wanted_) bind_store();
-  };
-  coordinator_ = std::make_unique<RemoteJob>(
-      context_,
-      uplink_options(job_),
-      *job_.options.rendezvous.endpoint,
-      job_.meeting.credentials,
-      JobLink::Handlers{[this](const AgentEvent& event) { dispatch(event); },
-                        [this](const std::string& text) { say(text); }},
-      handlers);
+void Supervisor::say_lease_ended() {
+  say(fmt::format("no word from the coordinator: {}it is looked for",
+                  job_.is_witness() ? "" : "this node's workers are killed, and "));
 }
 
 void Supervisor::tell_guard(std::optional<Instant> lease_end) {
+  lease_end_ = lease_end;
   const GuardedLease lease{lease_end.has_value(), lease_end.value_or(Instant{})};
   // A guard that was stopped for minutes has not read the newest, and may kill when it goes on.
   (void)::send(guard_.native_handle(), &lease, sizeof lease, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -187,14 +196,7 @@ void Supervisor::perform(const AgentAction& action) {
   std::visit([this](const auto& what) { on(what); }, action);
 }
 
-/// At once, or when it is known by which address other nodes reach this one.
 void Supervisor::on(const BindStore&) {
-  store_is_wanted_ = true;
-  if (!address_.empty()) bind_store();
-}
-
-void Supervisor::bind_store() {
-  store_is_wanted_ = false;
   auto store = StoreServer::listen(context_,
                                    store_address(address_, job_.meeting.interfaces),
                                    [this](const std::string& text) { say(text); });
@@ -208,9 +210,16 @@ void Supervisor::on(const CloseStore&) {
   store_.reset();
 }
 
+void Supervisor::on(const LookAtSnapshot&) {
+  snapshot_.start();
+}
+
 void Supervisor::on(const SpawnWorkers& spawn) {
   part_ = spawn.part;
-  const auto refused = workers_.spawn(part_);
+  coordinator_->workers_start();
+  if (part_.group_rank == 0) store_->open_for(admission_for(part_, job_));
+  const auto refused = workers_.spawn(part_, lease_end_);
+  if (job_.options.rendezvous.has_many_nodes()) check_store();
   const int count = part_.worker_count;
   say(fmt::format("generation {} ({}): {} worker{} on {}, OMP_NUM_THREADS={} each of {} cores",
                   part_.number.value,
@@ -223,16 +232,33 @@ void Supervisor::on(const SpawnWorkers& spawn) {
   for (const WorkerEnded& worker : refused) dispatch(worker);
 }
 
+/// Beside the workers, which take longer to begin than a store that is there takes to answer; and
+/// for longer than it takes until a lost node is known to be lost, which is another matter.
+void Supervisor::check_store() {
+  constexpr Millis margin{6'000};
+  store_check_ = std::make_unique<StoreCheck>(
+      context_,
+      part_.master_address,
+      part_.master_port,
+      job_.options.rendezvous.times.dead_after + margin,
+      [this](const std::string& why) {
+        coordinator_->tell(StoreUnreachable{part_.number, job_.setup.host, why});
+      });
+}
+
 void Supervisor::on(const SignalWorkers& signal) {
   workers_.signal(signal.signal);
 }
 
 void Supervisor::on(const KillAll&) {
   sweeping_ = true;
+  store_check_.reset();
   reap();
 }
 
 void Supervisor::on(const TellCoordinator& tell) {
+  // They are killed for good: they run nothing any more, and need no lease.
+  if (std::holds_alternative<WorkersStuck>(tell.event)) coordinator_->workers_are_gone();
   coordinator_->tell(tell.event);
 }
 
@@ -332,6 +358,7 @@ void Supervisor::reap() {
   if (sweeping_ && workers_.none_left()) {
     sweeping_ = false;
     workers_.finish_output();
+    coordinator_->workers_are_gone();
     events_.emplace_back(AllGone{});
   }
   drain();

@@ -6,6 +6,8 @@
 #include "launcher/deadline_timer.hpp"
 #include "launcher/guard.hpp"
 #include "launcher/job_link.hpp"
+#include "launcher/snapshot_look.hpp"
+#include "launcher/store_check.hpp"
 #include "launcher/worker_group.hpp"
 #include "launcher/writer.hpp"
 #include "rendezvous/coordinator.hpp"
@@ -36,6 +38,7 @@ class Supervisor {
 
   void on(const BindStore&);
   void on(const CloseStore&);
+  void on(const LookAtSnapshot&);
   void on(const SpawnWorkers& spawn);
   void on(const SignalWorkers& signal);
   void on(const KillAll&);
@@ -43,10 +46,8 @@ class Supervisor {
   void on(const ExitWith& exit);
 
   void reach_coordinator();
-  [[nodiscard]] bool coordinate();
-  void join_coordinator();
-  void say_whether_authenticated();
-  void bind_store();
+  void say_lease_ended();
+  void check_store();
   void tell_guard(std::optional<Instant> lease_end);
   void wait_for_guard();
   void wait_for_children();
@@ -69,12 +70,14 @@ class Supervisor {
   DeadlineTimer timer_;
   boost::asio::steady_timer exit_timer_;
   WorkerGroup workers_;
+  SnapshotLook snapshot_;
   Agent agent_;
   std::unique_ptr<JobLink> coordinator_;
-  std::string address_;           // of this node, for others; empty until it is known
-  bool store_is_wanted_ = false;  // as soon as it is
+  std::string address_;  // of this node, for others
   std::unique_ptr<StoreServer> store_;
-  Part part_;  // of the newest generation, for what is said about it
+  std::unique_ptr<StoreCheck> store_check_;  // while a generation of many nodes begins
+  std::optional<Instant> lease_end_;         // as the guard knows it
+  Part part_;                                // of the newest generation, for what is said about it
   std::deque<AgentEvent> events_;
   bool dispatching_ = false;
   bool sweeping_ = false;  // KillAll was asked for; AllGone was not answered yet

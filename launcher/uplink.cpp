@@ -16,7 +16,10 @@ constexpr int unavailable = static_cast<int>(ExitStatus::rendezvous_unavailable)
 }  // namespace
 
 Uplink::Uplink(UplinkOptions options)
-    : options_(std::move(options)), self_{options_.agent, 1}, retry_(options_.retry_first) {}
+    : options_(std::move(options)),
+      self_{options_.agent, 1},
+      any_place_(!options_.node.has_value()),
+      retry_(options_.retry_first) {}
 
 void Uplink::start(Instant now, Actions& out) {
   beat_at_ = now;
@@ -42,7 +45,58 @@ void Uplink::on(Instant now, const ConnectionUp& up, Actions& out) {
   if (line == lines_.end()) return;
   line->up = true;
   line->since = now;
-  greet(now, up.connection, out);
+  greet(up.connection, out);
+}
+
+void Uplink::take(Instant now, ConnectionId from, const Welcome& welcome, Actions& out) {
+  Line& line = *find(from);
+  line.leader = welcome.leader;
+  if (any_place_) options_.node = welcome.node;
+  if (!welcome.voters.empty()) voters_ = welcome.voters;
+  if (leads_to_followed(line)) {
+    enter(now, from, out);
+  } else {
+    hear_of(line, welcome.leader, out);
+  }
+}
+
+void Uplink::take(Instant now, ConnectionId from, const Redirect& redirect, Actions& out) {
+  std::erase_if(lines_, [&](const Line& line) { return line.id == from; });
+  out.emplace_back(Disconnect{from});
+  if (lines_.empty()) connect_later(now);
+  if (redirect.leader) out.emplace_back(HeardOf{*redirect.leader});
+}
+
+void Uplink::take(Instant, ConnectionId from, const VotersChanged& changed, Actions&) {
+  if (leads_to_followed(*find(from))) voters_ = changed.voters;
+}
+
+void Uplink::on(Instant now, const Follow& follow, Actions& out) {
+  const bool begins_anew = served_ && !served_->continues(follow.leader);
+  followed_ = served_ = follow.leader;
+  knows_ = follow.leader.epoch == Epoch{} ? Epoch{} : std::max(knows_, follow.leader.epoch);
+  if (begins_anew) served_at_endpoint_ = false;
+  attempts_ = 0;
+  retry_ = options_.retry_first;
+  if (begins_anew) forget_all(now, out);  // U4
+  std::optional<ConnectionId> there;
+  for (const Line& line : lines_) {
+    if (leads_to_followed(line)) there = line.id;
+  }
+  keep_only(there.value_or(0), out);
+  if (!there) return connect(now, out);
+  begins_anew ? greet(*there, out) : enter(now, *there, out);
+}
+
+void Uplink::on(Instant now, const Unfollow&, Actions& out) {
+  followed_.reset();
+  retry_ = options_.retry_first;
+  keep_only(0, out);
+  if (!connect_at_) connect_later(now);
+}
+
+bool Uplink::leads_to_followed(const Line& line) const {
+  return followed_ && line.leader && followed_->continues(*line.leader);
 }
 
 /// The next attempt is made at once where a connection was lost, and later where nobody answered.
@@ -50,34 +104,43 @@ void Uplink::on(Instant now, const ConnectionDown& down, Actions& out) {
   const auto line = std::ranges::find(lines_, down.connection, &Line::id);
   if (line == lines_.end()) return;
   const bool answered = line->answered;
+  const bool is_final = down.refused && line->at_endpoint && !answered_;
   lines_.erase(line);
   if (!down.why.empty()) why_down_ = down.why;
-  if (down.refused && !answered_) {
+  if (is_final) {
     out.emplace_back(GiveUp{{unavailable, down.why, {}}});
     return;
   }
   if (!lines_.empty()) return;
-  if (answered) return connect(now, out);
+  if (answered && followed_) return connect(now, out);
+  connect_later(now);
+}
+
+void Uplink::connect_later(Instant now) {
   connect_at_ = now + retry_;
   retry_ = std::min(options_.retry_max, retry_ + retry_);
 }
 
 void Uplink::on(Instant now, const Heard& heard, Actions& out) {
-  if (std::ranges::find(lines_, heard.connection, &Line::id) == lines_.end()) return;
+  if (find(heard.connection) == nullptr) return;
   std::visit([&](const auto& message) { take(now, heard.connection, message, out); },
              heard.message);
 }
 
 void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) {
+  if (!leads_to_followed(*find(from))) return;
   outbox_.confirm(ack.received);
   while (!beats_.empty() && beats_.front().number < ack.answers) beats_.pop_front();
   if (beats_.empty() || beats_.front().number != ack.answers) return;  // too old to matter
   const Instant end = beats_.front().at + std::min(options_.times.lease(), ack.lead);  // U1
   beats_.pop_front();
   suspect_at_ = now + options_.times.lease() / 3;
+  served_at_endpoint_ = served_at_endpoint_ || find(from)->at_endpoint;
+  attempts_ = 0;
+  if (end > now) out.emplace_back(LeaderAnswered{});
   if (end > now && (!lease_end_ || end > *lease_end_)) {
     lease_end_ = end;
-    coordinator_ = ack.coordinator;
+    coordinator_ = followed_->agent;
     answered_ = true;
     retry_ = options_.retry_first;
     refused_since_.reset();
@@ -88,7 +151,20 @@ void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
 
 void Uplink::take(Instant now, ConnectionId from, const Forgotten& forgotten, Actions& out) {
   if (forgotten.who != self_) return;
+  Line& line = *find(from);
+  line.leader = forgotten.by;
+  if (!leads_to_followed(line)) {
+    return hear_of(line, forgotten.by, out);
+  }
   ++self_.life;
+  forget_all(now, out);
+  keep_only(from, out);  // what is still on its way over another one belongs to the old life
+  suspect_at_ = now + options_.times.lease() / 3;
+  greet(from, out);
+}
+
+/// But that the job must end is no news of one life.
+void Uplink::forget_all(Instant now, Actions& out) {
   coordinator_ = 0;
   beats_.clear();
   outbox_ = {};
@@ -96,28 +172,29 @@ void Uplink::take(Instant now, ConnectionId from, const Forgotten& forgotten, Ac
   lease_end_.reset();
   give_up_at_ = now + options_.replace_timeout;
   out.emplace_back(LifeEnded{});
-  keep_only(from, out);  // what is still on its way over another one belongs to the old life
-  if (stop_signal_) outbox_.push(StopRequested{*stop_signal_});  // it is no news of one life
-  greet(now, from, out);
+  if (stop_signal_) outbox_.push(StopRequested{*stop_signal_});
 }
 
 /// The holder of this agent's place may be its predecessor. If it was heard after this agent was
-/// first refused, with a margin for what is on its way, it is not.
-void Uplink::take(Instant now, ConnectionId, const Refused& refused, Actions& out) {
+/// first refused, with a margin for what is on its way, it is not. The answer may have been on its
+/// way for long, too: it was given after its connection was up, and how much later nobody knows.
+void Uplink::take(Instant now, ConnectionId from, const Refused& refused, Actions& out) {
   if (!refused_since_) refused_since_ = now;
   const bool may_be_lost =
       refused.holder_silent &&
-      now - *refused_since_ <= *refused.holder_silent + options_.times.dead_after;
+      find(from)->since - *refused_since_ <= *refused.holder_silent + options_.times.dead_after;
   if (!may_be_lost) out.emplace_back(GiveUp{{unavailable, refused.why, {}}});
   retry_ = options_.retry_max;
 }
 
 /// Confirmed at once: the last one ends this process.
 void Uplink::take(Instant now,
-                  ConnectionId,
+                  ConnectionId from,
                   const Numbered<Instruction>& instruction,
                   Actions& out) {
-  if (!lease_end_) return;  // it is repeated until a heartbeat confirms it
+  const bool starts_nothing = std::holds_alternative<FinishJob>(instruction.message);
+  if (!lease_end_ && !starts_nothing) return;  // it is repeated until a heartbeat confirms it
+  if (!leads_to_followed(*find(from))) return;
   if (!inbox_.accept(instruction.number)) return;
   beat(now, out);
   out.emplace_back(PassOn{instruction.message});
@@ -130,7 +207,7 @@ void Uplink::on(Instant, const TellNews& tell, Actions& out) {
     if (!lease_end_) stop_waiting(out);
   }
   const Numbered<News>& news = outbox_.push(tell.news);
-  if (const Line* line = newest_up()) out.emplace_back(SendUp{line->id, news});
+  if (const Line* line = newest_entered()) out.emplace_back(SendUp{line->id, news});
 }
 
 void Uplink::on(Instant now, const Timeout&, Actions& out) {
@@ -161,18 +238,56 @@ void Uplink::doubt(Instant now, Actions& out) {
 
 void Uplink::connect(Instant now, Actions& out) {
   connect_at_.reset();
-  lines_.push_back({++connections_, false, false, now});
+  const std::string door = next_door();
+  const bool at_endpoint = options_.doors.empty() || door == options_.doors.front();
+  lines_.push_back({++connections_, false, false, now, door, at_endpoint, std::nullopt});
   suspect_at_ = now + options_.times.lease() / (lines_.size() == 2 ? 6 : 3);
-  out.emplace_back(Connect{connections_});
+  out.emplace_back(Connect{connections_, door});
+}
+
+/// The leader's twice, then turn by turn with the others': a voter's, any host's, the endpoint's.
+std::string Uplink::next_door() {
+  const int attempt = attempts_++;
+  const bool at_leader = followed_ && (attempt < 2 || attempt % 2 == 0);
+  const std::vector<std::string>& doors = options_.doors;
+  if (at_leader || doors.empty()) return followed_ ? followed_->address : std::string();
+  const std::size_t round = doors_count_ / 3;
+  const std::size_t kind = doors_count_++ % 3;
+  if (kind == 0 && !voters_.empty()) return voters_[round % voters_.size()].address;
+  if (kind == 1 && doors.size() > 1) return doors[1 + round % (doors.size() - 1)];
+  return doors.front();
+}
+
+/// The leader at the other end of `line` says so itself; it may be answered by Follow.
+void Uplink::hear_of(const Line& line, const Leader& leader, Actions& out) const {
+  const bool replaces = at_own_leaders_place(line) && leader.agent != served_->agent;
+  out.emplace_back(HeardOf{leader, replaces ? served_->agent : 0});
+}
+
+/// Whether it is where the leader listened whom this life belongs to.
+bool Uplink::at_own_leaders_place(const Line& line) const {
+  if (!served_) return false;
+  return line.door == served_->address || (line.at_endpoint && served_at_endpoint_);
+}
+
+/// What is at the other end says who leads; nothing else is said before that is who is followed.
+void Uplink::greet(ConnectionId connection, Actions& out) const {
+  Hello hello{self_, options_.host, options_.node, options_.nodes_min, options_.nodes_max};
+  hello.dead_after = options_.times.dead_after;
+  hello.coordinator = coordinator_;
+  hello.any_place = any_place_;
+  hello.contact = options_.contact;
+  hello.knows = knows_;
+  constexpr std::size_t alone_with_leader = 2;  // of so many voters no one is a majority
+  hello.orphaned = !voters_.empty() && voters_.size() <= alone_with_leader &&
+                   at_own_leaders_place(*std::ranges::find(lines_, connection, &Line::id));
+  hello.witness = options_.witness;
+  out.emplace_back(SendUp{connection, hello});
 }
 
 /// All that is not confirmed goes over each new connection, in order, behind a heartbeat: what it
 /// leads to is taken only under a lease.
-void Uplink::greet(Instant now, ConnectionId connection, Actions& out) {
-  Hello hello{self_, options_.host, options_.node, options_.nodes_min, options_.nodes_max};
-  hello.dead_after = options_.times.dead_after;
-  hello.coordinator = coordinator_;
-  out.emplace_back(SendUp{connection, hello});
+void Uplink::enter(Instant now, ConnectionId connection, Actions& out) {
   beat(now, out);
   for (const Numbered<News>& news : outbox_.unconfirmed()) {
     out.emplace_back(SendUp{connection, news});
@@ -186,7 +301,7 @@ void Uplink::beat(Instant now, Actions& out) {
   const Heartbeat heartbeat{++beats_count_, inbox_.newest()};
   bool sent = false;
   for (const Line& line : lines_) {
-    if (!line.up) continue;
+    if (!leads_to_followed(line)) continue;
     out.emplace_back(SendUp{line.id, heartbeat});
     sent = true;
   }
@@ -227,7 +342,7 @@ void Uplink::keep_only(ConnectionId connection, Actions& out) {
   std::vector<Line> kept;
   for (const Line& line : lines_) {
     if (line.id == connection) {
-      kept.push_back({line.id, true, true, line.since});
+      kept.push_back({line.id, true, true, line.since, line.door, line.at_endpoint, line.leader});
     } else {
       out.emplace_back(Disconnect{line.id});
     }
@@ -235,10 +350,15 @@ void Uplink::keep_only(ConnectionId connection, Actions& out) {
   lines_ = std::move(kept);
 }
 
-const Uplink::Line* Uplink::newest_up() const {
+Uplink::Line* Uplink::find(ConnectionId connection) {
+  const auto found = std::ranges::find(lines_, connection, &Line::id);
+  return found == lines_.end() ? nullptr : &*found;
+}
+
+const Uplink::Line* Uplink::newest_entered() const {
   const Line* newest = nullptr;
   for (const Line& line : lines_) {
-    if (line.up) newest = &line;
+    if (leads_to_followed(line)) newest = &line;
   }
   return newest;
 }

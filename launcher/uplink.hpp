@@ -10,10 +10,16 @@
 // the kernel may have put off for seconds. It does the same with attempts to connect: one that is
 // not up after a sixth of the lease is made anew. The first one to answer is kept.
 //
+// Whom it follows is said by the succession. While nobody is followed, or who is does not answer,
+// it knocks at the doors of the last voters and of those that it was given; who does not lead says
+// who does. Only the answers of the leader that is followed count. With another leader the agent
+// begins anew, and nothing is left of what was said to the one before.
+//
 // Invariants
 //   U1  The lease ends at most `lease` after the sending of a heartbeat that was answered.
 //   U2  LeaseEnded comes at the first event after the lease's end, before anything else.
 //   U3  Of each life, the coordinator hears all news once and in order, or declares it lost.
+//   U4  What was said to one leader is not repeated to another, nor is a lease taken along.
 // Bounds
 //   Two connections. Heartbeats older than the lease are not waited for.
 #pragma once
@@ -22,8 +28,10 @@
 #include "rendezvous/lease.hpp"
 #include "rendezvous/messages.hpp"
 #include "rendezvous/outbox.hpp"
+#include "rendezvous/succession.hpp"
 #include "rendezvous/units.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -36,10 +44,14 @@ namespace ddprun {
 struct UplinkOptions {
   std::uint64_t agent = 0;  ///< Drawn at random.
   std::string host;
-  std::optional<NodeId> node;
+  std::optional<NodeId> node;  ///< Its place in the order of nodes, if it was given one.
+  bool witness = false;        ///< It is no node, and only votes.
   int nodes_min = 1;
   int nodes_max = 1;
-  std::string endpoint;            ///< Of the coordinator, for people.
+  std::string endpoint;  ///< Of the coordinator, for people.
+  std::string contact;   ///< Where this process listens.
+  /// Where to look for the job: the endpoint, then other hosts. None: the shell knows the endpoint.
+  std::vector<std::string> doors;
   Millis join_timeout{600'000};    ///< Until a coordinator has answered.
   Millis replace_timeout{30'000};  ///< Once one has: until it does again.
   LeaseTimes times;
@@ -67,10 +79,12 @@ struct Heard {
 struct TellNews {
   News news;
 };
-using UplinkEvent = std::variant<ConnectionUp, ConnectionDown, Heard, TellNews, Timeout>;
+using UplinkEvent =
+    std::variant<ConnectionUp, ConnectionDown, Heard, TellNews, Follow, Unfollow, Timeout>;
 
 struct Connect {
   ConnectionId connection = 0;
+  std::string address;  ///< Empty: the endpoint's.
   friend bool operator==(const Connect&, const Connect&) = default;
 };
 struct Disconnect {
@@ -84,8 +98,16 @@ struct SendUp {
 struct PassOn {
   Instruction instruction;
 };
-using UplinkAction =
-    std::variant<Connect, Disconnect, SendUp, PassOn, LeaseEnded, LifeEnded, GiveUp>;
+/// HeardOf and LeaderAnswered are for the succession.
+using UplinkAction = std::variant<Connect,
+                                  Disconnect,
+                                  SendUp,
+                                  PassOn,
+                                  HeardOf,
+                                  LeaderAnswered,
+                                  LeaseEnded,
+                                  LifeEnded,
+                                  GiveUp>;
 
 class Uplink {
  public:
@@ -112,6 +134,9 @@ class Uplink {
     bool up = false;
     bool answered = false;
     Instant since;  // it was begun, or is up
+    std::string door;
+    bool at_endpoint = false;
+    std::optional<Leader> leader;  // who is at the other end, once it has said so
     friend bool operator==(const Line&, const Line&) = default;
   };
   struct Sent {
@@ -124,23 +149,44 @@ class Uplink {
   void on(Instant now, const ConnectionDown& down, Actions& out);
   void on(Instant now, const Heard& heard, Actions& out);
   void on(Instant now, const TellNews& tell, Actions& out);
+  void on(Instant now, const Follow& follow, Actions& out);
+  void on(Instant now, const Unfollow&, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
+  void take(Instant now, ConnectionId from, const Welcome& welcome, Actions& out);
+  void take(Instant now, ConnectionId from, const Redirect& redirect, Actions& out);
+  void take(Instant now, ConnectionId from, const VotersChanged& changed, Actions& out);
   void take(Instant now, ConnectionId from, const Ack& ack, Actions& out);
   void take(Instant now, ConnectionId from, const Forgotten& forgotten, Actions& out);
   void take(Instant now, ConnectionId from, const Refused& refused, Actions& out);
   void take(Instant now, ConnectionId from, const Numbered<Instruction>& instruction, Actions& out);
 
   void connect(Instant now, Actions& out);
-  void greet(Instant now, ConnectionId connection, Actions& out);
+  void connect_later(Instant now);
+  void forget_all(Instant now, Actions& out);
+  void greet(ConnectionId connection, Actions& out) const;
+  void hear_of(const Line& line, const Leader& leader, Actions& out) const;
+  [[nodiscard]] bool at_own_leaders_place(const Line& line) const;
+  void enter(Instant now, ConnectionId connection, Actions& out);
+  [[nodiscard]] std::string next_door();
+  [[nodiscard]] bool leads_to_followed(const Line& line) const;
   void beat(Instant now, Actions& out);
   void end_lease_if_due(Instant now, Actions& out);
   void stop_waiting(Actions& out);
   void doubt(Instant now, Actions& out);
   void keep_only(ConnectionId connection, Actions& out);
-  [[nodiscard]] const Line* newest_up() const;
+  [[nodiscard]] Line* find(ConnectionId connection);
+  [[nodiscard]] const Line* newest_entered() const;
 
   UplinkOptions options_;
   Incarnation self_;
+  bool any_place_;
+  std::optional<Leader> followed_;
+  std::optional<Leader> served_;     // whom this life belongs to
+  bool served_at_endpoint_ = false;  // it answered there
+  Epoch knows_;
+  std::vector<Voter> voters_;  // whom to ask when it is lost
+  std::size_t doors_count_ = 0;
+  int attempts_ = 0;         // since the last answer
   std::vector<Line> lines_;  // oldest first
   ConnectionId connections_ = 0;
   std::optional<Instant> connect_at_;
@@ -149,7 +195,7 @@ class Uplink {
   std::deque<Sent> beats_;  // not answered yet
   std::int64_t beats_count_ = 0;
   std::optional<Instant> lease_end_;
-  std::uint64_t coordinator_ = 0;      // by whom this life was leased
+  AgentId coordinator_ = 0;            // by whom this life was leased
   Millis retry_;                       // until the next attempt
   bool answered_ = false;              // ever
   std::optional<Instant> give_up_at_;  // unless there is a lease by then

@@ -7,13 +7,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <system_error>
 #include <utility>
 
 namespace ddprun {
 namespace {
+
+constexpr std::chrono::milliseconds log_patience{100};  // well within the time for a heartbeat
 
 /// Pipes and store connections of a thousand workers need more descriptors than the usual soft
 /// limit of 1,024. Returns that limit, which the workers get back.
@@ -50,7 +52,8 @@ WorkerGroup::WorkerGroup(boost::asio::io_context& context,
   spawn_context_.null_fd = null_.get();
 }
 
-std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part) {
+std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Instant> lease_end) {
+  spawn_context_.lease_end = lease_end;
   std::vector<WorkerEnded> refused;
   living_.clear();
   outputs_.clear();
@@ -80,10 +83,9 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part) {
 }
 
 /// Before the workers start: they may leave their error files there at once.
-void WorkerGroup::make_log_folder(const Part& part) const {
-  const std::filesystem::path log = log_path(job_.setup, part, Rank{});
-  std::error_code ignored;  // opening the first log says what is wrong
-  if (!log.empty()) std::filesystem::create_directories(log.parent_path(), ignored);
+void WorkerGroup::make_log_folder(const Part& part) {
+  const std::string log = log_path(job_.setup, part, part.first_rank);
+  if (!log.empty()) writer_.open(std::make_shared<Sink>(log + ".out"), log_patience);
 }
 
 void WorkerGroup::signal(int number) const {

@@ -14,6 +14,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,9 @@ class WorkerGroup {
               const Job& job,
               const sigset_t& user_signals);
 
-  /// Starts the workers of this node's part of a generation. Returns those that the system refused
-  /// to start, as if they had ended.
-  [[nodiscard]] std::vector<WorkerEnded> spawn(const Part& part);
+  /// Starts the workers of this node's part of a generation, unless that lease is over. Returns
+  /// those that the system refused to start, as if they had ended.
+  [[nodiscard]] std::vector<WorkerEnded> spawn(const Part& part, std::optional<Instant> lease_end);
 
   /// To each living worker's process group.
   void signal(int number) const;
@@ -46,7 +47,7 @@ class WorkerGroup {
   [[nodiscard]] std::deque<std::string> last_lines(LocalRank local_rank) const;
 
  private:
-  void make_log_folder(const Part& part) const;
+  void make_log_folder(const Part& part);
   [[nodiscard]] std::shared_ptr<WorkerOutput> open_output(Fd pipe,
                                                           const Part& part,
                                                           const WorkerPlace& place,

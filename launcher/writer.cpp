@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace ddprun {
@@ -18,6 +19,8 @@ namespace {
 constexpr std::size_t chunk_overhead_bytes = 64;  // so that empty chunks are bounded, too
 
 Fd open_log(const std::string& path) {
+  std::error_code ignored;  // the next line says what is wrong
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
 }
 
@@ -43,6 +46,12 @@ Writer::~Writer() {
 
 void Writer::write(std::shared_ptr<Sink> sink, std::string bytes) {
   if (!bytes.empty()) push({std::move(sink), std::move(bytes), false});
+}
+
+void Writer::open(const std::shared_ptr<Sink>& sink, std::chrono::milliseconds patience) {
+  push({sink, {}, false});
+  std::unique_lock lock(mutex_);
+  (void)reached_.wait_for(lock, patience, [&] { return sink->reached_; });
 }
 
 void Writer::finish(std::shared_ptr<Sink> sink) {
@@ -89,6 +98,8 @@ void Writer::run() {
     lock.unlock();
     write_out(chunk);
     lock.lock();
+    chunk.sink->reached_ = true;
+    reached_.notify_all();
     if (const std::size_t dropped = std::exchange(chunk.sink->dropped_bytes_, 0); dropped > 0) {
       say(fmt::format(
           "dropped {} bytes for {}, which takes them too slowly", dropped, chunk.sink->name_));

@@ -11,6 +11,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -22,8 +23,8 @@
 
 namespace ddprun {
 
-/// One place to write to. Made by Writer; a file is opened by the writer's thread, when it is first
-/// written to or finished.
+/// One place to write to. Made by Writer; a file is opened by the writer's thread, and its folder
+/// made, when it is first written to, opened or finished.
 class Sink {
  public:
   Sink(int borrowed, std::string name) : number_(borrowed), name_(std::move(name)) {}
@@ -36,6 +37,7 @@ class Sink {
   std::string path_;  // empty: nothing to open
   Fd file_;
   bool failed_ = false;
+  bool reached_ = false;           // by the writer's thread; under its mutex
   std::size_t dropped_bytes_ = 0;  // not said yet; under the writer's mutex
 };
 
@@ -57,6 +59,9 @@ class Writer {
 
   /// Queues `bytes`. Never blocks.
   void write(std::shared_ptr<Sink> sink, std::string bytes);
+
+  /// Creates the file, and waits for that, but no longer than `patience`.
+  void open(const std::shared_ptr<Sink>& sink, std::chrono::milliseconds patience);
 
   /// Creates the file if nothing was written to it, and closes it after what is queued.
   void finish(std::shared_ptr<Sink> sink);
@@ -86,6 +91,7 @@ class Writer {
   std::function<void(std::string)> on_error_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  std::condition_variable reached_;
   std::deque<Chunk> queue_;
   std::size_t queued_bytes_ = 0;  // in the queue or being written
   bool closing_ = false;

@@ -11,6 +11,18 @@
 
 namespace ddprun {
 
+Coordinator::Coordinator(CoordinatorOptions options, const Generation& inherited, std::string cause)
+    : options_(options),
+      state_(State::ending),
+      gathering_(options.gathering),
+      restarts_(options.restarts, inherited),
+      aside_(inherited),
+      current_(inherited),
+      inherited_(true),
+      newest_number_(inherited.number),
+      member_lost_(true),
+      cause_(std::move(cause)) {}
+
 void Coordinator::on_event(Instant now, const CoordinatorEvent& event, Actions& out) {
   std::visit([&](const auto& happened) { on(now, happened, out); }, event);
 }
@@ -18,10 +30,12 @@ void Coordinator::on_event(Instant now, const CoordinatorEvent& event, Actions& 
 std::optional<Instant> Coordinator::next_deadline() const {
   switch (state_) {
     case State::forming:
-      return gathering_.next_deadline();
+      return resume_at_ ? resume_at_ : gathering_.next_deadline();
     case State::running:
       if (straggler_deadline_ && last_call_) return std::min(*straggler_deadline_, *last_call_);
       return straggler_deadline_ ? straggler_deadline_ : last_call_;
+    case State::deciding:
+      return undecided_deadline_;
     case State::ending:
     case State::finished:
       break;
@@ -32,9 +46,14 @@ std::optional<Instant> Coordinator::next_deadline() const {
 std::string Coordinator::reason() const {
   switch (state_) {
     case State::forming:
+      if (resume_at_) return fmt::format("waiting before {}", cause_);
       return fmt::format("waiting: {} of {} nodes joined",
                          gathering_.ready().size(),
                          options_.gathering.nodes_max);
+    case State::deciding:
+      return fmt::format("generation {} waits for its {} voters",
+                         proposal_->number.value,
+                         proposal_->voters.all.size());
     case State::running:
       return fmt::format("generation {} runs: {} of {} workers have ended",
                          current_.number.value,
@@ -63,22 +82,43 @@ void Coordinator::on(Instant now, const Join& join, Actions& out) {
     out.emplace_back(FinishJob{node, *outcome_});
     return;
   }
-  if (lives_on(node) && join.done_with < current_.number) return;  // not one who stopped
+  if (join.offer.worker_count == 0) {
+    witnesses_[node] = join.offer;
+    if (state_ == State::forming) return;
+    out.emplace_back(
+        Note{join.offer.host + " is a witness, and votes from the next generation on"});
+    return;
+  }
+  const bool stopped = inherited_ || join.done_with >= current_.number;
+  if (lives_on(node) && !stopped) return;
+  const auto stuck = stuck_.find(node);
+  if (stuck != stuck_.end() && join.done_with < stuck->second.generation) return;
+  const Member* proposed = proposal_ ? proposal_->member_on(node) : nullptr;
+  if (proposed != nullptr && proposed->offer == join.offer) return;  // said twice
+  if (proposed != nullptr) withdraw();
   const bool stopped_unasked = state_ == State::running && lives_on(node);
   if (lives_on(node)) stopped_.insert(node);
+  if (restarts_.see(join.snapshot)) aside_.progressed(current_);
+  stuck_.erase(node);
   gathering_.add(join.offer);
   if (stopped_unasked) {
     interrupt(fmt::format("{} was cut off and stopped its workers", join.offer.host), out);
   } else if (state_ == State::running) {
     return consider_joiners(now, out);
   }
+  if (state_ == State::deciding) return;
   state_ == State::ending ? conclude(now, out) : form(now, out);
 }
 
 void Coordinator::on(Instant now, const NodeLost& lost, Actions& out) {
   if (state_ == State::finished) return;
+  if (const auto witness = witnesses_.extract(lost.node); !witness.empty()) {
+    out.emplace_back(Note{fmt::format("witness {} was lost: {}", witness.mapped().host, lost.why)});
+  }
   const Member* member = lives_on(lost.node) ? current_.member_on(lost.node) : nullptr;
+  if (state_ == State::deciding && proposal_->member_on(lost.node) != nullptr) withdraw();
   gathering_.remove(lost.node);
+  stuck_.erase(lost.node);
   if (member != nullptr) {
     stopped_.insert(lost.node);
     member_lost_ = true;
@@ -103,9 +143,57 @@ void Coordinator::on(Instant now, const WorkerSucceeded& succeeded, Actions& out
   stop(SIGTERM, Millis{0}, out);  // what they left behind
 }
 
-void Coordinator::on(Instant, const StopRequested& request, Actions& out) {
+/// What is wrong between nodes would be so again: a restart would not help.
+void Coordinator::on(Instant, const StoreUnreachable& unreachable, Actions& out) {
+  if (state_ != State::running || unreachable.generation != current_.number) return;
+  const Offer& owner = current_.members.front().offer;
+  const bool first = current_.restart_count == 0;
+  const auto status = first ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
+  outcome_ = Outcome{static_cast<int>(status),
+                     fmt::format("{} cannot reach the workers' store of {} at {}:{} ({}): check "
+                                 "--advertise, --interface and firewalls",
+                                 unreachable.host,
+                                 owner.host,
+                                 owner.address,
+                                 owner.store_port,
+                                 unreachable.why),
+                     {}};
+  stop(SIGTERM, options_.restart_grace, out);
+}
+
+void Coordinator::on(Instant now, const Decided& decided, Actions& out) {
+  if (state_ != State::deciding || decided.number != proposal_->number) return;
+  start(now, *std::exchange(proposal_, std::nullopt), out);
+  consider_joiners(now, out);  // who came meanwhile
+}
+
+void Coordinator::on(Instant now, const WorkersStuck& stuck, Actions& out) {
+  const NodeId node = stuck.node;
+  if (state_ == State::finished) {
+    out.emplace_back(FinishJob{node, *outcome_});
+    return;
+  }
+  const bool has_joined =
+      gathering_.contains(node) || (proposal_ && proposal_->member_on(node) != nullptr);
+  const bool stopped = inherited_ || stuck.generation >= current_.number;
+  if (has_joined || stuck_.contains(node) || (lives_on(node) && !stopped)) return;
+  stuck_[node] = stuck;
+  aside_.outlived_kill(node);
+  if (options_.gathering.nodes_max > 1) {
+    out.emplace_back(Note{stuck.text + "; the node is set aside"});
+  }
+  if (!lives_on(node)) return;
+  stopped_.insert(node);
+  interrupt(stuck.text, out);
+  conclude(now, out);
+}
+
+void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
   const Outcome stopped{128 + request.signal, "stopped by " + signal_name(request.signal), {}};
   switch (state_) {
+    case State::deciding:
+      withdraw();
+      [[fallthrough]];
     case State::forming:
       outcome_ = stopped;
       finish(out);
@@ -115,8 +203,8 @@ void Coordinator::on(Instant, const StopRequested& request, Actions& out) {
       stop(request.signal, options_.grace, out);
       break;
     case State::ending:
-      if (verdict()) stop(request.signal, Millis{0}, out);
-      outcome_ = verdict().value_or(stopped);  // instead of the restart that was under way
+      if (verdict(now)) stop(request.signal, Millis{0}, out);
+      outcome_ = verdict(now).value_or(stopped);  // instead of the restart that was under way
       break;
     case State::finished:
       break;
@@ -127,161 +215,14 @@ void Coordinator::on(Instant now, const Timeout&, Actions& out) {
   const auto due = [&](const std::optional<Instant>& deadline) {
     return deadline && now >= *deadline;
   };
-  if (state_ == State::forming && due(gathering_.next_deadline())) return form(now, out);
+  if (state_ == State::forming && due(next_deadline())) return form(now, out);
+  if (state_ == State::deciding && due(undecided_deadline_)) {
+    undecided_deadline_.reset();
+    out.emplace_back(Note{reason() + ": all nodes must reach each other where they listen"});
+  }
   if (state_ != State::running) return;
   if (due(straggler_deadline_)) name_stragglers(out);
   if (due(last_call_)) consider_joiners(now, out);
-}
-
-/// Ends the generation for the nodes that joined while it ran, once no more need to be waited for.
-void Coordinator::consider_joiners(Instant now, Actions& out) {
-  const auto room =
-      static_cast<std::size_t>(options_.gathering.nodes_max) - current_.members.size();
-  if (options_.join_policy != JoinPolicy::now || room == 0) return;
-  if (!last_call_) last_call_ = now + options_.gathering.last_call;
-  if (gathering_.ready().size() < room && now < *last_call_) return;
-  interrupt(hosts_ready() + " joined", out);
-}
-
-std::string Coordinator::hosts_ready() const {
-  constexpr std::size_t named_max = 8;
-  std::string hosts;
-  std::size_t count = 0;
-  for (const auto& [node, offer] : gathering_.ready()) {
-    if (++count <= named_max) hosts += (hosts.empty() ? "" : ", ") + offer.host;
-  }
-  if (count > named_max) hosts += fmt::format(" and {} more", count - named_max);
-  return hosts.empty() ? "none" : hosts;
-}
-
-/// Ends the generation for a reason that spends no budget. An end that has begun only changes its
-/// cause.
-void Coordinator::interrupt(std::string cause, Actions& out) {
-  cause_ = std::move(cause);
-  if (state_ == State::running) stop(SIGTERM, options_.restart_grace, out);
-}
-
-void Coordinator::stop(int signal, Millis grace, Actions& out) {
-  state_ = State::ending;
-  straggler_deadline_.reset();
-  last_call_.reset();
-  for (const Member& member : current_.members) {
-    if (!lives_on(member.offer.node)) continue;
-    out.emplace_back(StopGeneration{member.offer.node, current_.number, signal, grace});
-  }
-}
-
-/// How the job ends after this generation, nothing if another one follows.
-std::optional<Outcome> Coordinator::verdict() const {
-  if (outcome_ || !failure_) return outcome_;
-  const std::string blame = describe(*failure_);
-  const int status = exit_status_of(failure_->end);
-  if (failure_->end.kind == WorkerEnd::Kind::not_executed) return Outcome{status, blame, failure_};
-  if (member_lost_ || failures_ < options_.restarts_max) return std::nullopt;
-  const std::string spent =
-      options_.restarts_max == 0
-          ? std::string()
-          : fmt::format(", after {} of {} restarts", failures_, options_.restarts_max);
-  return Outcome{status, blame + spent, failure_};
-}
-
-/// Once no member lives any more: only now is it known what the failures came from.
-void Coordinator::conclude(Instant now, Actions& out) {
-  if (stopped_.size() < current_.members.size()) return;
-  outcome_ = verdict();
-  if (outcome_) return finish(out);
-  if (failure_ && !member_lost_) {
-    ++failures_;
-    cause_ =
-        fmt::format("restart {} of {}: {}", failures_, options_.restarts_max, describe(*failure_));
-  }
-  state_ = State::forming;
-  form(now, out);
-}
-
-void Coordinator::form(Instant now, Actions& out) {
-  const bool first = current_.number == GenerationNumber{};
-  switch (first ? gathering_.ask_first(now) : gathering_.ask_next(now)) {
-    case Gathering::Answer::wait:
-      return say_who_is_here(out);
-    case Gathering::Answer::start:
-      return start(out);
-    case Gathering::Answer::give_up:
-      return give_up(out);
-  }
-}
-
-/// When twice as many have joined as the last time.
-void Coordinator::say_who_is_here(Actions& out) {
-  const std::size_t count = gathering_.ready().size();
-  if (count < 2 * hosts_told_ || count == 0) return;
-  hosts_told_ = count;
-  out.emplace_back(Note{fmt::format("{}: {}", reason(), hosts_ready())});
-}
-
-void Coordinator::start(Actions& out) {
-  Generation next;
-  next.number = GenerationNumber{current_.number.value + 1};  // C2
-  next.restart_count = static_cast<int>(current_.number.value);
-  next.cause = cause_;
-  int rank = 0;
-  for (const Offer& offer : gathering_.take(current_)) {  // C3: it is in order of nodes
-    next.members.push_back({offer, Rank{rank}});
-    rank += offer.worker_count;
-  }
-  DDPRUN_ASSERT(rank > 0);
-  if (const Offer& head = next.members.front().offer; head.store_port == 0) {
-    outcome_ = Outcome{static_cast<int>(ExitStatus::system_refused), head.store_error, {}};
-    for (const Member& member : next.members) gathering_.add(member.offer);
-    return finish(out);
-  }
-  hosts_told_ = 0;
-  stopped_.clear();
-  member_lost_ = false;
-  succeeded_.clear();
-  failure_.reset();
-  current_ = std::move(next);
-  state_ = State::running;
-  for (Part& part : current_.parts()) {
-    const Member& member = current_.members[static_cast<std::size_t>(part.group_rank)];
-    out.emplace_back(StartGeneration{member.offer.node, std::move(part)});
-  }
-}
-
-void Coordinator::give_up(Actions& out) {
-  const bool first = current_.number == GenerationNumber{};
-  const std::string missing = fmt::format("{} of at least {} nodes joined: {}",
-                                          gathering_.ready().size(),
-                                          options_.gathering.nodes_min,
-                                          hosts_ready());
-  outcome_ = first ? Outcome{static_cast<int>(ExitStatus::rendezvous_unavailable), missing, {}}
-                   : Outcome{static_cast<int>(ExitStatus::run_again),
-                             fmt::format("{}; {}", cause_, missing),
-                             {}};
-  finish(out);
-}
-
-void Coordinator::name_stragglers(Actions& out) {
-  straggler_deadline_.reset();
-  std::string ranks;
-  for (int rank = 0; rank < current_.world_size(); ++rank) {
-    if (!succeeded_.contains(Rank{rank}))
-      ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", rank);
-  }
-  out.emplace_back(Note{fmt::format(
-      "{:.0f} s after the first success {} of {} workers have ended; still running: rank {}",
-      static_cast<double>(options_.straggler_after.count) / 1000.0,
-      succeeded_.size(),
-      current_.world_size(),
-      ranks)});
-}
-
-void Coordinator::finish(Actions& out) {
-  DDPRUN_ASSERT(outcome_.has_value());
-  state_ = State::finished;
-  for (const auto& [node, offer] : gathering_.ready()) {
-    out.emplace_back(FinishJob{node, *outcome_});
-  }
 }
 
 }  // namespace ddprun

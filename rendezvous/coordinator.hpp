@@ -4,30 +4,38 @@
 // Agents tell it what happens on their nodes; it answers with what each of them has to do.
 //
 // States
-//   forming   waits until enough nodes have joined
+//   forming   waits until enough nodes have joined, and before that for as long as the restart
+//             policy says
+//   deciding  the next generation waits until its voters have accepted it
 //   running   a generation lives
 //   ending    its members have been told to stop; each confirms by joining once more, or is lost
 //   finished  the verdict has been given; whoever joins now is told it
 // Invariants
-//   C1  A generation starts only when every member of the one before has joined after its end, or
-//       was lost: no two generations are ever alive at once.
+//   C1  A generation starts only when every member of the one before has joined after its end, was
+//       lost, or has nothing left of it but processes that SIGKILL has reached and that are stuck
+//       inside the kernel: no two generations ever run at once.
 //   C2  Generation numbers only grow.
 //   C3  Ranks are 0 … world size - 1, follow the order of nodes, and each exists once.
 //   C4  Only a worker's failure spends the restart budget, and a generation spends at most one;
 //       none where a node was lost, since that is what made workers fail.
 //   C5  The failure reported is the first one of its generation; later ones are its victims.
 //   C6  Every StartGeneration is followed by exactly one verdict on that generation, and every node
-//       that joined is told the job's outcome once.
+//       that joined, or is stuck, is told the job's outcome once.
+//   C7  Where voters decide, nothing starts before they have.
 // Bounds
-//   At most one offer and one action per node and event, and one note.
+//   At most one offer and one action per node and event, and two notes.
 #pragma once
 
 #include "rendezvous/gathering.hpp"
 #include "rendezvous/generation.hpp"
+#include "rendezvous/outcome.hpp"
+#include "rendezvous/restart_policy.hpp"
+#include "rendezvous/set_aside.hpp"
 #include "rendezvous/units.hpp"
 #include "rendezvous/worker_end.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -44,25 +52,20 @@ enum class JoinPolicy : std::uint8_t {
 struct CoordinatorOptions {
   GatheringOptions gathering;
   JoinPolicy join_policy = JoinPolicy::now;
-  int restarts_max = 0;            ///< Worker failures that the job survives.
+  bool voters_decide = false;  ///< Over each generation, before it starts.
+  RestartOptions restarts;
   Millis grace{10'000};            ///< From the first signal to SIGKILL when asked to end.
   Millis restart_grace{1'000};     ///< The same for what is left of a failed generation.
   Millis straggler_after{30'000};  ///< From the first success until those still running are named.
+  Millis undecided_after{5'000};   ///< After which it is said that the voters have not agreed.
   friend bool operator==(const CoordinatorOptions&, const CoordinatorOptions&) = default;
-};
-
-/// How the job ended, for everyone to exit with.
-struct Outcome {
-  int exit_status = 0;
-  std::string text;  ///< "rank 1 (pid 7 on n1) exited with 3, after 2 of 2 restarts"
-  std::optional<WorkerFailure> failure;
-  friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
 /// A node is ready for the next generation; nothing of `done_with` or an older one lives on it.
 struct Join {
   Offer offer;
   GenerationNumber done_with;
+  std::optional<SnapshotPosition> snapshot;  ///< The newest one it sees; nothing: it cannot tell.
   friend bool operator==(const Join&, const Join&) = default;
 };
 /// Nothing that was started there lives any more, and nothing comes from there until it joins anew.
@@ -80,6 +83,21 @@ struct WorkerSucceeded {
   Rank rank;
   friend bool operator==(const WorkerSucceeded&, const WorkerSucceeded&) = default;
 };
+/// A member cannot use the generation's store, and so its workers cannot meet the others.
+struct StoreUnreachable {
+  GenerationNumber generation;
+  std::string host;  ///< Where that was found.
+  std::string why;   ///< "Connection timed out"
+  friend bool operator==(const StoreUnreachable&, const StoreUnreachable&) = default;
+};
+/// Processes of a node have outlived SIGKILL: nothing of them runs any more, but they cannot leave
+/// the kernel. They are not waited for; the node joins once they are gone.
+struct WorkersStuck {
+  NodeId node;
+  GenerationNumber generation;
+  std::string text;  ///< Which, where, and for how long.
+  friend bool operator==(const WorkersStuck&, const WorkersStuck&) = default;
+};
 /// Somebody asked for the end of the job. Asked again while it ends, the grace is skipped.
 struct StopRequested {
   int signal = 0;
@@ -87,8 +105,15 @@ struct StopRequested {
 };
 /// `next_deadline()` has come.
 struct Timeout {};
-using CoordinatorEvent =
-    std::variant<Join, NodeLost, WorkerFailed, WorkerSucceeded, StopRequested, Timeout>;
+using CoordinatorEvent = std::variant<Join,
+                                      NodeLost,
+                                      WorkerFailed,
+                                      WorkerSucceeded,
+                                      StoreUnreachable,
+                                      WorkersStuck,
+                                      StopRequested,
+                                      Decided,
+                                      Timeout>;
 
 struct StartGeneration {
   NodeId node;
@@ -119,7 +144,11 @@ using CoordinatorAction = std::variant<StartGeneration, StopGeneration, FinishJo
 class Coordinator {
  public:
   explicit Coordinator(CoordinatorOptions options)
-      : options_(options), gathering_(options.gathering) {}
+      : options_(options), gathering_(options.gathering), restarts_(options.restarts) {}
+
+  /// Goes on where a lost coordinator stopped: ends the generation that it may have started, and
+  /// forms the next. Whoever joins under this coordinator has nothing left of it.
+  Coordinator(CoordinatorOptions options, const Generation& inherited, std::string cause);
 
   /// Applies one event and appends what must be done, in order. Never blocks, reads a clock, logs
   /// or throws. Events of a generation that is not the current one change nothing.
@@ -128,37 +157,44 @@ class Coordinator {
   /// When to call again with Timeout, or nothing while only an event can change anything.
   [[nodiscard]] std::optional<Instant> next_deadline() const;
 
+  /// The generation that waits for `Decided`; changes with each event.
+  [[nodiscard]] const std::optional<Generation>& proposal() const { return proposal_; }
+
+  [[nodiscard]] const SetAside& set_aside() const { return aside_; }
+
+  enum class State : std::uint8_t { forming, deciding, running, ending, finished };
+  [[nodiscard]] State state() const { return state_; }
+
   /// Why things are as they are: "waiting: 1 of 2 nodes joined".
   [[nodiscard]] std::string reason() const;
-
-  /// How the job has ended, once every node that joined was told.
-  [[nodiscard]] std::optional<Outcome> outcome() const {
-    return state_ == State::finished ? outcome_ : std::nullopt;
-  }
 
   friend bool operator==(const Coordinator&, const Coordinator&) = default;
 
  private:
-  enum class State : std::uint8_t { forming, running, ending, finished };
   using Actions = std::vector<CoordinatorAction>;
 
   void on(Instant now, const Join& join, Actions& out);
   void on(Instant now, const NodeLost& lost, Actions& out);
   void on(Instant now, const WorkerFailed& failed, Actions& out);
   void on(Instant now, const WorkerSucceeded& succeeded, Actions& out);
+  void on(Instant now, const StoreUnreachable& unreachable, Actions& out);
+  void on(Instant now, const WorkersStuck& stuck, Actions& out);
   void on(Instant now, const StopRequested& request, Actions& out);
+  void on(Instant now, const Decided& decided, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
 
   [[nodiscard]] bool lives_on(NodeId node) const;
-  [[nodiscard]] std::optional<Outcome> verdict() const;
+  [[nodiscard]] std::optional<Outcome> verdict(Instant now) const;
   void consider_joiners(Instant now, Actions& out);
   void interrupt(std::string cause, Actions& out);
   void stop(int signal, Millis grace, Actions& out);
   void conclude(Instant now, Actions& out);
+  void restart(Instant now, Actions& out);
   void form(Instant now, Actions& out);
   void say_who_is_here(Actions& out);
-  [[nodiscard]] std::string hosts_ready() const;
-  void start(Actions& out);
+  void propose(Instant now, Actions& out);
+  void withdraw();
+  void start(Instant now, Generation next, Actions& out);
   void give_up(Actions& out);
   void name_stragglers(Actions& out);
   void finish(Actions& out);
@@ -166,17 +202,25 @@ class Coordinator {
   CoordinatorOptions options_;
   State state_ = State::forming;
   Gathering gathering_;
+  std::map<NodeId, Offer> witnesses_;  // they vote, and are told how the job has ended
+  RestartPolicy restarts_;
+  SetAside aside_;
+  std::map<NodeId, WorkersStuck> stuck_;  // who has not joined since
   std::size_t hosts_told_ = 0;            // when it was said last who has joined
   Generation current_;                    // the newest generation; number 0 before the first
+  bool inherited_ = false;                // from a coordinator that was lost
+  std::optional<Generation> proposal_;    // of the next one
+  GenerationNumber newest_number_;        // ever given
   std::set<NodeId> stopped_;              // members of it that have joined since, or were lost
   bool member_lost_ = false;              // of those, one that had not joined
   std::set<Rank> succeeded_;              // of it
   std::optional<WorkerFailure> failure_;  // the first one of it
   std::optional<Instant> straggler_deadline_;
-  std::optional<Instant> last_call_;  // for nodes that join while it runs
-  int failures_ = 0;                  // spent budget
-  std::string cause_ = "start";       // of the next one
-  std::optional<Outcome> outcome_;    // set once no further generation will follow
+  std::optional<Instant> undecided_deadline_;  // to say that the voters take long
+  std::optional<Instant> last_call_;           // for nodes that join while it runs
+  std::optional<Instant> resume_at_;           // the wait before a restart is over
+  std::string cause_ = "start";                // of the next one
+  std::optional<Outcome> outcome_;             // set once no further generation will follow
 };
 
 }  // namespace ddprun

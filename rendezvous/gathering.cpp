@@ -1,13 +1,15 @@
 #include "rendezvous/gathering.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace ddprun {
 
 Gathering::Answer Gathering::ask_first(Instant now) {
-  if (has(options_.nodes_max)) return Answer::start;
+  if (has(std::max(options_.nodes_max, options_.nodes_all))) return Answer::start;
   if (!give_up_at_) give_up_at_ = now + options_.join_timeout;
-  if (has(options_.nodes_min)) {
+  if (has(needed_first())) {
     if (!start_at_) start_at_ = now + std::max(options_.last_call, options_.quiet);
     return now >= *start_at_ ? Answer::start : Answer::wait;
   }
@@ -26,19 +28,39 @@ std::optional<Instant> Gathering::next_deadline() const {
   return start_at_ ? start_at_ : give_up_at_;
 }
 
-std::vector<Offer> Gathering::take(const Generation& last) {
+std::vector<Offer> Gathering::take(const Generation& last, const SetAside& aside) {
   std::vector<Offer> taken;
-  for (const bool was_member : {true, false}) {
+  const auto take_some = [&](int count_max, bool are_aside, bool were_members) {
     for (const auto& [node, offer] : ready_) {
-      const bool room = taken.size() < static_cast<std::size_t>(options_.nodes_max);
-      if (room && (last.member_on(node) != nullptr) == was_member) taken.push_back(offer);
+      const bool fits =
+          aside.contains(node) == are_aside && (last.member_on(node) != nullptr) == were_members;
+      if (fits && taken.size() < static_cast<std::size_t>(count_max)) taken.push_back(offer);
     }
-  }
+  };
+  for (const bool were_members : {true, false}) take_some(options_.nodes_max, false, were_members);
+  for (const bool were_members : {true, false}) take_some(options_.nodes_min, true, were_members);
   std::ranges::sort(taken, {}, &Offer::node);
   for (const Offer& offer : taken) ready_.erase(offer.node);
   give_up_at_.reset();
   start_at_.reset();
   return taken;
+}
+
+int Gathering::count_without(const SetAside& aside) const {
+  return static_cast<int>(std::ranges::count_if(
+      ready_, [&](const auto& entry) { return !aside.contains(entry.first); }));
+}
+
+std::string Gathering::hosts_without(const SetAside& aside) const {
+  constexpr int named_max = 8;
+  std::string hosts;
+  int count = 0;
+  for (const auto& [node, offer] : ready_) {
+    if (aside.contains(node)) continue;
+    if (++count <= named_max) hosts += (hosts.empty() ? "" : ", ") + offer.host;
+  }
+  if (count > named_max) hosts += fmt::format(" and {} more", count - named_max);
+  return hosts.empty() ? "none" : hosts;
 }
 
 }  // namespace ddprun

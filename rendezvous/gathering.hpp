@@ -2,12 +2,15 @@
 #pragma once
 
 #include "rendezvous/generation.hpp"
+#include "rendezvous/set_aside.hpp"
 #include "rendezvous/units.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace ddprun {
@@ -15,10 +18,13 @@ namespace ddprun {
 struct GatheringOptions {
   int nodes_min = 1;             ///< Fewer start no generation.
   int nodes_max = 1;             ///< More are not used: they are kept as spares.
+  int nodes_all = 0;             ///< All that might come; 0: `nodes_max`.
+  int nodes_first = 0;           ///< Fewer start no first one; 0: `nodes_min`.
   Millis join_timeout{600'000};  ///< For the first generation, from the first node on.
   Millis last_call{30'000};      ///< For further nodes, once there are enough.
-  /// A coordinator that has just begun may replace one whose nodes run until their leases end; so
-  /// unless all nodes have joined, its first generation waits for as long.
+  /// A coordinator that has just begun may replace one, which may lead on out of reach, and whose
+  /// nodes run until their leases end; so unless all nodes have joined, its first generation waits
+  /// for as long.
   Millis quiet{0};
   Millis replace_timeout{30'000};  ///< For a node in the place of one that was lost.
   friend bool operator==(const GatheringOptions&, const GatheringOptions&) = default;
@@ -43,9 +49,19 @@ class Gathering {
 
   [[nodiscard]] std::optional<Instant> next_deadline() const;
 
+  /// How many start the first one.
+  [[nodiscard]] int needed_first() const {
+    return std::max(options_.nodes_min, options_.nodes_first);
+  }
+
   /// Takes at most `nodes_max` out, in order of nodes; members of `last` come before others, which
-  /// stay as spares. Ends all waiting.
-  [[nodiscard]] std::vector<Offer> take(const Generation& last);
+  /// stay as spares. Those of `aside` only make up for missing ones, up to `nodes_min`. Ends all
+  /// waiting.
+  [[nodiscard]] std::vector<Offer> take(const Generation& last, const SetAside& aside);
+
+  /// Those who are ready and not in `aside`: how many, and their hosts, "n0, n1 and 3 more".
+  [[nodiscard]] int count_without(const SetAside& aside) const;
+  [[nodiscard]] std::string hosts_without(const SetAside& aside) const;
 
   [[nodiscard]] const GatheringOptions& options() const { return options_; }
 

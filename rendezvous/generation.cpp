@@ -1,6 +1,19 @@
 #include "rendezvous/generation.hpp"
 
+#include <set>
+
 namespace ddprun {
+
+std::vector<IpAddress> Generation::addresses() const {
+  std::set<IpAddress> all;
+  for (std::size_t place = 0; place < Offer::addresses_max; ++place) {
+    for (const Member& member : members) {
+      if (all.size() == Part::store_peers_max) break;
+      if (place < member.offer.addresses.size()) all.insert(member.offer.addresses[place]);
+    }
+  }
+  return {all.begin(), all.end()};
+}
 
 std::vector<Part> Generation::parts() const {
   std::vector<Part> parts;
@@ -20,6 +33,7 @@ std::vector<Part> Generation::parts() const {
     part.cause = cause;
     parts.push_back(part);
   }
+  if (!parts.empty()) parts.front().store_peers = addresses();
   return parts;
 }
 

@@ -27,13 +27,13 @@
 namespace ddprun {
 
 /// One connection of a client. The caller gives each a number of its own.
-struct SessionId {
+struct StoreSession {
   std::uint64_t value = 0;
-  auto operator<=>(const SessionId&) const = default;
+  auto operator<=>(const StoreSession&) const = default;
 };
 
 struct StoreReply {
-  SessionId session;
+  StoreSession session;
   std::string bytes;  ///< Encoded; one reply is sent as one piece.
   friend bool operator==(const StoreReply&, const StoreReply&) = default;
 };
@@ -50,13 +50,13 @@ class KeyValue {
 
   /// Performs one request and appends every reply that it causes, to whichever session, in the
   /// order in which they must be sent. An error means that this session must be closed.
-  [[nodiscard]] Result<void> on_request(SessionId session,
+  [[nodiscard]] Result<void> on_request(StoreSession session,
                                         StoreDialect dialect,
                                         StoreRequest request,
                                         std::vector<StoreReply>& out);
 
   /// Forgets the session's wait and watches.
-  void on_session_lost(SessionId session);
+  void on_session_lost(StoreSession session);
 
   [[nodiscard]] std::size_t key_count() const { return data_.size(); }
 
@@ -68,24 +68,28 @@ class KeyValue {
     std::size_t bytes = 0;  // of the keys, counted in bytes_
   };
   using Replies = std::vector<StoreReply>;
-  using Sessions = std::unordered_map<std::string, std::deque<SessionId>>;
+  using Sessions = std::unordered_map<std::string, std::deque<StoreSession>>;
 
   [[nodiscard]] Result<void> put(const std::string& key, std::string value, Replies& out);
-  [[nodiscard]] Result<void> add(SessionId session, const StoreRequest& request, Replies& out);
-  [[nodiscard]] Result<void> compare_set(SessionId session, StoreRequest& request, Replies& out);
+  [[nodiscard]] Result<void> add(StoreSession session, const StoreRequest& request, Replies& out);
+  [[nodiscard]] Result<void> compare_set(StoreSession session, StoreRequest& request, Replies& out);
   [[nodiscard]] Result<void> append(StoreRequest& request, Replies& out);
-  [[nodiscard]] Result<void> barrier(SessionId session, const StoreRequest& request, Replies& out);
+  [[nodiscard]] Result<void> barrier(StoreSession session,
+                                     const StoreRequest& request,
+                                     Replies& out);
   [[nodiscard]] Result<void> queue_push(StoreRequest& request, Replies& out);
-  [[nodiscard]] Result<void> wait(SessionId session, std::vector<std::string> keys, Replies& out);
-  [[nodiscard]] Result<void> watch(SessionId session, const std::string& key, Replies& out);
+  [[nodiscard]] Result<void> wait(StoreSession session,
+                                  std::vector<std::string> keys,
+                                  Replies& out);
+  [[nodiscard]] Result<void> watch(StoreSession session, const std::string& key, Replies& out);
   [[nodiscard]] Result<void> multi_set(StoreRequest& request, Replies& out);
   [[nodiscard]] std::int64_t queue_length(const std::string& key) const;
-  void queue_pop(SessionId session, const std::string& key, Replies& out);
-  void delete_key(SessionId session, const std::string& key, Replies& out);
-  [[nodiscard]] Result<void> multi_get(SessionId session,
+  void queue_pop(StoreSession session, const std::string& key, Replies& out);
+  void delete_key(StoreSession session, const std::string& key, Replies& out);
+  [[nodiscard]] Result<void> multi_get(StoreSession session,
                                        const std::vector<std::string>& keys,
                                        Replies& out) const;
-  [[nodiscard]] Result<void> list_keys(SessionId session, Replies& out) const;
+  [[nodiscard]] Result<void> list_keys(StoreSession session, Replies& out) const;
 
   [[nodiscard]] bool present(const std::string& key) const;
   [[nodiscard]] bool all_present(const std::vector<std::string>& keys) const;
@@ -96,9 +100,9 @@ class KeyValue {
   [[nodiscard]] Result<void> reserve(std::size_t more_keys, std::size_t more_bytes) const;
   [[nodiscard]] Error reply_too_large() const;
   void on_key_appeared(const std::string& key, Replies& out);
-  void continue_wait(SessionId session, Replies& out);
-  void forget_wait(SessionId session);
-  void end_wait(SessionId session);
+  void continue_wait(StoreSession session, Replies& out);
+  void forget_wait(StoreSession session);
+  void end_wait(StoreSession session);
   void tell_watchers(std::uint8_t kind,
                      const std::string& key,
                      const std::string& old_value,

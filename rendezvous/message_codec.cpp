@@ -1,49 +1,23 @@
 #include "rendezvous/message_codec.hpp"
 
+#include "rendezvous/message_kinds.hpp"
+
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <limits>
 #include <optional>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace ddprun {
 namespace {
 
-// A new message needs a kind, unlike all others of its variant, and its list of fields.
-
-template <typename Message>
-constexpr std::uint8_t kind_of = 0;
-template <>
-constexpr std::uint8_t kind_of<Hello> = 0x01;
-template <>
-constexpr std::uint8_t kind_of<Heartbeat> = 0x02;
-template <>
-constexpr std::uint8_t kind_of<Numbered<News>> = 0x03;
-template <>
-constexpr std::uint8_t kind_of<Join> = 0x11;
-template <>
-constexpr std::uint8_t kind_of<WorkerFailed> = 0x12;
-template <>
-constexpr std::uint8_t kind_of<WorkerSucceeded> = 0x13;
-template <>
-constexpr std::uint8_t kind_of<StopRequested> = 0x14;
-template <>
-constexpr std::uint8_t kind_of<Ack> = 0x81;
-template <>
-constexpr std::uint8_t kind_of<Forgotten> = 0x82;
-template <>
-constexpr std::uint8_t kind_of<Numbered<Instruction>> = 0x83;
-template <>
-constexpr std::uint8_t kind_of<Refused> = 0x84;
-template <>
-constexpr std::uint8_t kind_of<StartGeneration> = 0x91;
-template <>
-constexpr std::uint8_t kind_of<StopGeneration> = 0x92;
-template <>
-constexpr std::uint8_t kind_of<FinishJob> = 0x93;
+// A new message needs a kind, and its list of fields.
 
 /// A `Type` or a `const Type`: the writer's and the reader's view of it.
 template <typename T, typename Type>
@@ -64,7 +38,13 @@ void fields(auto& archive, Is<Millis> auto& duration) {
   archive.integer(duration.count, 0, duration_ms_max);
 }
 void fields(auto& archive, Is<GenerationNumber> auto& generation) {
-  archive.integer(generation.value, 0);
+  archive.integer(generation.value, 0, number_max);
+}
+void fields(auto& archive, Is<Epoch> auto& epoch) {
+  archive.integer(epoch.value, 0, number_max);
+}
+void fields(auto& archive, Is<Instant> auto& clock) {
+  archive.integer(clock.ms, 0, clock_ms_max);
 }
 void fields(auto& archive, Is<Incarnation> auto& incarnation) {
   archive.integer(incarnation.agent);
@@ -81,6 +61,9 @@ void fields(auto& archive, Is<WorkerFailure> auto& failure) {
   archive.integer(failure.pid, 0);
   fields(archive, failure.end);
 }
+void fields(auto& archive, Is<IpAddress> auto& address) {
+  archive.bytes(address.bytes);
+}
 void fields(auto& archive, Is<Offer> auto& offer) {
   fields(archive, offer.node);
   archive.string(offer.host, name_bytes_max);
@@ -88,6 +71,7 @@ void fields(auto& archive, Is<Offer> auto& offer) {
   archive.integer(offer.store_port);
   archive.integer(offer.worker_count, 0, node_workers_max);
   archive.string(offer.store_error, text_bytes_max);
+  archive.list(offer.addresses, Offer::addresses_max);
 }
 void fields(auto& archive, Is<Part> auto& part) {
   fields(archive, part.number);
@@ -100,11 +84,69 @@ void fields(auto& archive, Is<Part> auto& part) {
   archive.integer(part.master_port);
   archive.integer(part.restart_count, 0);
   archive.string(part.cause, text_bytes_max);
+  archive.list(part.store_peers, Part::store_peers_max);
 }
 void fields(auto& archive, Is<Outcome> auto& outcome) {
   archive.integer(outcome.exit_status, 0, exit_status_max);
   archive.string(outcome.text, text_bytes_max);
   archive.optional(outcome.failure);
+}
+
+void fields(auto& archive, Is<Voter> auto& voter) {
+  archive.integer(voter.agent);
+  fields(archive, voter.node);
+  archive.string(voter.host, name_bytes_max);
+  archive.string(voter.address, name_bytes_max);
+}
+void fields(auto& archive, Is<Voters> auto& voters) {
+  archive.list(voters.all, Voters::count_max);
+  archive.integer(voters.head);
+}
+void fields(auto& archive, Is<Leader> auto& leader) {
+  archive.integer(leader.agent);
+  archive.string(leader.host, name_bytes_max);
+  archive.string(leader.address, name_bytes_max);
+  fields(archive, leader.epoch);
+  fields(archive, leader.reign);
+}
+void fields(auto& archive, Is<RecordId> auto& record) {
+  fields(archive, record.accepted);
+  fields(archive, record.number);
+}
+void fields(auto& archive, Is<Member> auto& member) {
+  fields(archive, member.offer.node);
+  archive.string(member.offer.host, member_name_bytes_max);
+  archive.integer(member.offer.agent);
+  archive.integer(member.offer.worker_count, 0, node_workers_max);
+  fields(archive, member.first_rank);
+}
+void fields(auto& archive, Is<SnapshotPosition> auto& position) {
+  archive.integer(position.generation, 0, number_max);
+  archive.integer(position.step, 0, number_max);
+  archive.integer(position.changed_ns, 0, number_max);
+}
+void fields(auto& archive, Is<Blame> auto& blame) {
+  fields(archive, blame.node);
+  archive.integer(blame.failures_count, 0, id_max);
+  archive.flag(blame.outlived_kill);
+}
+void fields(auto& archive, Is<Generation> auto& record) {
+  fields(archive, record.number);
+  archive.list(record.members, members_max);
+  archive.integer(record.restart_count, 0, id_max);
+  archive.string(record.cause, text_bytes_max);
+  fields(archive, record.epoch);
+  archive.integer(record.failures_count, 0, id_max);
+  fields(archive, record.voters);
+  archive.integer(record.restarts_in_row, 0, id_max);
+  archive.optional(record.snapshot);
+  archive.list(record.blames, blames_max);
+}
+void fields(auto& archive, Is<Knowledge> auto& known) {
+  fields(archive, known.record);
+  fields(archive, known.accepted);
+  fields(archive, known.before);
+  archive.flag(known.decided);
 }
 
 void fields(auto& archive, Is<Hello> auto& hello) {
@@ -115,6 +157,11 @@ void fields(auto& archive, Is<Hello> auto& hello) {
   archive.integer(hello.nodes_max, 0, id_max);
   fields(archive, hello.dead_after);
   archive.integer(hello.coordinator);
+  archive.flag(hello.any_place);
+  archive.string(hello.contact, name_bytes_max);
+  fields(archive, hello.knows);
+  archive.flag(hello.orphaned);
+  archive.flag(hello.witness);
 }
 void fields(auto& archive, Is<Heartbeat> auto& heartbeat) {
   archive.integer(heartbeat.number, 0);
@@ -123,6 +170,7 @@ void fields(auto& archive, Is<Heartbeat> auto& heartbeat) {
 void fields(auto& archive, Is<Join> auto& join) {
   fields(archive, join.offer);
   fields(archive, join.done_with);
+  archive.optional(join.snapshot);
 }
 void fields(auto& archive, Is<WorkerFailed> auto& failed) {
   fields(archive, failed.generation);
@@ -132,17 +180,71 @@ void fields(auto& archive, Is<WorkerSucceeded> auto& succeeded) {
   fields(archive, succeeded.generation);
   fields(archive, succeeded.rank);
 }
+void fields(auto& archive, Is<WorkersStuck> auto& stuck) {
+  fields(archive, stuck.node);
+  fields(archive, stuck.generation);
+  archive.string(stuck.text, text_bytes_max);
+}
 void fields(auto& archive, Is<StopRequested> auto& request) {
   archive.integer(request.signal, 0, signal_max);
 }
+void fields(auto& archive, Is<StoreUnreachable> auto& unreachable) {
+  fields(archive, unreachable.generation);
+  archive.string(unreachable.host, name_bytes_max);
+  archive.string(unreachable.why, text_bytes_max);
+}
+void fields(auto& archive, Is<VoteRequest> auto& request) {
+  fields(archive, request.candidate);
+  fields(archive, request.epoch);
+  fields(archive, request.sent);
+  fields(archive, request.record);
+  archive.list(request.electors, electors_max);
+}
+void fields(auto& archive, Is<Vote> auto& vote) {
+  archive.integer(vote.voter);
+  fields(archive, vote.epoch);
+  fields(archive, vote.sent);
+}
+void fields(auto& archive, Is<Refusal> auto& refusal) {
+  archive.integer(refusal.voter);
+  fields(archive, refusal.epoch);
+}
+void fields(auto& archive, Is<Release> auto& release) {
+  archive.integer(release.candidate);
+  fields(archive, release.epoch);
+}
+void fields(auto& archive, Is<Leading> auto& leading) {
+  fields(archive, leading.leader);
+  fields(archive, leading.sent);
+  fields(archive, leading.record);
+  archive.flag(leading.decided);
+  archive.optional(leading.whole);
+}
+void fields(auto& archive, Is<Following> auto& following) {
+  archive.integer(following.voter);
+  fields(archive, following.epoch);
+  fields(archive, following.sent);
+  fields(archive, following.record);
+}
+void fields(auto& archive, Is<Welcome> auto& welcome) {
+  fields(archive, welcome.leader);
+  fields(archive, welcome.node);
+  archive.list(welcome.voters, Voters::count_max);
+}
+void fields(auto& archive, Is<Redirect> auto& redirect) {
+  archive.optional(redirect.leader);
+}
+void fields(auto& archive, Is<VotersChanged> auto& changed) {
+  archive.list(changed.voters, Voters::count_max);
+}
 void fields(auto& archive, Is<Ack> auto& ack) {
-  archive.integer(ack.coordinator);
   archive.integer(ack.answers, 0);
   archive.integer(ack.received, 0);
   fields(archive, ack.lead);
 }
 void fields(auto& archive, Is<Forgotten> auto& forgotten) {
   fields(archive, forgotten.who);
+  fields(archive, forgotten.by);
 }
 void fields(auto& archive, Is<Refused> auto& refused) {
   archive.string(refused.why, text_bytes_max);
@@ -170,6 +272,9 @@ void fields(auto& archive, Is<Numbered<Instruction>> auto& instruction) {
   archive.integer(instruction.number, 1);
   archive.variant(instruction.message);
 }
+void fields(auto& archive, Is<Ballot> auto& ballot) {
+  archive.variant(ballot);
+}
 
 class Writer {
  public:
@@ -190,11 +295,20 @@ class Writer {
     integer(static_cast<std::uint32_t>(kept.size()));
     bytes_ += kept;
   }
+  template <std::size_t Count>
+  void bytes(const std::array<std::uint8_t, Count>& given) {
+    bytes_.append(given.begin(), given.end());
+  }
   void flag(const bool& value) { integer(static_cast<std::uint8_t>(value ? 1 : 0)); }
   template <typename T>
   void optional(const std::optional<T>& part) {
     flag(part.has_value());
     if (part) fields(*this, *part);
+  }
+  template <typename T>
+  void list(const std::vector<T>& elements, std::size_t) {
+    integer(static_cast<std::uint32_t>(elements.size()));
+    for (const T& element : elements) fields(*this, element);
   }
   template <typename... Messages>
   void variant(const std::variant<Messages...>& message) {
@@ -251,6 +365,12 @@ class Reader {
     text = left_.substr(0, length);
     left_.remove_prefix(length);
   }
+  template <std::size_t Count>
+  void bytes(std::array<std::uint8_t, Count>& taken) {
+    if (!has(Count)) return;
+    std::copy_n(left_.begin(), Count, taken.begin());
+    left_.remove_prefix(Count);
+  }
   void flag(bool& value) {
     std::uint8_t number = 0;
     integer(number, std::uint8_t{0}, std::uint8_t{1});
@@ -261,6 +381,18 @@ class Reader {
     bool there = false;
     flag(there);
     if (problem_.empty() && there) fields(*this, part.emplace());
+  }
+  /// What is not there yet is not paid for: elements are made as their bytes come.
+  template <typename T>
+  void list(std::vector<T>& elements, std::size_t count_max) {
+    std::uint32_t count = 0;
+    integer(count);
+    if (!problem_.empty()) return;
+    if (count > count_max) {
+      return refuse(fmt::format("a list of {}, at most {} are allowed", count, count_max));
+    }
+    elements.clear();
+    while (problem_.empty() && elements.size() < count) fields(*this, elements.emplace_back());
   }
   template <typename... Messages>
   void variant(std::variant<Messages...>& message) {

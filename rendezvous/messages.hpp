@@ -1,6 +1,7 @@
 // What an agent and the coordinator of another node say to each other over a connection.
 #pragma once
 
+#include "rendezvous/ballots.hpp"
 #include "rendezvous/coordinator.hpp"
 #include "rendezvous/outbox.hpp"
 #include "rendezvous/units.hpp"
@@ -9,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace ddprun {
 
@@ -20,7 +22,13 @@ struct Hello {
   int nodes_min = 1;           ///< As it was told; the same on all nodes.
   int nodes_max = 1;
   Millis dead_after{4'000};
-  std::uint64_t coordinator = 0;  ///< By whom this life was leased; 0: by nobody yet.
+  AgentId coordinator = 0;  ///< By whom this life was leased; 0: by nobody yet.
+  bool any_place = false;   ///< `node` came from a coordinator: another will do if it is taken.
+  std::string contact;      ///< Where it listens itself.
+  Epoch knows;              ///< The highest epoch of a coordinator that it has followed.
+  /// It was led by a process that listened here, and without which nobody can be elected.
+  bool orphaned = false;
+  bool witness = false;  ///< It has no workers, and no place among the nodes: it only votes.
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 struct Heartbeat {
@@ -29,32 +37,50 @@ struct Heartbeat {
   friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
 /// What happens on the node.
-using News = std::variant<Join, WorkerFailed, WorkerSucceeded, StopRequested>;
-using ToCoordinator = std::variant<Hello, Heartbeat, Numbered<News>>;
+using News = std::
+    variant<Join, WorkerFailed, WorkerSucceeded, StopRequested, WorkersStuck, StoreUnreachable>;
+/// A ballot is for the succession, and needs no Hello before it.
+using ToCoordinator = std::variant<Hello, Heartbeat, Numbered<News>, Ballot>;
 
+/// The answer to a Hello: heartbeats and news are taken from now on.
+struct Welcome {
+  Leader leader;
+  NodeId node;                ///< Its place in the order of nodes.
+  std::vector<Voter> voters;  ///< Whom to ask when this leader is lost.
+  friend bool operator==(const Welcome&, const Welcome&) = default;
+};
+/// The answer of a process that does not lead.
+struct Redirect {
+  std::optional<Leader> leader;  ///< Who does, if it knows.
+  friend bool operator==(const Redirect&, const Redirect&) = default;
+};
 /// The answer to each heartbeat.
 struct Ack {
-  std::uint64_t coordinator = 0;  ///< Who answers.
-  std::int64_t answers = 0;       ///< The number of the heartbeat.
-  std::int64_t received = 0;      ///< The newest news that has arrived.
-  Millis lead;                    ///< For so long nobody else can lead the job.
+  std::int64_t answers = 0;   ///< The number of the heartbeat.
+  std::int64_t received = 0;  ///< The newest news that has arrived.
+  Millis lead;                ///< For so long nobody else can lead the job.
   friend bool operator==(const Ack&, const Ack&) = default;
 };
 /// This life was declared lost: what it started must end, and a new life may begin.
 struct Forgotten {
   Incarnation who;
+  Leader by;
   friend bool operator==(const Forgotten&, const Forgotten&) = default;
 };
 /// This agent cannot take part.
 struct Refused {
+  static constexpr Millis for_ever{std::int64_t{1} << 60};
+
   std::string why;
-  /// Where another agent has its place, for how long that one has been silent: it may be this
-  /// one's predecessor, which is lost before long. Nothing: time changes nothing.
+  /// Where another agent has its place, for how long that one has been silent, `for_ever` if this
+  /// coordinator has never heard it: it may be this one's predecessor, which is lost before long.
+  /// Nothing: time changes nothing.
   std::optional<Millis> holder_silent;
   friend bool operator==(const Refused&, const Refused&) = default;
 };
 /// What the node has to do.
 using Instruction = std::variant<StartGeneration, StopGeneration, FinishJob>;
-using ToAgent = std::variant<Ack, Forgotten, Refused, Numbered<Instruction>>;
+using ToAgent =
+    std::variant<Welcome, Redirect, VotersChanged, Ack, Forgotten, Refused, Numbered<Instruction>>;
 
 }  // namespace ddprun

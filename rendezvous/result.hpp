@@ -18,6 +18,7 @@ enum class ExitStatus : int {
   internal_error = 70,
   system_refused = 71,
   run_again = 75,
+  gave_up = 76,
   cannot_execute = 126,
   program_not_found = 127,
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -10,6 +11,18 @@ namespace ddprun {
 
 void Roster::on_event(Instant now, const RosterEvent& event, Actions& out) {
   std::visit([&](const auto& happened) { on(now, happened, out); }, event);
+}
+
+void Roster::inherit(Instant now, const Generation& record, Instant old_head_heard) {
+  for (const Member& member : record.members) {
+    const Offer& offer = member.offer;
+    Peer peer;
+    peer.node = offer.node;
+    peer.host = offer.host;
+    hear(offer.agent == record.voters.head ? old_head_heard : now, peer);
+    peers_[offer.agent] = peer;
+    places_[offer.node] = offer.agent;
+  }
 }
 
 std::optional<Instant> Roster::next_deadline() const {
@@ -43,6 +56,18 @@ void Roster::on(Instant now, const Instruct& instruct, Actions& out) {
   if (peer->session != 0) out.emplace_back(SendDown{peer->session, numbered});
 }
 
+void Roster::on(Instant, const LeadChanged& lead, Actions&) {
+  lead_end_ = lead.until;
+  options_.leader.epoch = lead.epoch;
+}
+
+void Roster::on(Instant, const VotersChanged& changed, Actions& out) {
+  voters_ = changed.voters;
+  for (const auto& [agent, peer] : peers_) {
+    if (peer.session != 0) out.emplace_back(SendDown{peer.session, changed});
+  }
+}
+
 /// A tick that comes late was held up with all messages that came meanwhile: those first.
 void Roster::on(Instant now, const Timeout&, Actions& out) {
   const Millis interval = options_.times.heartbeat();
@@ -65,10 +90,10 @@ void Roster::take(Instant now, SessionId session, const Hello& hello, Actions& o
   const Incarnation& from = hello.from;
   Peer* peer = admit(now, session, hello, out);
   if (peer == nullptr) return;
-  const bool is_from_before = hello.coordinator != 0 && hello.coordinator != options_.id;  // O5
-  if (is_from_before || from.life < peer->life || (from.life == peer->life && peer->lost)) {
+  const bool is_from_before = hello.coordinator != 0 && hello.coordinator != options_.leader.agent;
+  if (is_from_before || from.life < peer->life || (from.life == peer->life && peer->lost)) {  // O5
     speakers_[session] = {from.agent, from.life};
-    out.emplace_back(SendDown{session, Forgotten{from}});
+    out.emplace_back(SendDown{session, Forgotten{from, options_.leader}});
     return;
   }
   if (from.life > peer->life) {
@@ -85,6 +110,8 @@ void Roster::take(Instant now, SessionId session, const Hello& hello, Actions& o
   speakers_[session] = {from.agent, from.life};
   peer->session = session;
   hear(now, *peer);
+  peer->contact = hello.contact;
+  out.emplace_back(SendDown{session, Welcome{options_.leader, peer->node, voters_}});
   resend(now, *peer, out);
 }
 
@@ -94,8 +121,8 @@ void Roster::take(Instant now, SessionId session, const Heartbeat& heartbeat, Ac
   hear(now, *peer);
   peer->outbox.confirm(heartbeat.received);
   if (now - peer->sent >= options_.times.heartbeat()) resend(now, *peer, out);
-  out.emplace_back(SendDown{
-      session, Ack{options_.id, heartbeat.number, peer->inbox.newest(), options_.times.lease()}});
+  const Millis lead = std::clamp(lead_end_ - now, Millis{0}, options_.times.lease());  // O6
+  out.emplace_back(SendDown{session, Ack{heartbeat.number, peer->inbox.newest(), lead}});
 }
 
 void Roster::take(Instant now, SessionId session, const Numbered<News>& news, Actions& out) {
@@ -104,7 +131,12 @@ void Roster::take(Instant now, SessionId session, const Numbered<News>& news, Ac
   hear(now, *peer);
   std::visit(
       [&](auto told) {
-        if constexpr (std::is_same_v<decltype(told), Join>) told.offer.node = peer->node;
+        if constexpr (std::is_same_v<decltype(told), Join>) {
+          told.offer.node = peer->node;
+          told.offer.agent = agent_in(session);
+          told.offer.contact = peer->contact;
+        }
+        if constexpr (std::is_same_v<decltype(told), WorkersStuck>) told.node = peer->node;
         out.emplace_back(Report{std::move(told)});
       },
       news.message);
@@ -117,8 +149,13 @@ Roster::Peer* Roster::speaker(SessionId session, Actions& out) {
   const auto [agent, life] = found->second;
   const auto peer = peers_.find(agent);
   if (peer != peers_.end() && peer->second.life == life && !peer->second.lost) return &peer->second;
-  out.emplace_back(SendDown{session, Forgotten{{agent, life}}});
+  out.emplace_back(SendDown{session, Forgotten{{agent, life}, options_.leader}});
   return nullptr;
+}
+
+AgentId Roster::agent_in(SessionId session) const {
+  const auto found = speakers_.find(session);
+  return found == speakers_.end() ? 0 : found->second.agent;
 }
 
 Roster::Peer* Roster::living_on(NodeId node) {
@@ -159,8 +196,13 @@ Roster::Peer* Roster::admit(Instant now, SessionId session, const Hello& hello, 
            out);
     return nullptr;
   }
-  const NodeId node = hello.node.value_or(next_place());
-  if (node == options_.own_node) {
+  NodeId node = hello.node.value_or(next_place(hello));
+  const bool is_own = hello.from.agent == options_.leader.agent;
+  const auto is_reserved = [&] { return node == options_.own_node && !is_own; };
+  if (hello.any_place && (is_reserved() || living_on(node) != nullptr)) {
+    node = next_place(hello);
+  }
+  if (is_reserved()) {
     refuse(session,
            {fmt::format("{} asks for the place of the coordinator's own node", hello.host), {}},
            out);
@@ -172,7 +214,7 @@ Roster::Peer* Roster::admit(Instant now, SessionId session, const Hello& hello, 
                         hello.host,
                         node.value,
                         holder->host),
-            now - holder->heard},
+            holder->life == 0 ? Refused::for_ever : now - holder->heard},
            out);
     return nullptr;
   }
@@ -194,9 +236,14 @@ void Roster::refuse(SessionId session, Refused refusal, Actions& out) {
   out.emplace_back(CloseSession{session, std::move(refusal.why)});
 }
 
-NodeId Roster::next_place() const {
-  const NodeId last = places_.empty() ? options_.own_node : places_.rbegin()->first;
-  return NodeId{std::max(last, options_.own_node).value + 1};
+/// The one behind all of its kind.
+NodeId Roster::next_place(const Hello& hello) const {
+  const auto before = [&](std::map<NodeId, AgentId>::const_iterator end, NodeId none) {
+    return end == places_.begin() ? none : std::max(none, std::prev(end)->first);
+  };
+  const NodeId last = hello.witness ? before(places_.end(), NodeId{first_witness.value - 1})
+                                    : before(places_.lower_bound(first_witness), options_.own_node);
+  return NodeId{last.value + 1};
 }
 
 void Roster::resend(Instant now, Peer& peer, Actions& out) {

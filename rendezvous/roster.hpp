@@ -9,12 +9,15 @@
 //       begin; of a life that is lost nothing is passed on.
 //   O2  An ack goes only to a life that is not lost, so that no lease outlives `dead_after`.
 //   O3  Of each life, the agent hears all instructions once and in order.
-//   O4  Two agents never have the same place in the order of nodes at once.
+//   O4  Two agents never have the same place in the order of nodes at once; a member of an
+//       inherited generation keeps its own.
 //   O5  A life that was leased by another coordinator, which this one replaces, is lost.
+//   O6  No ack says that it leads for longer than it was told.
 // Bounds
 //   `nodes_max` agents, lost ones included; one connection each, the newest.
 #pragma once
 
+#include "rendezvous/lead.hpp"
 #include "rendezvous/lease.hpp"
 #include "rendezvous/messages.hpp"
 #include "rendezvous/outbox.hpp"
@@ -31,17 +34,14 @@
 namespace ddprun {
 
 struct RosterOptions {
-  std::uint64_t id = 1;  ///< Of this coordinator: drawn at random, not 0.
+  Leader leader;  ///< The coordinator, as agents are told; its number is not 0.
   LeaseTimes times;
-  NodeId own_node;  ///< Of the agent in the coordinator's own process, which is no matter of ours.
+  NodeId own_node;    ///< Of the agent in the coordinator's own process: nobody else gets it.
   int nodes_min = 1;  ///< As each agent must have been told, too.
   int nodes_max = 1;
   std::size_t agents_max = 20'000;
   friend bool operator==(const RosterOptions&, const RosterOptions&) = default;
 };
-
-/// Of the listening process; each is used once.
-using SessionId = std::int64_t;
 
 struct Received {
   SessionId session = 0;
@@ -54,7 +54,8 @@ struct SessionClosed {
 struct Instruct {
   Instruction instruction;
 };
-using RosterEvent = std::variant<Received, SessionClosed, Instruct, Timeout>;
+using RosterEvent =
+    std::variant<Received, SessionClosed, Instruct, LeadChanged, VotersChanged, Timeout>;
 
 struct SendDown {
   SessionId session = 0;
@@ -72,8 +73,16 @@ using RosterAction = std::variant<SendDown, Report, CloseSession>;
 
 class Roster {
  public:
+  /// The places of witnesses are behind those of all nodes.
+  static constexpr NodeId first_witness{1'000'000};
+
   /// Agents that were not given a place in the order of nodes get the next one when they come.
   Roster(RosterOptions options, Instant now) : options_(options), ticked_(now) {}
+
+  /// After an election: members of the last generation are given up like silent agents if they do
+  /// not come, the old head as if it had been heard at `old_head_heard`. Call once, before any
+  /// event.
+  void inherit(Instant now, const Generation& record, Instant old_head_heard);
 
   /// Applies one event and appends what must be done, in order. Never blocks, reads a clock, logs
   /// or throws; total.
@@ -88,11 +97,11 @@ class Roster {
 
  private:
   using Actions = std::vector<RosterAction>;
-  using AgentId = std::uint64_t;
   struct Peer {
     std::uint32_t life = 0;
     NodeId node;
     std::string host;
+    std::string contact;
     SessionId session = 0;  // 0: none at the moment
     Instant heard;
     Instant patience_from;  // the same, later by what the coordinator itself slept since
@@ -111,23 +120,29 @@ class Roster {
   void on(Instant now, const Received& received, Actions& out);
   void on(Instant now, const SessionClosed& closed, Actions& out);
   void on(Instant now, const Instruct& instruct, Actions& out);
+  void on(Instant now, const LeadChanged& lead, Actions& out);
+  void on(Instant now, const VotersChanged& changed, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
   void take(Instant now, SessionId session, const Hello& hello, Actions& out);
   void take(Instant now, SessionId session, const Heartbeat& heartbeat, Actions& out);
   void take(Instant now, SessionId session, const Numbered<News>& news, Actions& out);
+  void take(Instant, SessionId, const Ballot&, Actions&) {}  // it is the succession's
 
   [[nodiscard]] Peer* speaker(SessionId session, Actions& out);
+  [[nodiscard]] AgentId agent_in(SessionId session) const;
   [[nodiscard]] Peer* living_on(NodeId node);
   [[nodiscard]] Peer* admit(Instant now, SessionId session, const Hello& hello, Actions& out);
   static void hear(Instant now, Peer& peer);
   static void refuse(SessionId session, Refused refusal, Actions& out);
-  [[nodiscard]] NodeId next_place() const;
+  [[nodiscard]] NodeId next_place(const Hello& hello) const;
   static void resend(Instant now, Peer& peer, Actions& out);
 
   RosterOptions options_;
   std::map<AgentId, Peer> peers_;
   std::map<NodeId, AgentId> places_;
   std::map<SessionId, Speaker> speakers_;
+  std::vector<Voter> voters_;
+  Instant lead_end_ = Lead::forever;
   Instant ticked_;
 };
 

@@ -49,7 +49,7 @@ const Layout* layout_of(StoreDialect dialect, std::uint8_t code) {
   return found == layouts.end() || code == no_code ? nullptr : &*found;
 }
 
-Error refused(std::string why, std::string fix = "the connection is closed") {
+Error malformed(std::string why, std::string fix = "the connection is closed") {
   return {ExitStatus::system_refused, "store request refused", std::move(why), std::move(fix)};
 }
 
@@ -60,8 +60,8 @@ bool is_2_1(std::uint8_t code) {
 }
 
 Error refused_2_1(std::uint8_t code) {
-  return refused(fmt::format("operation {} without a greeting is PyTorch 2.1's", code),
-                 "use PyTorch 2.2 or later, or 2.0 or earlier");
+  return malformed(fmt::format("operation {} without a greeting is PyTorch 2.1's", code),
+                   "use PyTorch 2.2 or later, or 2.0 or earlier");
 }
 
 void encode_little_endian(std::uint64_t number, int width, std::string& out) {
@@ -97,14 +97,14 @@ Result<void> StoreDecoder::feed(std::string_view bytes, std::vector<StoreRequest
 Result<void> StoreDecoder::learn_dialect(std::uint8_t byte) {
   opening_.push_back(static_cast<char>(byte));
   if (opening_.front() == '\0') {
-    const std::string_view magic = std::string_view(opening_).substr(1);
-    if (magic != validate_magic.substr(0, magic.size())) dialect_ = StoreDialect::legacy;
-    if (magic == validate_magic) dialect_ = StoreDialect::validated;
+    const std::string_view seen = std::string_view(opening_).substr(1);
+    if (seen != validate_magic.substr(0, seen.size())) dialect_ = StoreDialect::legacy;
+    if (seen == validate_magic) dialect_ = StoreDialect::validated;
     return {};
   }
   if (is_2_1(byte)) return refused_2_1(byte);
   if (layout_of(StoreDialect::legacy, byte) == nullptr) {
-    return refused(
+    return malformed(
         fmt::format("a connection that opens with byte {:#04x} is no PyTorch client", byte));
   }
   watches_ = byte == watch_key_code;
@@ -118,7 +118,7 @@ Result<void> StoreDecoder::begin(std::uint8_t code) {
     return refused_2_1(code);
   }
   const Layout* layout = layout_of(dialect_, code);
-  if (layout == nullptr) return refused(fmt::format("there is no operation {}", code));
+  if (layout == nullptr) return malformed(fmt::format("there is no operation {}", code));
   request_ = StoreRequest{.operation = layout->operation};
   request_bytes_ = 0;
   repeats_left_ = 0;
@@ -158,7 +158,7 @@ bool StoreDecoder::take_number(std::string_view& bytes, std::size_t width) {
 Result<bool> StoreDecoder::take_count(std::string_view& bytes) {
   if (!take_number(bytes, 8)) return false;
   if (number_ > limits_.keys_per_request_max) {
-    return refused(fmt::format(
+    return malformed(fmt::format(
         "{} keys in one request, at most {} are allowed", number_, limits_.keys_per_request_max));
   }
   repeats_left_ = number_;
@@ -172,13 +172,13 @@ Result<bool> StoreDecoder::take_string(std::string_view& bytes,
   if (!in_string_) {
     if (!take_number(bytes, 8)) return false;
     if (number_ > bytes_max) {
-      return refused(fmt::format("a {} of {} bytes, at most {} are allowed",
-                                 *field_ == 'k' ? "key" : "value",
-                                 number_,
-                                 bytes_max));
+      return malformed(fmt::format("a {} of {} bytes, at most {} are allowed",
+                                   *field_ == 'k' ? "key" : "value",
+                                   number_,
+                                   bytes_max));
     }
     if (number_ > limits_.request_bytes_max - request_bytes_) {
-      return refused(fmt::format("a request of more than {} bytes", limits_.request_bytes_max));
+      return malformed(fmt::format("a request of more than {} bytes", limits_.request_bytes_max));
     }
     request_bytes_ += number_;
     string_bytes_left_ = number_;
@@ -206,6 +206,16 @@ void StoreDecoder::end_field(std::vector<StoreRequest>& out) {
 void StoreDecoder::end_request(std::vector<StoreRequest>& out) {
   out.push_back(std::move(request_));
   field_ = nullptr;
+}
+
+std::string encode_ping(std::uint32_t nonce) {
+  const auto ping = std::ranges::find(layouts, StoreOperation::ping, &Layout::operation);
+  std::string bytes;
+  encode_byte(0, bytes);
+  bytes += validate_magic;
+  encode_byte(ping->validated_code, bytes);
+  encode_u32(nonce, bytes);
+  return bytes;
 }
 
 void encode_byte(std::uint8_t byte, std::string& out) {

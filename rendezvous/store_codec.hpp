@@ -102,6 +102,10 @@ class StoreDecoder {
   std::uint64_t request_bytes_ = 0;
 };
 
+/// What a client of PyTorch 2.2 and later asks first: its greeting, and a ping, whose answer is
+/// `nonce`.
+[[nodiscard]] std::string encode_ping(std::uint32_t nonce);
+
 /// Replies. `encode_list` writes no count in front: multi_get's reply has none.
 void encode_byte(std::uint8_t byte, std::string& out);
 void encode_u32(std::uint32_t number, std::string& out);

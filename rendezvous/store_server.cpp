@@ -29,7 +29,7 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::size_t read_bytes = 64 * 1024;
+constexpr std::size_t store_read_bytes = 64 * 1024;
 constexpr std::size_t outbox_bytes_max = std::size_t{1}
                                          << 29;  // a client that reads nothing at all
 
@@ -71,6 +71,14 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     sessions_.clear();
   }
 
+  void open_for(Admission admission) {
+    admission_ = std::move(admission);
+    wait_for_clients();
+  }
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+ private:
   /// Accepts by accept4 instead of async_accept, which knows no CLOEXEC.
   void wait_for_clients() {
     acceptor_.async_wait(tcp::acceptor::wait_read, [self = shared_from_this()](error_code error) {
@@ -78,9 +86,6 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
 
-  [[nodiscard]] std::uint16_t port() const { return port_; }
-
- private:
   void accept_all() {
     while (true) {
       const int fd =
@@ -114,15 +119,23 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     error_code error;
     socket.set_option(tcp::no_delay(true), error);
     const tcp::endpoint peer = socket.remote_endpoint(error);
-    if (error) return;
-    const SessionId id{next_session_++};
+    if (error || !is_admitted(peer)) return;
+    const StoreSession id{next_session_++};
     sessions_.emplace(
         id.value,
         Session(std::move(socket), fmt::format("{}:{}", peer.address().to_string(), peer.port())));
     wait_for_bytes(id);
   }
 
-  void wait_for_bytes(SessionId id) {
+  [[nodiscard]] bool is_admitted(const tcp::endpoint& peer) {
+    const auto address = parse_ip_address(peer.address().to_string());
+    if (address && admission_.admits(*address)) return true;
+    const auto said = address ? admission_.refuse(*address) : std::nullopt;
+    if (said) on_note_(*said);
+    return false;
+  }
+
+  void wait_for_bytes(StoreSession id) {
     Session& session = sessions_.at(id.value);
     session.reading = true;
     session.socket.async_wait(tcp::socket::wait_read,
@@ -131,7 +144,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
                               });
   }
 
-  void on_readable(SessionId id) {
+  void on_readable(StoreSession id) {
     const auto found = sessions_.find(id.value);
     if (found == sessions_.end()) return;
     Session& session = found->second;
@@ -146,7 +159,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   /// Executes what the client has asked for, as long as it reads the replies; then reads on.
-  void serve(SessionId id) {
+  void serve(StoreSession id) {
     auto found = sessions_.find(id.value);
     while (found != sessions_.end() && !found->second.requests.empty()) {
       Session& session = found->second;
@@ -168,7 +181,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     return session.outbox.size() > unread_reply_bytes_max;
   }
 
-  void refuse(SessionId id, const Error& error) {
+  void refuse(StoreSession id, const Error& error) {
     const auto found = sessions_.find(id.value);
     if (found == sessions_.end()) return;
     on_note_(fmt::format("store: {}: {}", found->second.peer, error.message()));
@@ -177,7 +190,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
 
   /// Puts the replies into their sessions' outboxes, then writes each outbox once.
   void deliver() {
-    std::vector<SessionId> touched;
+    std::vector<StoreSession> touched;
     for (StoreReply& reply : replies_) {
       const auto found = sessions_.find(reply.session.value);
       if (found == sessions_.end()) continue;
@@ -186,10 +199,10 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
       if (found->second.outbox.size() > outbox_bytes_max) close_session(reply.session);
     }
     replies_.clear();
-    for (const SessionId id : touched) flush(id);
+    for (const StoreSession id : touched) flush(id);
   }
 
-  void flush(SessionId id) {
+  void flush(StoreSession id) {
     const auto found = sessions_.find(id.value);
     if (found == sessions_.end() || found->second.writing) return;
     Session& session = found->second;
@@ -209,7 +222,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
                               });
   }
 
-  void on_writable(SessionId id) {
+  void on_writable(StoreSession id) {
     const auto found = sessions_.find(id.value);
     if (found == sessions_.end()) return;
     found->second.writing = false;
@@ -217,7 +230,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     serve(id);
   }
 
-  void close_session(SessionId id) {
+  void close_session(StoreSession id) {
     key_value_.on_session_lost(id);
     sessions_.erase(id.value);
   }
@@ -225,12 +238,13 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
   tcp::acceptor acceptor_;
   boost::asio::steady_timer retry_;
   NoteHandler on_note_;
+  Admission admission_{{}, {}};
   std::uint16_t port_ = 0;
   std::uint64_t next_session_ = 1;
   std::unordered_map<std::uint64_t, Session> sessions_;
   KeyValue key_value_;
   std::vector<StoreReply> replies_;
-  std::array<char, read_bytes> buffer_;  // shared: an idle connection costs next to nothing
+  std::array<char, store_read_bytes> buffer_;  // shared: an idle connection costs next to nothing
 };
 
 Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context& context,
@@ -245,11 +259,13 @@ Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context
                  error.code().message(),
                  "check the address, and ulimit -n");
   }
-  impl->wait_for_clients();
   return std::unique_ptr<StoreServer>(new StoreServer(std::move(impl)));
 }
 
 StoreServer::StoreServer(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+void StoreServer::open_for(Admission admission) {
+  impl_->open_for(std::move(admission));
+}
 StoreServer::~StoreServer() {
   impl_->close();
 }

@@ -2,13 +2,15 @@
 //
 // One generation has one store, listening before its workers start and closed after the last of
 // them is gone: PyTorch up to 2.0 burns a whole core per worker when its store closes early, and
-// from 2.6 on takes any key left over from an older generation for its own.
+// from 2.6 on takes any key left over from an older generation for its own. Who connects before it
+// is known who may come waits in the kernel's queue.
 //
 // Bounds
 //   `sessions_max` connections; requests by StoreLimits, contents by KeyValueLimits. Beyond
 //   `unread_reply_bytes_max` nothing more is read from a client or executed for it.
 #pragma once
 
+#include "rendezvous/admission.hpp"
 #include "rendezvous/result.hpp"
 
 #include <cstdint>
@@ -35,6 +37,10 @@ class StoreServer {
   [[nodiscard]] static Result<std::unique_ptr<StoreServer>> listen(boost::asio::io_context& context,
                                                                    const std::string& address,
                                                                    NoteHandler on_note);
+
+  /// From now on connections are taken from whoever is admitted; others are closed unread. Call
+  /// once.
+  void open_for(Admission admission);
 
   /// Closes every connection.
   ~StoreServer();

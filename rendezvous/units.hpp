@@ -26,8 +26,19 @@ constexpr Millis operator-(Instant later, Instant earlier) {
 constexpr Millis operator+(Millis one, Millis other) {
   return {one.count + other.count};
 }
+constexpr Instant operator-(Instant at, Millis pause) {
+  return {at.ms - pause.count};
+}
+constexpr Millis operator*(Millis pause, std::int64_t factor) {
+  return {pause.count * factor};
+}
 constexpr Millis operator/(Millis pause, std::int64_t divisor) {
   return {pause.count / divisor};
+}
+
+/// For people.
+constexpr double in_seconds(Millis pause) {
+  return static_cast<double>(pause.count) / 1000.0;
 }
 
 /// A node's place in the order of nodes, from 0.
@@ -43,6 +54,9 @@ struct Incarnation {
   std::uint32_t life = 0;
   auto operator<=>(const Incarnation&) const = default;
 };
+
+/// A connection that was accepted by this process; each number is used once.
+using SessionId = std::int64_t;
 
 /// A worker's place among all workers of a generation: RANK.
 struct Rank {
@@ -60,6 +74,13 @@ struct LocalRank {
 struct GenerationNumber {
   std::int64_t value = 0;
   auto operator<=>(const GenerationNumber&) const = default;
+};
+
+/// The number of an election, from 2; the coordinator that founds the job has 1, and 0 before it
+/// has made a generation. Of each epoch there is one coordinator at most.
+struct Epoch {
+  std::int64_t value = 0;
+  auto operator<=>(const Epoch&) const = default;
 };
 
 }  // namespace ddprun

@@ -18,14 +18,14 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view marker = ".tmp.";
 constexpr std::size_t digits_count = 16;
-constexpr std::string_view digits = "0123456789abcdef";
+constexpr std::string_view hex_digits = "0123456789abcdef";
 
 /// A name beside `path` that no other writer, on this node or another, takes as well.
 fs::path temporary_for(const fs::path& path) {
   std::random_device entropy;
   std::string name = path.string();
   name += marker;
-  for (std::size_t i = 0; i < digits_count; ++i) name += digits[entropy() % digits.size()];
+  for (std::size_t i = 0; i < digits_count; ++i) name += hex_digits[entropy() % hex_digits.size()];
   return name;
 }
 
@@ -123,7 +123,7 @@ std::optional<std::string_view> target_of_temporary(std::string_view name) {
   if (name.size() <= tail_bytes) return std::nullopt;
   const std::string_view tail = name.substr(name.size() - tail_bytes);
   if (!tail.starts_with(marker) ||
-      tail.find_first_not_of(digits, marker.size()) != std::string_view::npos) {
+      tail.find_first_not_of(hex_digits, marker.size()) != std::string_view::npos) {
     return std::nullopt;
   }
   return name.substr(0, name.size() - tail_bytes);

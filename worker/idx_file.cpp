@@ -18,7 +18,7 @@ namespace ddprun::worker {
 namespace {
 
 constexpr unsigned char type_unsigned_byte = 0x08;
-constexpr int dimensions_max = 8;
+constexpr int idx_dimensions_max = 8;
 constexpr std::int64_t bytes_max = std::int64_t{4} << 30;
 
 /// The bytes of a file, decompressed where they are compressed.
@@ -77,7 +77,7 @@ torch::Tensor read_idx(const std::filesystem::path& path) {
   std::array<unsigned char, 4> magic{};
   input.read(magic.data(), magic.size(), "it ends within the header");
   if (magic[0] != 0 || magic[1] != 0 || magic[2] != type_unsigned_byte || magic[3] == 0 ||
-      magic[3] > dimensions_max) {
+      magic[3] > idx_dimensions_max) {
     input.fail("it is not an IDX file of unsigned bytes");
   }
   std::vector<std::int64_t> shape;

@@ -16,12 +16,12 @@ StateDict state_dict(const torch::nn::Module& module) {
 }
 
 void load_state_dict(const torch::nn::Module& module, const StateDict& state) {
-  constexpr const char* advice = "; the snapshot is of another model, use its own program or path";
+  constexpr const char* hint = "; the snapshot is of another model, use its own program or path";
   StateDict current = state_dict(module);
   for (const auto& named : current) {
     const torch::Tensor* saved = state.find(named.key());
     if (saved == nullptr) {
-      throw Error(text("the snapshot has no parameter ", named.key(), advice));
+      throw Error(text("the snapshot has no parameter ", named.key(), hint));
     }
     if (saved->sizes() != named.value().sizes()) {
       throw Error(text("parameter ",
@@ -31,12 +31,12 @@ void load_state_dict(const torch::nn::Module& module, const StateDict& state) {
                        " in the model but ",
                        saved->sizes(),
                        " in the snapshot",
-                       advice));
+                       hint));
     }
   }
   for (const auto& named : state) {
     if (!current.contains(named.key())) {
-      throw Error(text("the model has no parameter ", named.key(), ", the snapshot has", advice));
+      throw Error(text("the model has no parameter ", named.key(), ", the snapshot has", hint));
     }
   }
   const torch::NoGradGuard no_grad;

@@ -79,12 +79,10 @@ c10::intrusive_ptr<c10d::ProcessGroup> connect_ranks(const c10::intrusive_ptr<c1
                                                      const Context& context,
                                                      std::chrono::milliseconds timeout) {
   try {
-    return compat::make_process_group(
-        store,
-        context.rank,
-        context.world_size,
-        make_gloo(c10::make_intrusive<c10d::PrefixStore>("gloo", store), context, timeout),
-        timeout);
+    const auto gloo =
+        make_gloo(c10::make_intrusive<c10d::PrefixStore>("gloo", store), context, timeout);
+    gloo->barrier()->wait();  // this rank's connections are made, those between others may not be
+    return compat::make_process_group(store, context.rank, context.world_size, gloo, timeout);
   } catch (const std::exception& error) {
     throw Error(text("rank ",
                      context.rank,

@@ -24,10 +24,10 @@ c10::Storage storage_without_data(std::size_t bytes) {
 }
 
 void require_little_endian(const ZipReader& archive) {
-  constexpr std::uint64_t bytes_max = 16;  // more than either word has
+  constexpr std::uint64_t word_bytes_max = 16;  // more than either word has
   const auto bytes = archive.size_bytes("byteorder");
   if (!bytes) return;
-  if (*bytes > bytes_max) throw Error("record byteorder is larger than the limit");
+  if (*bytes > word_bytes_max) throw Error("record byteorder is larger than the limit");
   if (archive.read("byteorder") != byte_order) {
     throw Error("it was written on a big-endian machine");
   }

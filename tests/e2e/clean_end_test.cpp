@@ -14,11 +14,11 @@ Words with_orphans(const Words& options, const std::string& rest) {
                "'");
 }
 
-const std::string stay = "echo pid $$; exec sleep 60";
+const std::string tell_and_stay = "echo pid $$; exec sleep 60";
 
 /// Starts it and waits until all of it is there: 2 workers and 2 orphans, guard and agent.
 Job& start_all(Case& test, const Words& options = {}) {
-  Job& job = test.start(with_orphans(options, stay));
+  Job& job = test.start(with_orphans(options, tell_and_stay));
   CHECK(job.pid_of(0) > 0);
   CHECK(job.pid_of(1) > 0);
   CHECK(test.living().size() == 6);
@@ -89,8 +89,8 @@ TEST_CASE_FIXTURE(Case, "e2e clean end: kill -9 of the inner process is said and
 }
 
 TEST_CASE_FIXTURE(Case, "e2e clean end: kill -9 of the inner process after restarts") {
-  Job& job =
-      start(with_orphans({"--max-restarts", "1"}, "[ $DDPRUN_GENERATION = 1 ] && exit 3; " + stay));
+  Job& job = start(with_orphans({"--max-restarts", "1"},
+                                "[ $DDPRUN_GENERATION = 1 ] && exit 3; " + tell_and_stay));
   CHECK(job.pid_of(0) > 0);
   CHECK(job.pid_of(1) > 0);
   kill(job.agent(), SIGKILL);
@@ -99,8 +99,8 @@ TEST_CASE_FIXTURE(Case, "e2e clean end: kill -9 of the inner process after resta
 }
 
 TEST_CASE_FIXTURE(Case, "e2e clean end: kill -9 of the outer process after restarts") {
-  Job& job =
-      start(with_orphans({"--max-restarts", "1"}, "[ $DDPRUN_GENERATION = 1 ] && exit 3; " + stay));
+  Job& job = start(with_orphans({"--max-restarts", "1"},
+                                "[ $DDPRUN_GENERATION = 1 ] && exit 3; " + tell_and_stay));
   CHECK(job.pid_of(0) > 0);
   CHECK(job.pid_of(1) > 0);
   job.send(SIGKILL);

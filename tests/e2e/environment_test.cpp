@@ -123,8 +123,8 @@ TEST_CASE_FIXTURE(Case, "e2e environment: no descriptor beyond 0 and 1 and 2 rea
 }
 
 TEST_CASE_FIXTURE(Case, "e2e environment: no descriptor leaks into later generations") {
-  const Job& job =
-      run(Words{"--max-restarts", "3"} + shell(E2E_HELPER " fds; [ $DDPRUN_GENERATION = 4 ]"));
+  const Job& job = run(Words{"--max-restarts", "3", "--restart-backoff", "0"} +
+                       shell(E2E_HELPER " fds; [ $DDPRUN_GENERATION = 4 ]"));
   CHECK(job.status() == 0);
   CHECK(lines_of(job.out).size() == 4 * 3);
 }

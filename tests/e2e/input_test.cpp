@@ -223,8 +223,8 @@ TEST_CASE_FIXTURE(Case, "e2e input: a snapshot path that cannot be written") {
 }
 
 TEST_CASE_FIXTURE(Case, "e2e input: a worker that cannot be executed ends the job at once") {
-  script("lost.sh", "#!/no/such/interpreter\n");
-  script("garbage", std::string("\x01\x02\0\xff", 4) + std::string(200, '\x7f'));
+  (void)script("lost.sh", "#!/no/such/interpreter\n");
+  (void)script("garbage", std::string("\x01\x02\0\xff", 4) + std::string(200, '\x7f'));
   const Job& lost = run({"--max-restarts", "5", "./lost.sh"});
   CHECK(lost.status() == 127);
   CHECK(count_of("generation", lost.err) == 1);

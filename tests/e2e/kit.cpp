@@ -38,17 +38,6 @@ std::array<int, 2> make_pipe() {
   return ends;
 }
 
-std::vector<std::string> variables_for(const Setup& setup, const std::string& mark) {
-  std::map<std::string, std::string> all{{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", "/"}};
-  for (const char* kept : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "LD_LIBRARY_PATH"}) {
-    if (const char* value = std::getenv(kept)) all[kept] = value;
-  }
-  for (const auto& [name, value] : setup.environment) all[name] = value;
-  std::vector<std::string> variables{mark};
-  for (const auto& [name, value] : all) variables.push_back(name + "=" + value);
-  return variables;
-}
-
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
@@ -117,7 +106,7 @@ Job::Job(Case& owner, const Setup& setup) : owner_(owner), started_at_(Clock::no
     err_ = {err_pipe[0], &err};
   }
   Words words = Words{setup.program} + setup.arguments;
-  std::vector<std::string> variables = variables_for(setup, owner.mark());
+  std::vector<std::string> variables = owner.variables(setup.environment);
   sigset_t all;
   sigset_t own;
   sigfillset(&all);
@@ -331,6 +320,17 @@ std::vector<std::string> Case::names_in(const std::string& folder) const {
   }
   std::ranges::sort(names);
   return names;
+}
+
+Words Case::variables(const std::map<std::string, std::string>& more) const {
+  std::map<std::string, std::string> all{{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", "/"}};
+  for (const char* kept : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "LD_LIBRARY_PATH"}) {
+    if (const char* value = std::getenv(kept)) all[kept] = value;
+  }
+  for (const auto& [name, value] : more) all[name] = value;
+  Words variables{mark_};
+  for (const auto& [name, value] : all) variables.push_back(name + "=" + value);
+  return variables;
 }
 
 bool Case::all_gone_within_a_second() const {

@@ -125,12 +125,15 @@ class Case {
   Job& run(const Words& arguments) { return run(Setup{.arguments = arguments}); }
 
   /// An executable file here with this text.
-  std::string script(const std::string& name, const std::string& text) const;
+  [[nodiscard]] std::string script(const std::string& name, const std::string& text) const;
   void write(const std::string& name, const std::string& text) const;
   /// Empty if there is none.
   [[nodiscard]] std::string read(const std::string& name) const;
   [[nodiscard]] bool has(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> names_in(const std::string& folder) const;
+
+  /// A small clean environment that bears this case's mark, as NAME=value.
+  [[nodiscard]] Words variables(const std::map<std::string, std::string>& more) const;
 
   [[nodiscard]] std::vector<int> living() const { return processes_marked(mark_); }
   /// Waits for the end of everything of this case; false if something is left after a second.

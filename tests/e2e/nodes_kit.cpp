@@ -29,7 +29,7 @@ Setup Nodes::setup(int node_rank, const Words& options, const std::string& text)
   return Setup{.arguments = own + options + shell(text)};
 }
 
-std::vector<Job*> Nodes::start_all(int count, const Words& options, const std::string& text) const {
+std::vector<Job*> Nodes::start_all(int count, const Words& options, const std::string& text) {
   std::vector<Job*> jobs;
   for (int node = 0; node < count; ++node) {
     jobs.push_back(&start(node, Words{"--nnodes", std::to_string(count)} + options, text));

@@ -8,13 +8,12 @@
 namespace e2e {
 namespace {
 
-const std::string stay = "exec sleep 60";
 const std::string token(64, 'a');
 
 }  // namespace
 
 TEST_CASE_FIXTURE(Case, "e2e nodes refused: too few in time end with 69 and say who is there") {
-  const Nodes nodes{*this};
+  Nodes nodes{*this};
   const Words options{"--nnodes", "3", "--join-timeout", "500ms"};
   Job& head = nodes.start(0, options, stay);
   Job& other = nodes.start(1, Words{"--nnodes", "3"}, stay);
@@ -25,7 +24,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes refused: too few in time end with 69 and say 
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes refused: without a coordinator a node ends with 69") {
-  const Nodes nodes{*this};
+  Nodes nodes{*this};
   const Job& alone = run(nodes.setup(1, {"--nnodes", "2", "--join-timeout", "500ms"}, stay));
   CHECK(alone.status() == 69);
   CHECK(count_of("there is no coordinator: ", alone.err) == 1);
@@ -33,7 +32,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes refused: without a coordinator a node ends wi
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes refused: ctrl-C ends a node that waits for a coordinator") {
-  const Nodes nodes{*this};
+  Nodes nodes{*this};
   Job& alone = nodes.start(1, {"--nnodes", "2"}, stay);
   CHECK(alone.agent() > 0);
   alone.send(SIGINT);
@@ -41,7 +40,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes refused: ctrl-C ends a node that waits for a 
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes refused: a node of another job, or of more nodes, is told so") {
-  const Nodes nodes{*this};
+  Nodes nodes{*this};
   Job& head = nodes.start(0, {"--nnodes", "2", "--rdzv-id", "one"}, stay);
   head.wait_for_err("coordinating job one");
   Job& stranger = nodes.start(1, {"--nnodes", "2", "--rdzv-id", "two"}, stay);
@@ -55,7 +54,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes refused: a node of another job, or of more no
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes refused: with a token only those who have it take part") {
-  const Nodes nodes{*this};
+  Nodes nodes{*this};
   Setup setup = nodes.setup(0, {"--nnodes", "2"}, "env | grep -c DDPRUN_TOKEN; " + stay);
   setup.environment["DDPRUN_TOKEN"] = token;
   Job& head = start(setup);

@@ -9,8 +9,6 @@ namespace {
 const std::string say_who =
     "echo $DDPRUN_GENERATION: rank $RANK of $WORLD_SIZE, node $GROUP_RANK of $GROUP_WORLD_SIZE, "
     "restart $TORCHELASTIC_RESTART_COUNT, job $DDPRUN_JOB_ID; ";
-const std::string stay = "exec sleep 60";
-
 std::string who(int generation, int rank, int world_size, int node, int nodes) {
   return prefix(rank) + std::to_string(generation) + ": rank " + std::to_string(rank) + " of " +
          std::to_string(world_size) + ", node " + std::to_string(node) + " of " +
@@ -23,7 +21,7 @@ const Words elastic{"--nnodes", "2:3", "--dead-after", "1s"};
 }  // namespace
 
 TEST_CASE_FIXTURE(Case, "e2e nodes: the workers of all nodes are one world, and end with success") {
-  const Nodes nodes{*this};
+  Nodes nodes{*this};
   const auto jobs = nodes.start_all(3, {"--rdzv-id", "job7"}, say_who);
   for (std::size_t node = 0; node < jobs.size(); ++node) {
     CHECK(jobs[node]->wait() == 0);
@@ -36,7 +34,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: the workers of all nodes are one world, and 
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes: they find one another in whatever order they start") {
-  const Nodes nodes{*this};
+  Nodes nodes{*this};
   Job& late = nodes.start(1, {"--nnodes", "2"}, say_who);
   late.wait_until("an attempt", [&] { return !late.workers(0).empty() || late.agent() > 0; });
   Job& head = nodes.start(0, {"--nnodes", "2"}, say_who);
@@ -47,7 +45,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: they find one another in whatever order they
 
 TEST_CASE_FIXTURE(Case,
                   "e2e nodes: a worker's failure starts all again, and is everybody's status") {
-  const Nodes nodes{*this};
+  Nodes nodes{*this};
   const std::string wait_for_all =
       ": > up.$DDPRUN_GENERATION.$RANK; "
       "until [ $(ls up.$DDPRUN_GENERATION.* | wc -l) = 4 ]; do sleep 0.02; done; ";
@@ -67,7 +65,7 @@ TEST_CASE_FIXTURE(Case,
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes: ctrl-C on one ends the job on all") {
-  const Nodes nodes{*this};
+  Nodes nodes{*this};
   const auto jobs = nodes.start_all(2, {}, say_who + stay);
   for (Job* job : jobs) job->wait_for_out("restart 0");
   jobs[1]->send(SIGINT);
@@ -78,7 +76,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: ctrl-C on one ends the job on all") {
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes: the others go on without one that was killed") {
-  const Nodes nodes{*this};
+  Nodes nodes{*this};
   std::vector<Job*> jobs;
   for (int node = 0; node < 3; ++node) jobs.push_back(&nodes.start(node, elastic, say_who + stay));
   for (Job* job : jobs) job->wait_for_out("of 6");
@@ -92,8 +90,25 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: the others go on without one that was killed
   CHECK(jobs[2]->wait() == 143);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e nodes: the others elect another head, and the old one takes part") {
+  Nodes nodes{*this};
+  std::vector<Job*> jobs;
+  for (int node = 0; node < 3; ++node) jobs.push_back(&nodes.start(node, elastic, say_who + stay));
+  for (Job* job : jobs) job->wait_for_out("of 6");
+  jobs[0]->send(SIGKILL);
+  CHECK(jobs[0]->wait() == 137);
+  jobs[1]->wait_for_out("2: rank 0 of 4, node 0 of 2, restart 1");
+  jobs[2]->wait_for_out("2: rank 2 of 4, node 1 of 2, restart 1");
+  CHECK(count_of("coordinates the job from now on", jobs[1]->err + jobs[2]->err) == 1);
+  Job& again = nodes.start(0, elastic, say_who + stay);
+  again.wait_for_out("3: rank");
+  jobs[1]->wait_for_out("of 6, node");
+  again.send(SIGTERM);
+  for (Job* job : {&again, jobs[1], jobs[2]}) CHECK(job->wait() == 143);
+}
+
 TEST_CASE_FIXTURE(Case, "e2e nodes: the workers of an agent that was stopped die without it") {
-  const Nodes nodes{*this};
+  Nodes nodes{*this};
   std::vector<Job*> jobs;
   for (int node = 0; node < 3; ++node) jobs.push_back(&nodes.start(node, elastic, say_who + stay));
   jobs[1]->wait_for_out("of 6");
@@ -110,7 +125,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: the workers of an agent that was stopped die
 
 TEST_CASE_FIXTURE(Case,
                   "e2e nodes: without the head the others end, and say that one may run again") {
-  const Nodes nodes{*this};
+  Nodes nodes{*this};
   const Words patience{"--dead-after", "1s", "--replace-timeout", "1s"};
   const auto jobs = nodes.start_all(2, patience, say_who + stay);
   for (Job* job : jobs) job->wait_for_out("restart 0");
@@ -121,7 +136,7 @@ TEST_CASE_FIXTURE(Case,
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes: an agent that goes on before it is lost has failed nobody") {
-  const Nodes nodes{*this};
+  Nodes nodes{*this};
   const auto jobs = nodes.start_all(2, {"--dead-after", "4s"}, say_who + stay);
   for (Job* job : jobs) job->wait_for_out("restart 0");
   const int agent = jobs[1]->agent();
@@ -137,7 +152,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: an agent that goes on before it is lost has 
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes: a head that starts again ends what ran under the one before") {
-  const Nodes nodes{*this};
+  Nodes nodes{*this};
   const auto jobs = nodes.start_all(2, {}, say_who + stay);
   for (Job* job : jobs) job->wait_for_out("restart 0");
   const auto workers = jobs[1]->workers(2);
@@ -152,16 +167,60 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: a head that starts again ends what ran under
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes: a coordinator may run without workers of its own") {
-  const Nodes nodes{*this};
+  Nodes nodes{*this};
   const std::string endpoint = "127.0.0.1:" + std::to_string(nodes.port);
-  Job& coordinator =
-      start(Words{"coordinator", "--nnodes", "2", "--rdzv-endpoint", endpoint, "--node-rank", "0"});
+  Job& coordinator = start(Words{"coordinator", "--nnodes", "2", "--rdzv-endpoint", endpoint});
   Job& first = nodes.start(1, {"--nnodes", "2"}, say_who + stay);
   Job& second = nodes.start(2, {"--nnodes", "2"}, say_who + stay);
   first.wait_for_out(who(1, 0, 4, 0, 2));
   second.wait_for_out(who(1, 2, 4, 1, 2));
   coordinator.send(SIGTERM);
   for (Job* job : {&coordinator, &first, &second}) CHECK(job->wait() == 143);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e nodes: a coordinator ends with the status of the job") {
+  for (const int status : {0, 5}) {
+    CAPTURE(status);
+    Nodes nodes{*this};
+    const std::string endpoint = "127.0.0.1:" + std::to_string(nodes.port);
+    Job& coordinator = start(Words{"coordinator", "--nnodes", "2", "--rdzv-endpoint", endpoint});
+    const std::string program = "[ $RANK = 3 ] && exit " + std::to_string(status) + "; true";
+    Job& first = nodes.start(1, {"--nnodes", "2"}, program);
+    Job& second = nodes.start(2, {"--nnodes", "2"}, program);
+    for (Job* job : {&coordinator, &first, &second}) CHECK(job->wait() == status);
+    const std::string last = "exit status 5: rank 3 (pid N on HOST) exited with 5";
+    if (status != 0) CHECK(last_line(coordinator.err) == last);
+  }
+}
+
+TEST_CASE_FIXTURE(Case, "e2e nodes: a coordinator without nodes ends when it is asked to") {
+  Nodes nodes{*this};
+  const std::string endpoint = "127.0.0.1:" + std::to_string(nodes.port);
+  Job& coordinator = start(Words{"coordinator", "--nnodes", "2", "--rdzv-endpoint", endpoint});
+  coordinator.wait_for_err("coordinating job");
+  coordinator.send(SIGINT);
+  CHECK(coordinator.wait() == 130);
+  CHECK(last_line(coordinator.err).starts_with("exit status 130: stopped by SIGINT (2)"));
+}
+
+TEST_CASE_FIXTURE(Case, "e2e nodes: they go on without a coordinator, which takes part again") {
+  Nodes nodes{*this};
+  const Words options{"--nnodes", "1:2", "--dead-after", "1s"};
+  const Words words = Words{"coordinator", "--rdzv-endpoint"} +
+                      Words{"127.0.0.1:" + std::to_string(nodes.port)} + options;
+  Job& coordinator = start(words);
+  Job& first = nodes.start(1, options, say_who + stay);
+  Job& second = nodes.start(2, options, say_who + stay);
+  for (Job* job : {&first, &second}) job->wait_for_out("of 4");
+  coordinator.send(SIGKILL);
+  CHECK(coordinator.wait() == 137);
+  for (Job* job : {&first, &second}) job->wait_for_out("2: rank");
+  Job& again = start(words);
+  again.wait_for_err("takes part in the job that lives already");
+  first.wait_until("that it is known",
+                   [&] { return count_of(" is a witness", first.err + second.err) == 1; });
+  first.send(SIGTERM);
+  for (Job* job : {&again, &first, &second}) CHECK(job->wait() == 143);
 }
 
 }  // namespace e2e

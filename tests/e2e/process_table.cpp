@@ -39,17 +39,24 @@ std::string environment_of(int pid) {
 
 }  // namespace
 
-std::vector<int> processes_marked(const std::string& mark) {
+std::vector<int> all_processes() {
   std::vector<int> pids;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename();
     int pid = 0;
     const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (wrong != std::errc{} || end != name.data() + name.size()) continue;
-    const std::string variables = '\0' + environment_of(pid);
-    if (variables.find('\0' + mark + '\0') != std::string::npos) pids.push_back(pid);
+    if (wrong == std::errc{} && end == name.data() + name.size()) pids.push_back(pid);
   }
+  return pids;
+}
+
+std::vector<int> processes_marked(const std::string& mark) {
+  std::vector<int> pids = all_processes();
+  std::erase_if(pids, [&](int pid) {
+    const std::string variables = '\0' + environment_of(pid);
+    return variables.find('\0' + mark + '\0') == std::string::npos;
+  });
   return pids;
 }
 

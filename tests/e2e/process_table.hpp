@@ -6,6 +6,9 @@
 
 namespace e2e {
 
+/// Zombies included.
+[[nodiscard]] std::vector<int> all_processes();
+
 /// The living processes in whose environment `NAME=value` stands as `mark`.
 [[nodiscard]] std::vector<int> processes_marked(const std::string& mark);
 

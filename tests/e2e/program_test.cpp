@@ -4,9 +4,9 @@
 namespace e2e {
 
 TEST_CASE_FIXTURE(Case, "e2e program: a name without a slash is looked for here and then on PATH") {
-  script("true", "#!/bin/sh\necho ours\n");
+  (void)script("true", "#!/bin/sh\necho ours\n");
   CHECK(run({"true"}).out == prefix(0) + "ours\n");
-  script("bin/tool", "#!/bin/sh\necho tool\n");
+  (void)script("bin/tool", "#!/bin/sh\necho tool\n");
   const Job& job =
       run(Setup{.arguments = {"tool"}, .environment = {{"PATH", "/nowhere:bin:/usr/bin:/bin"}}});
   CHECK(job.out == prefix(0) + "tool\n");
@@ -28,7 +28,7 @@ TEST_CASE_FIXTURE(Case,
 }
 
 TEST_CASE_FIXTURE(Case, "e2e program: a .py file runs under PYTHON_EXEC unbuffered") {
-  script("python", "#!/bin/sh\nprintf '<%s>' \"$@\"\n");
+  (void)script("python", "#!/bin/sh\nprintf '<%s>' \"$@\"\n");
   write("train.py", "");
   const std::map<std::string, std::string> own{{"PYTHON_EXEC", folder() / "python"}};
   CHECK(run(Setup{.arguments = {"train.py", "a"}, .environment = own}).out ==
@@ -39,8 +39,8 @@ TEST_CASE_FIXTURE(Case, "e2e program: a .py file runs under PYTHON_EXEC unbuffer
 
 TEST_CASE_FIXTURE(Case,
                   "e2e program: python3 runs .py files by default and --no-python executes them") {
-  script("python3", "#!/bin/sh\nprintf 'py<%s>' \"$@\"\n");
-  script("train.py", "#!/bin/sh\nprintf 'sh<%s>' \"$@\"\n");
+  (void)script("python3", "#!/bin/sh\nprintf 'py<%s>' \"$@\"\n");
+  (void)script("train.py", "#!/bin/sh\nprintf 'sh<%s>' \"$@\"\n");
   CHECK(run({"train.py", "a"}).out == prefix(0) + "py<-u>py<train.py>py<a>\n");
   CHECK(run({"--no-python", "train.py", "a"}).out == prefix(0) + "sh<a>\n");
 }

@@ -25,7 +25,7 @@ void spin_until(Clock::time_point moment) {
   while (Clock::now() < moment) continue;
 }
 
-void flood(Job& job) {
+void send_flood(Job& job) {
   job.wait_until("end", [&] {
     for (int sent = 0; sent < 1000; ++sent) job.send(SIGTERM);
     return job.ended();
@@ -178,7 +178,7 @@ TEST_CASE_FIXTURE(Case,
 TEST_CASE_FIXTURE(Case, "e2e signals: TERM while generations follow each other ends the job") {
   for (int i = 0; i < 5; ++i) {
     CAPTURE(i);
-    Job& job = start(two({"--max-restarts", "100000"}, shell("exit 3")));
+    Job& job = start(two({"--max-restarts", "100000", "--restart-backoff", "0"}, shell("exit 3")));
     job.wait_for_err("generation " + std::to_string(3 + i) + " ");
     spin_until(Clock::now() + i * 700us);
     job.send(SIGTERM);
@@ -191,7 +191,7 @@ TEST_CASE_FIXTURE(Case, "e2e signals: a flood of TERM ends a job with 143") {
   for (int i = 0; i < 100; ++i) {
     CAPTURE(i);
     Job& job = start(two({}, {"sleep", "60"}));
-    flood(job);
+    send_flood(job);
     CHECK_MESSAGE(job.status() == 143, job.err);
   }
 }
@@ -201,7 +201,7 @@ TEST_CASE_FIXTURE(Case, "e2e signals: a flood of TERM does not delay an end that
     CAPTURE(i);
     Job& job = start(two({}, {"true"}));
     job.wait_until("first line", [&] { return !job.err.empty() || job.ended(); });
-    flood(job);
+    send_flood(job);
     CHECK_MESSAGE((job.status() == 143 || job.status() == 0), job.err);
   }
 }

@@ -74,10 +74,12 @@ TEST_CASE_FIXTURE(Case, "e2e slow reader: a restart does not wait for it") {
 }
 
 TEST_CASE_FIXTURE(Case, "e2e slow reader: restarts without any reader cost bounded memory") {
-  Setup setup{.arguments = Words{"--nproc-per-node", "32", "--max-restarts", "40"} +
-                           Words{"--restart-grace", "1h"} +
-                           shell("printf %60000s x; printf %60000s x >&2\n"
-                                 "[ $DDPRUN_GENERATION = 41 ] || exit 1; : > last.$RANK")};
+  Setup setup{
+      .arguments =
+          Words{"--nproc-per-node", "32", "--max-restarts", "40", "--restart-backoff", "0"} +
+          Words{"--restart-grace", "1h"} +
+          shell("printf %60000s x; printf %60000s x >&2\n"
+                "[ $DDPRUN_GENERATION = 41 ] || exit 1; : > last.$RANK")};
   setup.environment["ASAN_OPTIONS"] = "quarantine_size_mb=1";  // else it keeps what was freed
   Job& job = start(setup);
   const int agent = job.agent();

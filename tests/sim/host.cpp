@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <type_traits>
 #include <utility>
@@ -12,13 +13,14 @@
 namespace ddprun::sim {
 namespace {
 
-constexpr Millis connect_patience{1'000};
-constexpr int head = 0;
+constexpr Millis kill_slow_min{300};
+constexpr Millis kill_slow_max{950};  // the last moment before dead-after, with the lease's end
 
 AgentOptions agent_options(const HostOptions& options) {
   AgentOptions agent;
   agent.host = fmt::format("n{}", options.index);
   agent.worker_count = options.worker_count;
+  agent.sees_snapshots = options.sees_snapshots;
   return agent;
 }
 
@@ -26,10 +28,24 @@ UplinkOptions uplink_options(const HostOptions& options, std::uint64_t agent) {
   UplinkOptions uplink;
   uplink.agent = agent;
   uplink.host = fmt::format("n{}", options.index);
-  if (options.has_place) uplink.node = NodeId{options.index};
+  uplink.witness = options.worker_count == 0;
+  if (!uplink.witness && (options.has_place || options.index == 0))
+    uplink.node = NodeId{options.index};
+  uplink.contact = address_of(options.index);
+  uplink.doors = options.doors;
   uplink.times = options.times;
   uplink.replace_timeout = Millis{3'600'000};  // outages may be longer than in real jobs
   return uplink;
+}
+
+SuccessionOptions succession_options(const HostOptions& options, std::uint64_t agent) {
+  SuccessionOptions succession;
+  succession.self = {
+      agent, NodeId{options.index}, fmt::format("n{}", options.index), address_of(options.index)};
+  succession.times = options.times;
+  succession.endpoint = address_of(0);
+  succession.founds = options.index == 0;
+  return succession;
 }
 
 }  // namespace
@@ -40,16 +56,16 @@ void Host::power_on() {
   if (agent_) return;
   on_ = true;
   ++boot_;
+  agent_id_ = cluster_.chance().next();
   agent_ = std::make_unique<Agent>(agent_options(options_));
-  if (options_.index == head) {
-    coordinator_ = std::make_unique<Coordinator>(options_.coordinator);
-    roster_ = std::make_unique<Roster>(RosterOptions{.times = options_.times}, local_now());
-  } else {
-    uplink_ = std::make_unique<Uplink>(uplink_options(options_, cluster_.chance().next()));
-  }
+  uplink_ = std::make_unique<Uplink>(uplink_options(options_, agent_id_));
+  succession_ = std::make_unique<Succession>(succession_options(options_, agent_id_));
   post([this] {
+    std::vector<SuccessionAction> lead;
+    succession_->start(local_now(), lead);
     std::vector<UplinkAction> connections;
-    if (uplink_) uplink_->start(local_now(), connections);
+    uplink_->start(local_now(), connections);
+    for (const SuccessionAction& action : lead) perform(action);
     for (const UplinkAction& action : connections) perform(action);
     std::vector<AgentAction> first;
     agent_->start(first);
@@ -65,15 +81,25 @@ void Host::power_off() {
   sweeping_ = false;
   guarded_until_.reset();
   lines_.clear();
+  sessions_.clear();
+  hellos_.clear();
+  ballot_lines_.clear();
   inbox_.clear();
   timer_due_ = false;
+  spawn_fails_ = false;
+  doomed_ = false;
+  stuck_until_ = {};
   agent_.reset();
   uplink_.reset();
+  succession_.reset();
+  coordinator_.reset();
+  roster_.reset();
 }
 
 void Host::kill_agent() {
   if (!agent_) return;
   for (const auto& [connection, line] : std::map(lines_)) disconnect(connection);
+  for (const auto& [session, line] : sessions_) send_down(line, ConnectionDown{line.connection});
   power_off();  // the guard has killed the workers before it ends
   on_ = true;
 }
@@ -89,7 +115,15 @@ void Host::pause(Millis time) {
 }
 
 void Host::worker_fails() {
-  if (alive_ > 0) end_workers(1, {WorkerEnd::Kind::exited, 1});
+  if (living() != nullptr) end_workers(1, {WorkerEnd::Kind::exited, 1});
+}
+
+void Host::gets_stuck(Millis time) {
+  stuck_until_ = cluster_.schedule().now() + time;
+}
+
+void Host::kills_slowly(Millis time) {
+  slow_until_ = cluster_.schedule().now() + time;
 }
 
 void Host::workers_succeed() {
@@ -105,6 +139,12 @@ Instant Host::global(Instant local) const {
   std::int64_t at = local.ms - local.ms * options_.drift_ppm / 1'000'000 - 1;
   while (at + at * options_.drift_ppm / 1'000'000 < local.ms) ++at;
   return {at};
+}
+
+std::optional<Instant> Host::lead_end() const {
+  if (!succession_ || !succession_->lead_end()) return std::nullopt;
+  const Instant end = *succession_->lead_end();
+  return end == Lead::forever ? end : global(end);
 }
 
 void Host::post(std::function<void()> what) {
@@ -142,7 +182,8 @@ void Host::settle() {
   const auto consider = [&](std::optional<Instant> other) {
     if (other) next = next ? std::min(*next, *other) : other;
   };
-  if (uplink_) consider(uplink_->next_deadline());
+  consider(uplink_->next_deadline());
+  consider(succession_->next_deadline());
   if (roster_) consider(roster_->next_deadline());
   if (coordinator_) consider(coordinator_->next_deadline());
   guard_lease();
@@ -155,16 +196,17 @@ void Host::settle() {
 }
 
 void Host::time_out() {
-  if (uplink_) feed(UplinkEvent(Timeout{}));
+  feed(SuccessionEvent(SuccessionTimeout{}));
+  feed(UplinkEvent(Timeout{}));
   if (roster_) feed(RosterEvent(Timeout{}));
   if (coordinator_) feed(CoordinatorEvent(Timeout{}));
   feed(AgentEvent(Timeout{}));
 }
 
 void Host::guard_lease() {
-  if (!uplink_ || !uplink_->lease_end()) return;
+  if (!uplink_->lease_end()) return;
   const Instant end = global(*uplink_->lease_end());
-  if (guarded_until_ && *guarded_until_ >= end) return;
+  if (guarded_until_ == end) return;
   guarded_until_ = end;
   cluster_.schedule().at(end, [this, end, boot = boot_] {
     if (boot == boot_ && guarded_until_ == end && alive_ > 0) kill_workers();
@@ -179,27 +221,45 @@ void Host::feed(const AgentEvent& event) {
 
 void Host::feed(const UplinkEvent& event) {
   std::vector<UplinkAction> actions;
+  cluster_.cells().count(*uplink_, event);
   uplink_->on_event(local_now(), event, actions);
   for (const UplinkAction& action : actions) perform(action);
 }
 
 void Host::feed(const RosterEvent& event) {
   std::vector<RosterAction> actions;
+  cluster_.cells().count(*roster_, event);
   roster_->on_event(local_now(), event, actions);
   for (const RosterAction& action : actions) perform(action);
 }
 
 void Host::feed(const CoordinatorEvent& event) {
   std::vector<CoordinatorAction> actions;
+  cluster_.cells().count(*coordinator_, event);
   coordinator_->on_event(local_now(), event, actions);
   for (const CoordinatorAction& action : actions) perform(action);
+  const std::optional<Generation>& proposal = coordinator_->proposal();
+  if (!proposal || proposal->number == proposed_) return;
+  proposed_ = proposal->number;
+  feed(SuccessionEvent(Propose{*proposal}));
+}
+
+/// At once: what the machines of one process say to each other comes before anything else.
+void Host::feed(const SuccessionEvent& event) {
+  std::vector<SuccessionAction> actions;
+  cluster_.cells().count(*succession_, event);
+  succession_->on_event(local_now(), event, actions);
+  cluster_.check_succession(options_.index, actions);
+  for (const SuccessionAction& action : actions) perform(action);
 }
 
 void Host::perform(const AgentAction& action) {
   if (std::holds_alternative<BindStore>(action)) {
-    post([this] { feed(AgentEvent(StoreBound{4000, fmt::format("10.0.0.{}", options_.index)})); });
+    post([this] { feed(AgentEvent(StoreBound{4000, address_of(options_.index)})); });
   } else if (const auto* started = std::get_if<SpawnWorkers>(&action)) {
     spawn(started->part);
+  } else if (std::holds_alternative<LookAtSnapshot>(action)) {
+    look_at_snapshot();
   } else if (std::holds_alternative<SignalWorkers>(action)) {
     signal_workers();
   } else if (std::holds_alternative<KillAll>(action)) {
@@ -207,8 +267,9 @@ void Host::perform(const AgentAction& action) {
     kill_workers();
   } else if (const auto* exit = std::get_if<ExitWith>(&action)) {
     outcome_ = exit->outcome;
+    feed(SuccessionEvent(JobOver{}));
   } else if (const auto* tell = std::get_if<TellCoordinator>(&action)) {
-    if (coordinator_) return post([this, event = tell->event] { feed(event); });
+    if (std::holds_alternative<WorkersStuck>(tell->event)) feed(SuccessionEvent(WorkersGone{}));
     std::visit(
         [this](const auto& news) {
           if constexpr (std::is_constructible_v<News, decltype(news)>) {
@@ -221,20 +282,28 @@ void Host::perform(const AgentAction& action) {
 
 void Host::perform(const UplinkAction& action) {
   if (const auto* made = std::get_if<Connect>(&action)) {
-    connect(made->connection);
+    connect(made->connection, made->address);
   } else if (const auto* ended = std::get_if<Disconnect>(&action)) {
     disconnect(ended->connection);
   } else if (const auto* send = std::get_if<SendUp>(&action)) {
-    const auto line = lines_.find(send->connection);
-    if (line == lines_.end()) return;
-    Host& other = cluster_.host(head);
-    cluster_.network().send(line->second.up,
-                            other.mine([&other, send = *send, session = line->second.session] {
-                              other.feed(RosterEvent(Received{session, send.message}));
-                            }));
+    const auto found = lines_.find(send->connection);
+    if (found == lines_.end()) return;
+    const Line line = found->second;
+    Host& other = cluster_.host(line.door);
+    cluster_.network().send(line.there, [&other, message = send->message, line] {
+      if (other.boot_ == line.door_boot && other.agent_) {
+        other.post([&other, message, line] { other.hear(line.session, message); });
+      } else if (other.on()) {  // RST
+        other.send_down(line, ConnectionDown{line.connection});
+      }
+    });
   } else if (const auto* pass = std::get_if<PassOn>(&action)) {
     std::visit([this](const auto& what) { post([this, what] { feed(AgentEvent(what)); }); },
                pass->instruction);
+  } else if (const auto* heard = std::get_if<HeardOf>(&action)) {
+    feed(SuccessionEvent(*heard));
+  } else if (std::holds_alternative<LeaderAnswered>(action)) {
+    feed(SuccessionEvent(LeaderAnswered{}));
   } else if (const auto* given_up = std::get_if<GiveUp>(&action)) {
     post([this, what = *given_up] { feed(AgentEvent(what)); });
   } else if (std::holds_alternative<LeaseEnded>(action)) {
@@ -244,82 +313,117 @@ void Host::perform(const UplinkAction& action) {
   }
 }
 
+/// Each hello is the succession's matter first.
+void Host::hear(SessionId session, const ToCoordinator& message) {
+  if (!sessions_.contains(session)) return;
+  if (const auto* hello = std::get_if<Hello>(&message)) {
+    hellos_[session] = *hello;
+    feed(SuccessionEvent(Called{session, hello->knows, hello->orphaned}));
+  } else if (roster_) {
+    feed(RosterEvent(Received{session, message}));
+  }
+}
+
+void Host::perform(const SuccessionAction& action) {
+  if (const auto* send = std::get_if<SendBallot>(&action)) {
+    send_ballot(*send);
+  } else if (const auto* lead = std::get_if<TakeLead>(&action)) {
+    take_lead(*lead);
+  } else if (std::holds_alternative<StepDown>(action)) {
+    step_down();
+  } else if (const auto* changed = std::get_if<LeadChanged>(&action)) {
+    if (roster_) feed(RosterEvent(*changed));
+  } else if (const auto* voters = std::get_if<VotersChanged>(&action)) {
+    if (roster_) feed(RosterEvent(*voters));
+  } else if (const auto* decided = std::get_if<Decided>(&action)) {
+    post([this, decided = *decided] {
+      if (coordinator_) feed(CoordinatorEvent(decided));
+    });
+  } else if (const auto* follow = std::get_if<Follow>(&action)) {
+    feed(UplinkEvent(*follow));
+  } else if (std::holds_alternative<Unfollow>(action)) {
+    feed(UplinkEvent(Unfollow{}));
+  } else if (const auto* admit = std::get_if<Admit>(&action)) {
+    const auto hello = hellos_.extract(admit->session);
+    if (roster_) feed(RosterEvent(Received{admit->session, hello.mapped()}));
+  } else if (const auto* turned = std::get_if<TurnAway>(&action)) {
+    hellos_.erase(turned->session);
+    const auto found = sessions_.find(turned->session);
+    if (found == sessions_.end()) return;
+    send_down(found->second, Heard{found->second.connection, Redirect{turned->leader}});
+  }
+}
+
+void Host::take_lead(const TakeLead& lead) {
+  proposed_ = {};
+  RosterOptions roster{.leader = lead.leader, .times = options_.times};
+  if (lead.record || options_.worker_count == 0) roster.own_node = NodeId{-1};
+  if (lead.record) {
+    coordinator_ = std::make_unique<Coordinator>(
+        options_.coordinator, *lead.record, "head " + lead.record->head_host() + " was lost");
+    roster_ = std::make_unique<Roster>(roster, local_now());
+    roster_->inherit(local_now(), *lead.record, lead.old_head_heard);
+  } else {
+    coordinator_ = std::make_unique<Coordinator>(options_.coordinator);
+    roster_ = std::make_unique<Roster>(roster, local_now());
+  }
+}
+
+void Host::step_down() {
+  coordinator_.reset();
+  roster_.reset();
+  for (const auto& [session, line] : std::exchange(sessions_, {})) {
+    send_down(line, ConnectionDown{line.connection});
+  }
+}
+
 void Host::perform(const RosterAction& action) {
   if (const auto* report = std::get_if<Report>(&action)) {
-    return post([this, event = report->event] { feed(event); });
+    return post([this, event = report->event, roster = roster_.get()] {
+      if (coordinator_ && roster == roster_.get()) feed(event);
+    });
   }
   const auto* send = std::get_if<SendDown>(&action);
   const auto* close = std::get_if<CloseSession>(&action);
   const auto found = sessions_.find(send != nullptr ? send->session : close->session);
   if (found == sessions_.end()) return;
   const Line line = found->second;
-  Host& agent = cluster_.host(line.agent);
-  UplinkEvent event = ConnectionDown{line.connection};
-  if (send != nullptr) event = Heard{line.connection, send->message};
   if (close != nullptr) sessions_.erase(found);
-  cluster_.network().send(line.down, [&agent, event, boot = line.boot] {
-    if (agent.boot_ == boot && agent.agent_) agent.post([&agent, event] { agent.feed(event); });
-  });
+  if (send != nullptr) {
+    send_down(line, Heard{line.connection, send->message});
+  } else {
+    send_down(line, ConnectionDown{line.connection});
+  }
 }
 
 void Host::perform(const CoordinatorAction& action) {
   std::visit(
       [this](const auto& what) {
         if constexpr (!std::is_same_v<std::decay_t<decltype(what)>, Note>) {
-          if (what.node == NodeId{options_.index}) {
-            post([this, what] { feed(AgentEvent(what)); });
-          } else {
-            post([this, what] { feed(RosterEvent(Instruct{what})); });
-          }
+          post([this, what, roster = roster_.get()] {
+            if (roster_ && roster == roster_.get()) feed(RosterEvent(Instruct{what}));
+          });
         }
       },
       action);
 }
 
-void Host::connect(ConnectionId connection) {
-  Network& network = cluster_.network();
-  Line line;
-  line.session = cluster_.next_session();
-  line.connection = connection;
-  line.agent = options_.index;
-  line.boot = boot_;
-  line.up = network.open(options_.index, head);
-  line.down = network.open(head, options_.index);
-  lines_[connection] = line;
-  network.send(line.up, [this, line] { cluster_.host(head).accept(line); });
-  const bool reached =
-      !network.is_cut(options_.index, head) && !network.is_cut(head, options_.index);
-  if (reached) return;
-  cluster_.schedule().after(connect_patience, mine([this, connection] {
-                              if (lines_.erase(connection) == 0) return;
-                              feed(UplinkEvent(ConnectionDown{connection}));
-                            }));
-}
-
-/// By the kernel: a paused process accepts as well.
-void Host::accept(Line line) {
-  sessions_[line.session] = line;
-  Host& agent = cluster_.host(line.agent);
-  cluster_.network().send(line.down, [&agent, line] {
-    if (agent.boot_ != line.boot || !agent.lines_.contains(line.connection)) return;
-    agent.post([&agent, line] { agent.feed(UplinkEvent(ConnectionUp{line.connection})); });
-  });
-}
-
-void Host::disconnect(ConnectionId connection) {
-  const auto line = lines_.extract(connection);
-  if (line.empty()) return;
-  Host& other = cluster_.host(head);
-  const SessionId session = line.mapped().session;
-  cluster_.network().send(line.mapped().up, other.mine([&other, session] {
-    if (other.sessions_.erase(session) > 0) other.feed(RosterEvent(SessionClosed{session}));
-  }));
+/// Which may take longer than anybody waits, or for ever.
+void Host::look_at_snapshot() {
+  const std::int64_t time = (part_.number.value * 97 + options_.index * 41) % 400;
+  if (time > 350) return;
+  const SnapshotPosition position{part_.number.value, 0, 0};
+  cluster_.schedule().after(Millis{time},
+                            mine([this, position] { feed(AgentEvent(SnapshotSeen{position})); }));
 }
 
 void Host::spawn(const Part& part) {
   part_ = part;
+  doomed_ = false;
   alive_ = options_.worker_count;
   cluster_.started(options_.index, part);
+  feed(SuccessionEvent(WorkersStarted{}));
+  if (std::exchange(spawn_fails_, false)) end_workers(1, {WorkerEnd::Kind::not_started, EAGAIN});
 }
 
 /// Each worker ends within a second and a half, which may be after the grace.
@@ -327,19 +431,29 @@ void Host::signal_workers() {
   for (int worker = 0; worker < alive_; ++worker) {
     const Millis time{cluster_.chance().between(0, 1'500)};
     cluster_.schedule().after(time, [this, boot = boot_, number = part_.number] {
-      if (boot != boot_ || number != part_.number || alive_ == 0) return;
+      if (boot != boot_ || number != part_.number || living() == nullptr) return;
       end_workers(1, {WorkerEnd::Kind::killed, SIGTERM});
     });
   }
 }
 
 void Host::kill_workers() {
-  const Millis time{alive_ > 0 ? cluster_.chance().between(1, options_.kill_max.count) : 0};
+  const bool slow = cluster_.schedule().now() < slow_until_;
+  const Millis least = slow ? kill_slow_min : Millis{1};
+  const Millis most = slow ? kill_slow_max : options_.kill_max;
+  Millis time{alive_ > 0 ? cluster_.chance().between(least.count, most.count) : 0};
+  if (alive_ > 0 && cluster_.schedule().now() < stuck_until_) {
+    doomed_ = true;
+    time = stuck_until_ - cluster_.schedule().now();
+  }
   cluster_.schedule().after(time, [this, boot = boot_, number = part_.number] {
     if (boot != boot_ || number != part_.number) return;
     end_workers(alive_, {WorkerEnd::Kind::killed, SIGKILL});
     if (!std::exchange(sweeping_, false)) return;
-    post([this] { feed(AgentEvent(AllGone{})); });
+    post([this] {
+      feed(SuccessionEvent(WorkersGone{}));
+      feed(AgentEvent(AllGone{}));
+    });
   });
 }
 

@@ -1,11 +1,12 @@
-// A pretended machine: the agent and, on the first host, the coordinator, as they ship, with
-// pretended processes, clock, guard and connections around them.
+// A pretended machine: agent, uplink, succession and, while it leads, coordinator and roster, as
+// they ship, with pretended processes, clock, guard and connections around them.
 #pragma once
 
 #include "launcher/agent.hpp"
 #include "launcher/uplink.hpp"
 #include "rendezvous/coordinator.hpp"
 #include "rendezvous/roster.hpp"
+#include "rendezvous/succession.hpp"
 #include "tests/sim/network.hpp"
 
 #include <cstdint>
@@ -22,7 +23,9 @@ namespace ddprun::sim {
 struct HostOptions {
   int index = 0;
   bool has_place = false;  ///< Its agent is given its place in the order of nodes.
-  int worker_count = 1;
+  std::vector<std::string> doors;
+  int worker_count = 1;         ///< 0: a witness.
+  bool sees_snapshots = false;  ///< Each generation leaves one.
   std::int64_t drift_ppm = 0;
   Millis kill_max{300};  ///< From SIGKILL to the last process's end.
   LeaseTimes times;
@@ -41,25 +44,39 @@ class Host {
   void kill_agent();        ///< The guard kills the workers, the kernel closes the connections.
   void pause(Millis time);  ///< SIGSTOP of the agent; guard and workers go on.
   void worker_fails();
+  void next_spawn_fails() { spawn_fails_ = true; }
+  void kills_slowly(Millis time);
   void workers_succeed();
+  void gets_stuck(Millis time);  ///< What is killed until then runs no more, but cannot end.
 
   [[nodiscard]] bool on() const { return on_; }
   [[nodiscard]] bool paused() const { return paused_; }
   /// Of the generation whose workers live here; or null.
-  [[nodiscard]] const Part* living() const { return alive_ > 0 ? &part_ : nullptr; }
+  [[nodiscard]] const Part* living() const { return alive_ > 0 && !doomed_ ? &part_ : nullptr; }
   [[nodiscard]] int alive() const { return alive_; }
   [[nodiscard]] const std::optional<Outcome>& outcome() const { return outcome_; }
   [[nodiscard]] const Coordinator* coordinator() const { return coordinator_.get(); }
+  [[nodiscard]] const Succession* succession() const { return succession_.get(); }
+  [[nodiscard]] AgentId agent_id() const { return agent_ ? agent_id_ : 0; }
+  /// By everybody's clock; nothing while it does not lead.
+  [[nodiscard]] std::optional<Instant> lead_end() const;
 
  private:
   /// A connection, as either end knows it.
   struct Line {
     SessionId session = 0;
     ConnectionId connection = 0;
-    int agent = 0;  // the host that made it
+    int agent = 0;  // the host that made it,
+    int door = 0;   // and the other one
     std::uint64_t boot = 0;
-    Network::PipePtr up;
-    Network::PipePtr down;
+    std::uint64_t door_boot = 0;
+    bool up = false;
+    Network::PipePtr there;
+    Network::PipePtr back;
+  };
+  struct BallotLine {
+    Network::PipePtr pipe;
+    Instant opened;
   };
 
   [[nodiscard]] Instant local_now() const;
@@ -72,11 +89,18 @@ class Host {
   void feed(const UplinkEvent& event);
   void feed(const RosterEvent& event);
   void feed(const CoordinatorEvent& event);
+  void feed(const SuccessionEvent& event);
   void perform(const AgentAction& action);
   void perform(const UplinkAction& action);
   void perform(const RosterAction& action);
   void perform(const CoordinatorAction& action);
-  void connect(ConnectionId connection);
+  void perform(const SuccessionAction& action);
+  void hear(SessionId session, const ToCoordinator& message);
+  void send_down(const Line& line, const UplinkEvent& event);
+  void send_ballot(const SendBallot& send);
+  void take_lead(const TakeLead& lead);
+  void step_down();
+  void connect(ConnectionId connection, const std::string& address);
   void disconnect(ConnectionId connection);
   void accept(Line line);
   void settle();
@@ -86,6 +110,7 @@ class Host {
   void kill_workers();
   void end_workers(int count, WorkerEnd end);
   void guard_lease();
+  void look_at_snapshot();
 
   Cluster& cluster_;
   HostOptions options_;
@@ -98,13 +123,22 @@ class Host {
   bool draining_ = false;
   std::unique_ptr<Agent> agent_;
   std::unique_ptr<Uplink> uplink_;
+  std::unique_ptr<Succession> succession_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<Roster> roster_;
-  std::map<ConnectionId, Line> lines_;  // of the agent
-  std::map<SessionId, Line> sessions_;  // of the coordinator
+  AgentId agent_id_ = 0;
+  GenerationNumber proposed_;
+  std::map<ConnectionId, Line> lines_;  // that it made
+  std::map<SessionId, Line> sessions_;  // that it accepted
+  std::map<SessionId, Hello> hellos_;   // not answered yet
+  std::map<int, BallotLine> ballot_lines_;
   Part part_;
   int alive_ = 0;
   bool sweeping_ = false;
+  bool spawn_fails_ = false;
+  bool doomed_ = false;  // what lives was killed, and is stuck
+  Instant stuck_until_;
+  Instant slow_until_;
   std::optional<Instant> guarded_until_;
   std::optional<Outcome> outcome_;
 };

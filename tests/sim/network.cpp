@@ -5,6 +5,7 @@
 namespace ddprun::sim {
 
 void Network::send(const PipePtr& pipe, Deliver deliver) {
+  if (pipe->from_ == pipe->to_) return schedule_.at(schedule_.now(), std::move(deliver));
   if (is_cut(pipe->from_, pipe->to_)) {
     pipe->held_.push_back(std::move(deliver));
     return;
@@ -25,10 +26,9 @@ void Network::heal(int from, int to) {
   const auto cut = cut_.extract({from, to});
   if (cut.empty()) return;
   const Millis length = schedule_.now() - cut.mapped();
-  std::erase_if(pipes_, [](const auto& pipe) { return pipe.expired(); });
-  for (const auto& each : pipes_) {
+  for (const auto& each : pipes_[{from, to}]) {
     const PipePtr pipe = each.lock();
-    if (!pipe || pipe->from_ != from || pipe->to_ != to) continue;
+    if (!pipe) continue;
     const Millis wait{chance_.between(0, length.count)};
     pipe->last_ = std::max(pipe->last_, schedule_.now() + wait);
     for (Deliver& deliver : pipe->held_) schedule_.at(pipe->last_, std::move(deliver));

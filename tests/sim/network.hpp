@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,13 @@ struct NetworkOptions {
   int clog_percent = 0;  ///< Of messages that are held up, with all behind them,
   Millis clog_max{0};    ///< for so long at most.
 };
+
+[[nodiscard]] inline std::string address_of(int host) {
+  return "10.0.0." + std::to_string(host);
+}
+[[nodiscard]] inline int host_at(const std::string& address) {
+  return std::stoi(address.substr(address.rfind('.') + 1));
+}
 
 class Network {
  public:
@@ -42,7 +50,9 @@ class Network {
 
   [[nodiscard]] PipePtr open(int from, int to) {
     auto pipe = std::make_shared<Pipe>(from, to);
-    pipes_.push_back(pipe);
+    auto& pipes = pipes_[{from, to}];
+    std::erase_if(pipes, [](const auto& each) { return each.expired(); });
+    pipes.push_back(pipe);
     return pipe;
   }
   void send(const PipePtr& pipe, Deliver deliver);
@@ -60,7 +70,7 @@ class Network {
   Prng& chance_;
   NetworkOptions options_;
   std::map<std::pair<int, int>, Instant> cut_;  // since when
-  std::vector<std::weak_ptr<Pipe>> pipes_;
+  std::map<std::pair<int, int>, std::vector<std::weak_ptr<Pipe>>> pipes_;
 };
 
 }  // namespace ddprun::sim

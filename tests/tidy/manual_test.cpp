@@ -125,8 +125,11 @@ TEST_CASE("manual: ddprun(1) has a row for every exit status of the program's ow
   for (const Item& item : items_in(section(manual(), "EXIT STATUS"))) rows.insert(item.head);
   for (const ExitStatus status : {ExitStatus::success,
                                   ExitStatus::usage,
+                                  ExitStatus::rendezvous_unavailable,
                                   ExitStatus::internal_error,
                                   ExitStatus::system_refused,
+                                  ExitStatus::run_again,
+                                  ExitStatus::gave_up,
                                   ExitStatus::cannot_execute,
                                   ExitStatus::program_not_found}) {
     const std::string number = std::to_string(static_cast<int>(status));

@@ -1,6 +1,6 @@
 #include "launcher/agent.hpp"
 
-#include "tests/unit/trace.hpp"
+#include "tests/unit/agent_kit.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,77 +12,7 @@
 namespace ddprun {
 namespace {
 
-constexpr WorkerEnd success{WorkerEnd::Kind::exited, 0};
-
-WorkerEnd exited(int status) {
-  return {WorkerEnd::Kind::exited, status};
-}
-WorkerEnd killed(int signal) {
-  return {WorkerEnd::Kind::killed, signal};
-}
-
-Part part(std::int64_t number) {
-  Part made;
-  made.number = GenerationNumber{number};
-  made.group_rank = 1;
-  made.group_world_size = 2;
-  made.first_rank = Rank{2};
-  made.worker_count = 2;
-  made.world_size = 4;
-  made.master_address = "10.0.0.1";
-  made.master_port = 4001;
-  made.restart_count = static_cast<int>(number) - 1;
-  made.cause = "why";
-  return made;
-}
-
-/// Tells the story of node 1, whose workers are ranks 2 and 3; each verb returns what it had to do.
-struct Node {
-  Agent agent;
-  Instant now;
-
-  explicit Node(AgentOptions more = {}) : agent(with_names(std::move(more))) {}
-
-  static AgentOptions with_names(AgentOptions options) {
-    options.host = "n1";
-    options.worker_count = 2;
-    return options;
-  }
-  Lines meets(const AgentEvent& event) {
-    std::vector<AgentAction> actions;
-    agent.on_event(now, event, actions);
-    return lines_of(actions);
-  }
-  Lines begins() {
-    std::vector<AgentAction> actions;
-    agent.start(actions);
-    return lines_of(actions);
-  }
-  Lines store_opens() { return meets(StoreBound{4002, "10.0.0.2"}); }
-  Lines starts(std::int64_t number) { return meets(StartGeneration{NodeId{1}, part(number)}); }
-  Lines is_stopped(std::int64_t number, int signal, Millis grace) {
-    return meets(StopGeneration{NodeId{1}, GenerationNumber{number}, signal, grace});
-  }
-  Lines ends(int local_rank, WorkerEnd end) {
-    return meets(WorkerEnded{LocalRank{local_rank}, 70 + local_rank, end});
-  }
-  Lines gets(int signal, bool from_terminal = false) {
-    return meets(SignalArrived{signal, from_terminal});
-  }
-  Lines after(Millis time) {
-    now = now + time;
-    return meets(Timeout{});
-  }
-};
-
-Node running_node(AgentOptions more = {}) {
-  Node node(std::move(more));
-  (void)node.store_opens();
-  (void)node.starts(1);
-  return node;
-}
-
-const Lines told_stop_int{"tell: stop by SIGINT (2)"};
+using namespace agent_story;
 
 TEST_CASE("agent: it opens a store, offers its node, and starts what it is told to") {
   Node node;
@@ -93,6 +23,23 @@ TEST_CASE("agent: it opens a store, offers its node, and starts what it is told 
         Lines{"spawn generation 1 (why, 0 before it): node 1 of 2, ranks 2+2 of 4, "
               "store 10.0.0.1:4001"});
   CHECK_FALSE(node.agent.next_deadline());
+}
+
+TEST_CASE("agent: a witness needs no store, and ends with the job") {
+  Agent agent({.host = "login", .worker_count = 0});
+  std::vector<AgentAction> actions;
+  agent.start(actions);
+  CHECK(lines_of(actions) ==
+        Lines{"tell: join of node 0 login :0 with 0 workers, done with generation 0"});
+  const auto meets = [&](const AgentEvent& event) {
+    actions.clear();
+    agent.on_event({}, event, actions);
+    return lines_of(actions);
+  };
+  CHECK(meets(LeaseEnded{}).empty());
+  CHECK(meets(LifeEnded{}) ==
+        Lines{"tell: join of node 0 login :0 with 0 workers, done with generation 0"});
+  CHECK(meets(FinishJob{{}, {3, "why", {}}}) == Lines{"exit with status 3: why"});
 }
 
 TEST_CASE("agent: A1 the next offer waits until every process of a generation is gone") {
@@ -112,7 +59,7 @@ TEST_CASE("agent: A1 the next offer waits until every process of a generation is
 
 TEST_CASE("agent: A2 an end is told once and only while its generation runs") {
   Node node = running_node();
-  CHECK(node.ends(1, success) == Lines{"tell: in generation 1 rank 3 succeeded"});
+  CHECK(node.ends(1, exited(0)) == Lines{"tell: in generation 1 rank 3 succeeded"});
   CHECK(node.ends(0, killed(SIGSEGV)) ==
         Lines{"tell: in generation 1 rank 2 (pid 70 on n1) was killed by SIGSEGV (11)"});
   CHECK(node.is_stopped(1, SIGTERM, Millis{1'000}) ==
@@ -120,7 +67,7 @@ TEST_CASE("agent: A2 an end is told once and only while its generation runs") {
   Node stopping = running_node();
   (void)stopping.is_stopped(1, SIGTERM, Millis{1'000});
   CHECK(stopping.ends(0, exited(3)).empty());
-  CHECK(stopping.ends(1, success) == Lines{"kill all"});
+  CHECK(stopping.ends(1, exited(0)) == Lines{"kill all"});
 }
 
 TEST_CASE("agent: the grace runs from the stop, and SIGKILL ends it to the millisecond") {
@@ -216,17 +163,6 @@ TEST_CASE("agent: a key's signal is not sent again to a worker that shares the t
   CHECK(in_groups_of_their_own.is_stopped(1, SIGINT, Millis{10'000}) == Lines{"signal SIGINT (2)"});
 }
 
-TEST_CASE("agent: A4 the store outlives what SIGKILL could not end") {
-  Node node = running_node();
-  (void)node.is_stopped(1, SIGTERM, Millis{0});
-  CHECK(node.agent.next_deadline() == Instant{5'000});
-  CHECK(node.after(Millis{4'999}).empty());
-  CHECK(node.after(Millis{1}) ==
-        Lines{"exit with status 71: processes of generation 1 on n1 are still there 5 s after "
-              "SIGKILL: they are stuck inside the kernel, on a device or a file system"});
-  CHECK_FALSE(node.agent.next_deadline());
-}
-
 TEST_CASE("agent: without a store it joins all the same and says why there is none") {
   Node node;
   const Error error(ExitStatus::system_refused, "cannot open a store", "no address", "look");
@@ -236,92 +172,109 @@ TEST_CASE("agent: without a store it joins all the same and says why there is no
 
 // The whole table: what each state answers to each event. A pair that is not listed must change
 // nothing at all.
-enum class In { binding, joined, running, stopping, killing, finished };
-constexpr std::array every_state{
-    In::binding, In::joined, In::running, In::stopping, In::killing, In::finished};
+enum class Phase { binding, joined, running, stopping, killing, stuck, finished };
+constexpr std::array every_phase{Phase::binding,
+                                 Phase::joined,
+                                 Phase::running,
+                                 Phase::stopping,
+                                 Phase::killing,
+                                 Phase::stuck,
+                                 Phase::finished};
 
-Node node_in(In state) {
+Node node_in(Phase state) {
   Node node;
-  if (state == In::binding) return node;
+  if (state == Phase::binding) return node;
   (void)node.store_opens();
-  if (state == In::finished) (void)node.meets(FinishJob{NodeId{1}, Outcome{}});
-  if (state == In::finished) return node;
-  if (state == In::joined) return node;
+  if (state == Phase::finished) (void)node.meets(FinishJob{NodeId{1}, Outcome{}});
+  if (state == Phase::finished) return node;
+  if (state == Phase::joined) return node;
   (void)node.starts(1);
-  if (state == In::stopping) (void)node.is_stopped(1, SIGTERM, Millis{10'000});
-  if (state == In::killing) (void)node.is_stopped(1, SIGTERM, Millis{0});
+  if (state == Phase::stopping) (void)node.is_stopped(1, SIGTERM, Millis{10'000});
+  const bool kills = state == Phase::killing || state == Phase::stuck;
+  if (kills) (void)node.is_stopped(1, SIGTERM, Millis{0});
+  if (state == Phase::stuck) (void)node.after(Millis{5'000});
   return node;
 }
 
-struct Row {
+struct AgentRow {
   const char* name;
   AgentEvent event;
-  std::map<In, Lines> answers;
+  std::map<Phase, Lines> answers;
 };
 
-std::vector<Row> table() {
+std::vector<AgentRow> table() {
   const Lines kill{"kill all"};
   const Lines stop{"tell: stop by SIGHUP (1)"};
   const Error error(ExitStatus::system_refused, "no", "", "");
   return {
       {"StoreBound",
        StoreBound{4002, "10.0.0.2"},
-       {{In::binding,
+       {{Phase::binding,
          {"tell: join of node 0 n1 10.0.0.2:4002 with 2 workers, done with generation 0"}}}},
       {"StoreUnavailable",
        StoreUnavailable{error},
-       {{In::binding, {"tell: join of node 0 n1 :0 with 2 workers, done with generation 0"}}}},
+       {{Phase::binding, {"tell: join of node 0 n1 :0 with 2 workers, done with generation 0"}}}},
+      {"SnapshotSeen", SnapshotSeen{SnapshotPosition{1, 2, 3}}, {}},
       {"StartGeneration",
        StartGeneration{NodeId{1}, part(2)},
-       {{In::joined, {"spawn " + text_of(part(2))}}}},
+       {{Phase::joined, {"spawn " + text_of(part(2))}}}},
       {"StopGeneration",
        StopGeneration{NodeId{1}, GenerationNumber{1}, SIGTERM, Millis{1'000}},
-       {{In::running, {"signal SIGTERM (15)"}}, {In::stopping, {"signal SIGTERM (15)"}}}},
+       {{Phase::running, {"signal SIGTERM (15)"}}, {Phase::stopping, {"signal SIGTERM (15)"}}}},
       {"FinishJob",
        FinishJob{NodeId{1}, Outcome{7, "over", {}}},
-       {{In::joined, {"close the store", "exit with status 7: over"}}}},
+       {{Phase::joined, {"close the store", "exit with status 7: over"}},
+        {Phase::stuck, {"exit with status 71: " + both_stuck + "; the job: over"}}}},
       {"WorkerEnded",
        WorkerEnded{LocalRank{0}, 70, exited(3)},
-       {{In::running, {"tell: in generation 1 rank 2 (pid 70 on n1) exited with 3"}},
-        {In::stopping, {}},
-        {In::killing, {}}}},
+       {{Phase::running, {"tell: in generation 1 rank 2 (pid 70 on n1) exited with 3"}},
+        {Phase::stopping, {}},
+        {Phase::killing, {}},
+        {Phase::stuck, {}}}},
       {"GiveUp",
        GiveUp{Outcome{75, "alone", {}}},
-       {{In::binding, {"exit with status 75: alone"}},
-        {In::joined, {"close the store", "exit with status 75: alone"}},
-        {In::running, kill},
-        {In::stopping, kill},
-        {In::killing, {}}}},
-      {"AllGone", AllGone{}, {{In::killing, {"close the store", "bind a store"}}}},
+       {{Phase::binding, {"exit with status 75: alone"}},
+        {Phase::joined, {"close the store", "exit with status 75: alone"}},
+        {Phase::running, kill},
+        {Phase::stopping, kill},
+        {Phase::killing, {}},
+        {Phase::stuck, {"exit with status 71: " + both_stuck}}}},
+      {"AllGone",
+       AllGone{},
+       {{Phase::killing, {"close the store", "bind a store"}},
+        {Phase::stuck, {"close the store", "bind a store"}}}},
       {"SIGHUP",
        SignalArrived{SIGHUP, false},
-       {{In::binding, stop},
-        {In::joined, stop},
-        {In::running, stop},
-        {In::stopping, stop},
-        {In::killing, stop}}},
-      {"SIGUSR2", SignalArrived{SIGUSR2, false}, {{In::running, {"signal SIGUSR2 (12)"}}}},
+       {{Phase::binding, stop},
+        {Phase::joined, stop},
+        {Phase::running, stop},
+        {Phase::stopping, stop},
+        {Phase::killing, stop},
+        {Phase::stuck, stop}}},
+      {"SIGUSR2", SignalArrived{SIGUSR2, false}, {{Phase::running, {"signal SIGUSR2 (12)"}}}},
       {"GuardLost",
        GuardLost{},
-       {{In::binding, kill},
-        {In::joined, kill},
-        {In::running, kill},
-        {In::stopping, kill},
-        {In::killing, kill}}},
-      {"LeaseEnded", LeaseEnded{}, {{In::running, kill}, {In::stopping, kill}}},
+       {{Phase::binding, kill},
+        {Phase::joined, kill},
+        {Phase::running, kill},
+        {Phase::stopping, kill},
+        {Phase::killing, kill},
+        {Phase::stuck, {"exit with status 71: " + both_stuck}}}},
+      {"LeaseEnded", LeaseEnded{}, {{Phase::running, kill}, {Phase::stopping, kill}}},
       {"LifeEnded",
        LifeEnded{},
-       {{In::joined,
+       {{Phase::joined,
          {"tell: join of node 0 n1 10.0.0.2:4002 with 2 workers, done with generation 0"}},
-        {In::running, kill},
-        {In::stopping, kill}}},
+        {Phase::running, kill},
+        {Phase::stopping, kill},
+        {Phase::stuck, {told_stuck}}}},
       {"Timeout", Timeout{}, {}},
   };
 }
 
 TEST_CASE("agent: every event in every state is answered as listed, or changes nothing") {
-  for (const Row& row : table()) {
-    for (const In state : every_state) {
+  for (const AgentRow& row : table()) {
+    for (const Phase state : every_phase) {
       INFO(std::string(row.name), " in state ", static_cast<int>(state));
       Node node = node_in(state);
       const Agent before = node.agent;
@@ -345,7 +298,7 @@ TEST_CASE("agent: without a coordinator it ends, once no process is left") {
 
 TEST_CASE("agent: TERM or HUP said twice at once is one wish; INT counts each time") {
   const Lines hup{"tell: stop by SIGHUP (1)"};
-  Node node = node_in(In::running);
+  Node node = node_in(Phase::running);
   CHECK(node.meets(SignalArrived{SIGHUP}) == hup);
   CHECK(node.meets(SignalArrived{SIGHUP}).empty());
   CHECK(node.meets(SignalArrived{SIGINT}) == Lines{"tell: stop by SIGINT (2)"});
@@ -355,8 +308,8 @@ TEST_CASE("agent: TERM or HUP said twice at once is one wish; INT counts each ti
 }
 
 TEST_CASE("agent: A3 once the guard is lost it kills everything and exits from every state") {
-  for (const In state : every_state) {
-    if (state == In::finished) continue;
+  for (const Phase state : every_phase) {
+    if (state == Phase::finished || state == Phase::stuck) continue;
     CAPTURE(static_cast<int>(state));
     Node node = node_in(state);
     CHECK(node.meets(GuardLost{}) == Lines{"kill all"});
@@ -378,21 +331,21 @@ TEST_CASE("agent: a held death is forgotten when everything is killed") {
 }
 
 TEST_CASE("agent: processes have time to go although the agent itself was stopped meanwhile") {
-  Node node = node_in(In::killing);
+  Node node = node_in(Phase::killing);
   CHECK(node.after(Millis{60'000}).empty());
   CHECK(node.agent.next_deadline() == Instant{65'000});
   CHECK(node.after(Millis{5'000}).size() == 1);
 }
 
 TEST_CASE("agent: a deadline that has come ends stopping and killing, and nothing else") {
-  for (const In state : every_state) {
+  for (const Phase state : every_phase) {
     CAPTURE(static_cast<int>(state));
     Node node = node_in(state);
     const Agent before = node.agent;
-    const Lines answer = node.after(state == In::killing ? Millis{5'000} : Millis{60'000});
-    if (state == In::stopping) {
+    const Lines answer = node.after(state == Phase::killing ? Millis{5'000} : Millis{60'000});
+    if (state == Phase::stopping) {
       CHECK(answer == Lines{"kill all"});
-    } else if (state == In::killing) {
+    } else if (state == Phase::killing) {
       CHECK(answer.size() == 1);
     } else {
       CHECK(answer.empty());

@@ -147,6 +147,6 @@ inline bool at_end(tcp::socket& socket) {
 }
 
 inline const ToCoordinator hello = Hello{{7, 1}, "n1", NodeId{0}};
-inline const ToAgent ack = Ack{7, 1, 2, Millis{3}};
+inline const ToAgent ack = Ack{1, 2, Millis{3}};
 
 }  // namespace ddprun::agent_wire

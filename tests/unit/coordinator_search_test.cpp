@@ -16,8 +16,8 @@
 namespace ddprun {
 namespace {
 
-constexpr int restarts_max = 1;
-constexpr std::array worker_counts{1, 2};  // by node: ranks 0, and 1 and 2
+constexpr int budget = 1;
+constexpr std::array workers_by_node{1, 2};  // by node: ranks 0, and 1 and 2
 constexpr int world_size = 3;
 
 struct Choice {
@@ -31,13 +31,14 @@ struct NodeStory {
   std::int64_t started = 0;
   bool stopping = false;
   bool joined = false;
+  bool stuck = false;
   bool finished = false;
   friend bool operator==(const NodeStory&, const NodeStory&) = default;
 };
 
-struct Story {
+struct SearchStory {
   Coordinator coordinator{{.gathering = {.nodes_min = 2, .nodes_max = 2},
-                           .restarts_max = restarts_max,
+                           .restarts = {.count_max = budget},
                            .straggler_after = Millis{30'000}}};
   Instant now;
   std::array<NodeStory, 2> nodes;
@@ -54,7 +55,7 @@ struct Story {
                       fmt::format("n{}", node),
                       "10.0.0.1",
                       4000,
-                      worker_counts.at(static_cast<std::size_t>(node))};
+                      workers_by_node.at(static_cast<std::size_t>(node))};
     return {offer, GenerationNumber{done_with}};
   }
   [[nodiscard]] bool running() const {
@@ -67,6 +68,11 @@ struct Story {
       const NodeStory& story = nodes.at(static_cast<std::size_t>(node));
       if (!story.joined && !story.finished && (story.started == 0 || story.stopping)) {
         all.push_back({join_of(node, story.started)});
+        const WorkersStuck stuck{NodeId{node}, GenerationNumber{story.started}, "stuck"};
+        if (story.started > 0 && !story.stuck) all.push_back({stuck});
+      }
+      if (number > 0 && !outcome && (running() || story.joined)) {
+        all.push_back({WorkersStuck{NodeId{node}, GenerationNumber{number - 1}, "old"}, false});
       }
       if (number > 0 && !outcome) all.push_back({join_of(node, number - 1), false});
     }
@@ -100,8 +106,13 @@ struct Story {
       notes += std::holds_alternative<Note>(action) ? 1 : 0;
       std::visit([this](const auto& what) { check(what); }, action);
     }
-    expect(notes <= 1 && actions.size() <= 3, "at most an action per node and a note");
+    const int notes_max = std::holds_alternative<WorkersStuck>(choice.event) ? 2 : 1;
+    expect(notes <= notes_max && static_cast<int>(actions.size()) <= 2 + notes,
+           "at most an action per node, and few notes");
     expect(nodes[0].started == nodes[1].started, "all members start together");
+    for (const NodeStory& node : nodes) {
+      expect(!outcome || node.finished || (!node.joined && !node.stuck), "C6: all are told");
+    }
     if (running() && static_cast<int>(succeeded.size()) == world_size) broken = "success ends it";
     if (running() && first_failure) broken = "a failure ends it";
   }
@@ -109,7 +120,11 @@ struct Story {
   void remember(const Choice& choice) {
     if (!choice.counts) return;
     if (const auto* join = std::get_if<Join>(&choice.event)) {
-      nodes.at(static_cast<std::size_t>(join->offer.node.value)).joined = true;
+      NodeStory& node = nodes.at(static_cast<std::size_t>(join->offer.node.value));
+      node.joined = true;
+      node.stuck = false;
+    } else if (const auto* stuck = std::get_if<WorkersStuck>(&choice.event)) {
+      nodes.at(static_cast<std::size_t>(stuck->node.value)).stuck = true;
     } else if (const auto* failed = std::get_if<WorkerFailed>(&choice.event)) {
       if (!first_failure) first_failure = failed->failure;
     } else if (const auto* done = std::get_if<WorkerSucceeded>(&choice.event)) {
@@ -125,10 +140,10 @@ struct Story {
     expect(node.joined, "C1: only a node that has stopped and joined starts");
     expect(start.part.number.value == node.started + 1, "C2: numbers grow");
     expect(!stop_requested && !outcome, "C6: nothing starts after the verdict");
-    expect(start.part.restart_count <= restarts_max, "C4: the budget is kept");
+    expect(start.part.restart_count <= budget, "C4: the budget is kept");
     expect(!first_failure || first_failure->end.kind != WorkerEnd::Kind::not_executed,
            "what cannot be executed is not started again");
-    const int rank = start.node.value == 0 ? 0 : worker_counts[0];
+    const int rank = start.node.value == 0 ? 0 : workers_by_node[0];
     expect(start.part.first_rank.value == rank, "C3: ranks without gaps, in order of nodes");
     expect(start.part.world_size == world_size, "C3: each rank exists");
     node = {.started = start.part.number.value};
@@ -145,7 +160,7 @@ struct Story {
   }
   void check(const FinishJob& finish) {
     NodeStory& node = nodes.at(static_cast<std::size_t>(finish.node.value));
-    expect(node.joined && !node.finished, "C6: each node that joined is told once");
+    expect((node.joined || node.stuck) && !node.finished, "C6: each is told once");
     expect(!outcome || outcome == finish.outcome, "C6: all are told the same");
     expect(!finish.outcome.failure || finish.outcome.failure == first_failure, "C5: the first one");
     expect(finish.outcome.exit_status != 0 || static_cast<int>(succeeded.size()) == world_size,
@@ -154,7 +169,9 @@ struct Story {
     outcome = finish.outcome;
   }
   void check(const Note&) {
-    expect(number == 0 || (running() && !succeeded.empty()), "nodes are missing, or workers run");
+    const bool any_stuck = nodes[0].stuck || nodes[1].stuck;
+    expect(number == 0 || (running() && !succeeded.empty()) || any_stuck,
+           "nodes are missing, or workers run, or cannot end");
   }
 
   void expect(bool holds, const char* rule) {
@@ -164,11 +181,11 @@ struct Story {
   [[nodiscard]] std::string bucket() const {
     return fmt::format("{}|{}|{}", coordinator.reason(), stops_left, now.ms);
   }
-  friend bool operator==(const Story&, const Story&) = default;
+  friend bool operator==(const SearchStory&, const SearchStory&) = default;
 };
 
 TEST_CASE("coordinator: C1 to C6 hold in every story of two nodes with one restart") {
-  const SearchResult result = search(Story{}, 50'000);
+  const SearchResult result = search(SearchStory{}, 50'000);
   CHECK(result.broken_path == "");
   CHECK(result.complete);
   CHECK(result.state_count >= 1'000);  // else choices are missing

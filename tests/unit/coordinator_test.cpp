@@ -1,6 +1,6 @@
 #include "rendezvous/coordinator.hpp"
 
-#include "tests/unit/trace.hpp"
+#include "tests/unit/coordinator_kit.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,50 +12,7 @@
 namespace ddprun {
 namespace {
 
-Offer offer_of(int node, int worker_count = 2) {
-  return {NodeId{node}, "n" + std::to_string(node), "10.0.0.1", 4000, worker_count};
-}
-
-/// Tells the story of one job; each verb returns what the coordinator wants done.
-struct Job {
-  Coordinator coordinator;
-  Instant now;
-
-  explicit Job(CoordinatorOptions options = {}) : coordinator(options) {}
-
-  std::vector<CoordinatorAction> meets(const CoordinatorEvent& event) {
-    std::vector<CoordinatorAction> actions;
-    coordinator.on_event(now, event, actions);
-    return actions;
-  }
-  std::vector<CoordinatorAction> joins(int node, std::int64_t done_with = 0, int worker_count = 2) {
-    return meets(Join{offer_of(node, worker_count), GenerationNumber{done_with}});
-  }
-  std::vector<CoordinatorAction> fails(std::int64_t number, int rank, WorkerEnd end) {
-    return meets(WorkerFailed{GenerationNumber{number}, failure(rank, end)});
-  }
-  std::vector<CoordinatorAction> succeeds(std::int64_t number, int rank) {
-    return meets(WorkerSucceeded{GenerationNumber{number}, Rank{rank}});
-  }
-  std::vector<CoordinatorAction> is_asked_to_stop(int signal) {
-    return meets(StopRequested{signal});
-  }
-  std::vector<CoordinatorAction> loses(int node) {
-    return meets(NodeLost{NodeId{node}, "silent for 4 s"});
-  }
-  std::vector<CoordinatorAction> waits(Millis time) {
-    now = now + time;
-    return meets(Timeout{});
-  }
-
-  static WorkerFailure failure(int rank, WorkerEnd end) {
-    return {"n0", Rank{rank}, LocalRank{rank}, 70 + rank, end};
-  }
-};
-
-WorkerEnd exited(int status) {
-  return {WorkerEnd::Kind::exited, status};
-}
+using namespace job_story;
 
 /// A generation of node 0 alone.
 StartGeneration start(std::int64_t number, const std::string& cause) {
@@ -67,17 +24,8 @@ StartGeneration start(std::int64_t number, const std::string& cause) {
   return {NodeId{0}, made.parts().front()};
 }
 
-using Actions = std::vector<CoordinatorAction>;
-
-StopGeneration stop(std::int64_t number, int signal, Millis grace, int node = 0) {
-  return {NodeId{node}, GenerationNumber{number}, signal, grace};
-}
-FinishJob finish(Outcome outcome, int node = 0) {
-  return {NodeId{node}, std::move(outcome)};
-}
-
 TEST_CASE("coordinator: a job that succeeds is started, swept and told") {
-  Job job;
+  JobStory job;
   CHECK(job.coordinator.reason() == "waiting: 0 of 1 nodes joined");
   CHECK(job.joins(0) == Actions{start(1, "start")});
   CHECK(job.coordinator.reason() == "generation 1 runs: 0 of 2 workers have ended");
@@ -91,7 +39,7 @@ TEST_CASE("coordinator: a job that succeeds is started, swept and told") {
 }
 
 TEST_CASE("coordinator: a failure restarts everybody while the budget lasts") {
-  Job job({.restarts_max = 1});
+  JobStory job({.restarts = {.count_max = 1}});
   (void)job.joins(0);
   CHECK(job.fails(1, 1, exited(3)) == Actions{stop(1, SIGTERM, Millis{1'000})});
   CHECK(job.joins(0, 1) ==
@@ -100,22 +48,22 @@ TEST_CASE("coordinator: a failure restarts everybody while the budget lasts") {
   CHECK(job.fails(2, 0, killed) == Actions{stop(2, SIGTERM, Millis{1'000})});
   const Outcome outcome{137,
                         "rank 0 (pid 70 on n0) was killed by SIGKILL (9), after 1 of 1 restarts",
-                        Job::failure(0, killed)};
+                        JobStory::failure(0, killed)};
   CHECK(job.joins(0, 2) == Actions{finish(outcome)});
   CHECK(job.coordinator.reason() == outcome.text);
 }
 
 TEST_CASE(
     "coordinator: without a budget the first failure is the outcome, with nothing to explain") {
-  Job job;
+  JobStory job;
   (void)job.joins(0);
   (void)job.fails(1, 0, exited(5));
-  const Outcome outcome{5, "rank 0 (pid 70 on n0) exited with 5", Job::failure(0, exited(5))};
+  const Outcome outcome{5, "rank 0 (pid 70 on n0) exited with 5", JobStory::failure(0, exited(5))};
   CHECK(job.joins(0, 1) == Actions{finish(outcome)});
 }
 
 TEST_CASE("coordinator: C1 nothing starts before every member has stopped") {
-  Job job({.gathering = {.nodes_min = 2, .nodes_max = 2}, .restarts_max = 5});
+  JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 2}, .restarts = {.count_max = 5}});
   CHECK(job.joins(1) == Actions{Note{"waiting: 1 of 2 nodes joined: n1"}});
   CHECK(job.coordinator.reason() == "waiting: 1 of 2 nodes joined");
   CHECK(job.joins(0).size() == 2);
@@ -129,7 +77,7 @@ TEST_CASE("coordinator: C1 nothing starts before every member has stopped") {
 }
 
 TEST_CASE("coordinator: what a member said before the generation started changes nothing") {
-  Job job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
+  JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
   (void)job.joins(0);
   (void)job.joins(1);
   const Coordinator before = job.coordinator;
@@ -137,19 +85,9 @@ TEST_CASE("coordinator: what a member said before the generation started changes
   CHECK(job.coordinator == before);
 }
 
-std::string cause_of(const Actions& actions) {
-  return std::get<StartGeneration>(actions.at(0)).part.cause;
-}
-std::vector<int> members_of(const Actions& actions) {
-  std::vector<int> nodes;
-  for (const CoordinatorAction& action : actions) {
-    if (const auto* start = std::get_if<StartGeneration>(&action))
-      nodes.push_back(start->node.value);
-  }
-  return nodes;
-}
-Job two_to_three(int restarts_max = 0) {
-  Job job({.gathering = {.nodes_min = 2, .nodes_max = 3}, .restarts_max = restarts_max});
+JobStory two_to_three(int restarts_max = 0) {
+  JobStory job(
+      {.gathering = {.nodes_min = 2, .nodes_max = 3}, .restarts = {.count_max = restarts_max}});
   (void)job.joins(0);
   (void)job.joins(1);
   (void)job.joins(2);
@@ -157,7 +95,7 @@ Job two_to_three(int restarts_max = 0) {
 }
 
 TEST_CASE("coordinator: a lost node ends the generation, and the survivors go on at once") {
-  Job job = two_to_three();
+  JobStory job = two_to_three();
   CHECK(job.loses(1) ==
         Actions{stop(1, SIGTERM, Millis{1'000}, 0), stop(1, SIGTERM, Millis{1'000}, 2)});
   CHECK(job.joins(2, 1).empty());
@@ -167,7 +105,7 @@ TEST_CASE("coordinator: a lost node ends the generation, and the survivors go on
 }
 
 TEST_CASE("coordinator: C4 the failures that a lost node makes elsewhere spend no budget") {
-  Job job = two_to_three();
+  JobStory job = two_to_three();
   (void)job.fails(1, 0, exited(1));  // its connection to n2 broke
   (void)job.joins(0, 1);
   CHECK(job.joins(1, 1).empty());  // n2 has not confirmed
@@ -175,7 +113,7 @@ TEST_CASE("coordinator: C4 the failures that a lost node makes elsewhere spend n
 }
 
 TEST_CASE("coordinator: a request to stop is not forgotten when a node turns out to be lost") {
-  Job job = two_to_three();
+  JobStory job = two_to_three();
   (void)job.fails(1, 0, exited(4));
   (void)job.is_asked_to_stop(SIGINT);
   (void)job.joins(0, 1);
@@ -186,7 +124,7 @@ TEST_CASE("coordinator: a request to stop is not forgotten when a node turns out
 }
 
 TEST_CASE("coordinator: a member that has stopped and is lost then does not hold up the others") {
-  Job job = two_to_three(1);
+  JobStory job = two_to_three(1);
   (void)job.fails(1, 0, exited(1));
   (void)job.joins(1, 1);
   CHECK(job.loses(1).empty());
@@ -197,7 +135,7 @@ TEST_CASE("coordinator: a member that has stopped and is lost then does not hold
 }
 
 TEST_CASE("coordinator: a member that stopped by itself was cut off; that spends no budget") {
-  Job job = two_to_three();
+  JobStory job = two_to_three();
   CHECK(job.joins(1, 1) ==
         Actions{stop(1, SIGTERM, Millis{1'000}, 0), stop(1, SIGTERM, Millis{1'000}, 2)});
   (void)job.joins(0, 1);
@@ -205,31 +143,31 @@ TEST_CASE("coordinator: a member that stopped by itself was cut off; that spends
 }
 
 TEST_CASE("coordinator: with too few left it waits for another one, and ends in good order") {
-  Job job = two_to_three();
+  JobStory job = two_to_three();
   (void)job.loses(1);
   (void)job.loses(2);
   CHECK(job.joins(0, 1) == Actions{Note{"waiting: 1 of 3 nodes joined: n0"}});
   CHECK(job.coordinator.next_deadline() == Instant{30'000});
   CHECK(job.waits(Millis{29'999}).empty());
-  Job replaced = job;
+  JobStory replaced = job;
   CHECK(members_of(replaced.joins(7)) == std::vector{0, 7});
   CHECK(job.waits(Millis{1}) ==
         Actions{finish({75, "n2 was lost: silent for 4 s; 1 of at least 2 nodes joined: n0", {}})});
 }
 
 TEST_CASE("coordinator: too few for the first generation end the job by saying so") {
-  Job job({.gathering = {.nodes_min = 2, .nodes_max = 3, .join_timeout = Millis{60'000}}});
+  JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 3, .join_timeout = Millis{60'000}}});
   (void)job.joins(0);
   CHECK(job.waits(Millis{60'000}) == Actions{finish({69, "1 of at least 2 nodes joined: n0", {}})});
 }
 
 TEST_CASE("coordinator: whoever joins while it runs is taken in after the last call") {
-  Job job({.gathering = {.nodes_min = 1, .nodes_max = 3, .last_call = Millis{5'000}}});
+  JobStory job({.gathering = {.nodes_min = 1, .nodes_max = 3, .last_call = Millis{5'000}}});
   (void)job.joins(0);
   CHECK(job.waits(Millis{5'000}).size() == 1);
   CHECK(job.joins(4).empty());
   CHECK(job.coordinator.next_deadline() == Instant{10'000});
-  Job full = job;
+  JobStory full = job;
   CHECK(full.joins(2) == Actions{stop(1, SIGTERM, Millis{1'000})});  // no more are allowed
   CHECK(members_of(full.joins(0, 1)) == std::vector{0, 2, 4});
   CHECK(job.waits(Millis{5'000}) == Actions{stop(1, SIGTERM, Millis{1'000})});
@@ -238,8 +176,20 @@ TEST_CASE("coordinator: whoever joins while it runs is taken in after the last c
   CHECK(cause_of(next) == "n4 joined");
 }
 
+TEST_CASE("coordinator: who joins and leaves again before the last call is over ends nothing") {
+  JobStory job({.gathering = {.nodes_min = 1, .nodes_max = 3, .last_call = Millis{5'000}}});
+  (void)job.joins(0);
+  (void)job.waits(Millis{5'000});
+  (void)job.joins(4);
+  (void)job.loses(4);
+  CHECK(job.waits(Millis{5'000}).empty());
+  CHECK_FALSE(job.coordinator.next_deadline());
+  (void)job.joins(5);
+  CHECK(job.coordinator.next_deadline() == Instant{15'000});  // it has a last call of its own
+}
+
 TEST_CASE("coordinator: nodes beyond the allowed number are spares, and step in") {
-  Job job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
+  JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
   (void)job.joins(0);
   CHECK(members_of(job.joins(1)) == std::vector{0, 1});
   CHECK(job.joins(5).empty());
@@ -249,9 +199,9 @@ TEST_CASE("coordinator: nodes beyond the allowed number are spares, and step in"
 }
 
 TEST_CASE("coordinator: by the policy of deferral nobody who joins ends a generation") {
-  Job job({.gathering = {.nodes_min = 1, .nodes_max = 2, .last_call = Millis{0}},
-           .join_policy = JoinPolicy::defer,
-           .restarts_max = 1});
+  JobStory job({.gathering = {.nodes_min = 1, .nodes_max = 2, .last_call = Millis{0}},
+                .join_policy = JoinPolicy::defer,
+                .restarts = {.count_max = 1}});
   (void)job.joins(0);
   (void)job.waits(Millis{0});
   CHECK(job.joins(1).empty());
@@ -261,7 +211,7 @@ TEST_CASE("coordinator: by the policy of deferral nobody who joins ends a genera
 }
 
 TEST_CASE("coordinator: C3 ranks follow the order of nodes, whatever their sizes and arrival") {
-  Job job({.gathering = {.nodes_min = 3, .nodes_max = 3}});
+  JobStory job({.gathering = {.nodes_min = 3, .nodes_max = 3}});
   (void)job.joins(2, 0, 1);
   (void)job.joins(0, 0, 4);
   Generation expected;
@@ -277,7 +227,7 @@ TEST_CASE("coordinator: C3 ranks follow the order of nodes, whatever their sizes
 }
 
 TEST_CASE("coordinator: C2 numbers grow by one with each generation") {
-  Job job({.restarts_max = 50});
+  JobStory job({.restarts = {.count_max = 50}});
   (void)job.joins(0);
   for (std::int64_t number = 1; number <= 50; ++number) {
     (void)job.fails(number, 0, exited(1));
@@ -290,7 +240,7 @@ TEST_CASE("coordinator: C2 numbers grow by one with each generation") {
 }
 
 TEST_CASE("coordinator: C4 a generation spends the budget once") {
-  Job job({.restarts_max = 2});
+  JobStory job({.restarts = {.count_max = 2}});
   (void)job.joins(0);
   (void)job.fails(1, 0, exited(1));
   CHECK(job.fails(1, 1, exited(1)).empty());
@@ -301,17 +251,17 @@ TEST_CASE("coordinator: C4 a generation spends the budget once") {
 }
 
 TEST_CASE("coordinator: C5 the first failure is told, not those that it caused") {
-  Job job;
+  JobStory job;
   (void)job.joins(0);
   (void)job.fails(1, 1, exited(7));
   CHECK(job.fails(1, 0, WorkerEnd{WorkerEnd::Kind::killed, SIGABRT}).empty());
   CHECK(job.succeeds(1, 0).empty());
   const Actions last = job.joins(0, 1);
-  CHECK(std::get<FinishJob>(last.at(0)).outcome.failure == Job::failure(1, exited(7)));
+  CHECK(std::get<FinishJob>(last.at(0)).outcome.failure == JobStory::failure(1, exited(7)));
 }
 
 TEST_CASE("coordinator: news of another generation changes nothing") {
-  Job job({.restarts_max = 3});
+  JobStory job({.restarts = {.count_max = 3}});
   (void)job.joins(0);
   (void)job.fails(1, 0, exited(1));
   (void)job.joins(0, 1);
@@ -324,7 +274,7 @@ TEST_CASE("coordinator: news of another generation changes nothing") {
 }
 
 TEST_CASE("coordinator: C6 whoever joins after the end is told the outcome") {
-  Job job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
+  JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
   (void)job.joins(0);
   const Outcome stopped{130, "stopped by SIGINT (2)", {}};
   CHECK(job.is_asked_to_stop(SIGINT) == Actions{finish(stopped, 0)});
@@ -334,7 +284,7 @@ TEST_CASE("coordinator: C6 whoever joins after the end is told the outcome") {
 }
 
 TEST_CASE("coordinator: a request to stop gives the workers its signal and the grace") {
-  Job job({.restarts_max = 9, .grace = Millis{7'000}});
+  JobStory job({.restarts = {.count_max = 9}, .grace = Millis{7'000}});
   (void)job.joins(0);
   CHECK(job.is_asked_to_stop(SIGINT) == Actions{stop(1, SIGINT, Millis{7'000})});
   CHECK(job.fails(1, 0, exited(1)).empty());  // no failure: it was asked to
@@ -342,7 +292,7 @@ TEST_CASE("coordinator: a request to stop gives the workers its signal and the g
 }
 
 TEST_CASE("coordinator: the second request to stop skips the grace") {
-  Job job;
+  JobStory job;
   (void)job.joins(0);
   (void)job.is_asked_to_stop(SIGINT);
   CHECK(job.is_asked_to_stop(SIGTERM) == Actions{stop(1, SIGTERM, Millis{0})});
@@ -350,7 +300,7 @@ TEST_CASE("coordinator: the second request to stop skips the grace") {
 }
 
 TEST_CASE("coordinator: a request to stop during a restart prevents the next generation") {
-  Job job({.restarts_max = 9});
+  JobStory job({.restarts = {.count_max = 9}});
   (void)job.joins(0);
   (void)job.fails(1, 0, exited(1));
   CHECK(job.is_asked_to_stop(SIGTERM).empty());  // it is stopping already
@@ -360,13 +310,13 @@ TEST_CASE("coordinator: a request to stop during a restart prevents the next gen
 
 TEST_CASE(
     "coordinator: a request to stop does not turn a success or a failure into something else") {
-  Job failed;
+  JobStory failed;
   (void)failed.joins(0);
   (void)failed.fails(1, 0, exited(4));
   CHECK(failed.is_asked_to_stop(SIGINT) == Actions{stop(1, SIGINT, Millis{0})});
   CHECK(std::get<FinishJob>(failed.joins(0, 1).at(0)).outcome.exit_status == 4);
 
-  Job succeeded;
+  JobStory succeeded;
   (void)succeeded.joins(0);
   (void)succeeded.succeeds(1, 0);
   (void)succeeded.succeeds(1, 1);
@@ -375,7 +325,7 @@ TEST_CASE(
 }
 
 TEST_CASE("coordinator: who has stopped is not told to stop again") {
-  Job job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
+  JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
   (void)job.joins(0);
   (void)job.joins(1);
   (void)job.is_asked_to_stop(SIGINT);
@@ -384,18 +334,18 @@ TEST_CASE("coordinator: who has stopped is not told to stop again") {
 }
 
 TEST_CASE("coordinator: a program that cannot be executed is never started again") {
-  Job job({.restarts_max = 5});
+  JobStory job({.restarts = {.count_max = 5}});
   (void)job.joins(0);
   const WorkerEnd missing{WorkerEnd::Kind::not_executed, ENOENT};
   (void)job.fails(1, 0, missing);
   const Outcome outcome{127,
                         "rank 0 (pid 70 on n0) could not be executed: No such file or directory",
-                        Job::failure(0, missing)};
+                        JobStory::failure(0, missing)};
   CHECK(job.joins(0, 1) == Actions{finish(outcome)});
 }
 
 TEST_CASE("coordinator: after a while those still running are named, once") {
-  Job job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
+  JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
   (void)job.joins(0);
   (void)job.joins(1);
   CHECK_FALSE(job.coordinator.next_deadline());
@@ -413,7 +363,7 @@ TEST_CASE("coordinator: after a while those still running are named, once") {
 }
 
 TEST_CASE("coordinator: nobody is named a straggler once the generation ends") {
-  Job job({.restarts_max = 1});
+  JobStory job({.restarts = {.count_max = 1}});
   (void)job.joins(0);
   (void)job.succeeds(1, 0);
   (void)job.fails(1, 1, exited(1));
@@ -422,7 +372,7 @@ TEST_CASE("coordinator: nobody is named a straggler once the generation ends") {
 }
 
 TEST_CASE("coordinator: a worker that says twice that it succeeded counts once") {
-  Job job;
+  JobStory job;
   (void)job.joins(0);
   CHECK(job.succeeds(1, 0).empty());
   CHECK(job.succeeds(1, 0).empty());
@@ -431,15 +381,15 @@ TEST_CASE("coordinator: a worker that says twice that it succeeded counts once")
 
 // The whole table: what each state answers to each event. A pair that is not listed must change
 // nothing at all.
-enum class In { forming, running, restarting, ending, finished };
+enum class In { forming, deciding, running, restarting, ending, finished };
 constexpr std::array every_state{
-    In::forming, In::running, In::restarting, In::ending, In::finished};
+    In::forming, In::deciding, In::running, In::restarting, In::ending, In::finished};
 
-Job job_in(In state) {
-  Job job({.restarts_max = 1});
+JobStory job_in(In state) {
+  JobStory job({.voters_decide = state == In::deciding, .restarts = {.count_max = 1}});
   if (state == In::forming) return job;
   (void)job.joins(0);
-  if (state == In::running) return job;
+  if (state == In::deciding || state == In::running) return job;
   if (state == In::restarting) {
     (void)job.fails(1, 0, exited(3));
   } else {
@@ -451,7 +401,8 @@ Job job_in(In state) {
 
 TEST_CASE("coordinator: every event in every state is answered as listed, or changes nothing") {
   const Outcome stopped{130, "stopped by SIGINT (2)", {}};
-  const WorkerFailure failure = Job::failure(1, exited(4));
+  const Outcome stuck{71, "rank 0 is stuck", {}};
+  const WorkerFailure failure = JobStory::failure(1, exited(4));
   const StartGeneration second = start(2, "restart 1 of 1: rank 0 (pid 70 on n0) exited with 3");
   struct Row {
     CoordinatorEvent event;
@@ -469,19 +420,31 @@ TEST_CASE("coordinator: every event in every state is answered as listed, or cha
       {WorkerFailed{GenerationNumber{1}, failure},
        {{In::running, {stop(1, SIGTERM, Millis{1'000})}}}},
       {WorkerSucceeded{GenerationNumber{1}, Rank{0}}, {{In::running, {}}}},
+      {Decided{GenerationNumber{1}}, {{In::deciding, {start(1, "start")}}}},
+      {WorkersStuck{NodeId{0}, GenerationNumber{1}, "rank 0 is stuck"},
+       {{In::forming, {}},
+        {In::running, {finish(stuck)}},
+        {In::restarting, {finish(stuck)}},
+        {In::ending, {finish(stopped)}},
+        {In::finished, {finish(stopped)}}}},
       {StopRequested{SIGHUP},
        {{In::forming, {}},
+        {In::deciding, {finish({129, "stopped by SIGHUP (1)", {}})}},
         {In::running, {stop(1, SIGHUP, Millis{10'000})}},
         {In::restarting, {}},
         {In::ending, {stop(1, SIGHUP, Millis{0})}}}},
       {NodeLost{NodeId{0}, "silent"},
-       {{In::forming, {}}, {In::running, {}}, {In::restarting, {}}, {In::ending, {}}}},
+       {{In::forming, {}},
+        {In::deciding, {}},
+        {In::running, {}},
+        {In::restarting, {}},
+        {In::ending, {}}}},
       {Timeout{}, {}},
   };
   for (const Row& row : table) {
     for (const In state : every_state) {
       INFO(text_of(row.event), " in state ", static_cast<int>(state));
-      Job job = job_in(state);
+      JobStory job = job_in(state);
       const Coordinator before = job.coordinator;
       const Actions answer = job.meets(row.event);
       const auto expected = row.answers.find(state);

@@ -8,7 +8,7 @@
 namespace ddprun {
 namespace {
 
-const std::string digits = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1eff";
+const std::string token_digits = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1eff";
 
 Token token(std::string text) {
   return {std::move(text), "DDPRUN_TOKEN"};
@@ -23,19 +23,19 @@ Credentials without_token(const std::string& job_id) {
 }
 
 TEST_CASE("credentials: the same job and token give the same key, anything else another") {
-  std::string other = digits;
+  std::string other = token_digits;
   other.back() = 'e';
-  CHECK(with_token("a", digits) == with_token("a", digits));
-  CHECK(with_token("a", digits).key != with_token("a", other).key);
-  CHECK(with_token("a", digits).key != with_token("b", digits).key);
-  CHECK(with_token("a", digits).key != without_token("a").key);
+  CHECK(with_token("a", token_digits) == with_token("a", token_digits));
+  CHECK(with_token("a", token_digits).key != with_token("a", other).key);
+  CHECK(with_token("a", token_digits).key != with_token("b", token_digits).key);
+  CHECK(with_token("a", token_digits).key != without_token("a").key);
   CHECK(without_token("a") == without_token("a"));
   CHECK(without_token("a").key != without_token("b").key);
   CHECK(without_token("a").key != without_token("").key);
 }
 
 TEST_CASE("credentials: they say whether a token made the key, and never are the token") {
-  CHECK(with_token("a", digits).authenticated);
+  CHECK(with_token("a", token_digits).authenticated);
   CHECK_FALSE(without_token("a").authenticated);
   const Credentials zeros = with_token("a", std::string(64, '0'));
   CHECK(zeros.key != Key{});
@@ -43,9 +43,9 @@ TEST_CASE("credentials: they say whether a token made the key, and never are the
 }
 
 TEST_CASE("credentials: capital digits are the same digits") {
-  std::string capitals = digits;
+  std::string capitals = token_digits;
   std::ranges::replace(capitals, 'f', 'F');
-  CHECK(with_token("a", capitals) == with_token("a", digits));
+  CHECK(with_token("a", capitals) == with_token("a", token_digits));
 }
 
 TEST_CASE("credentials: what is not 64 hexadecimal digits is refused without being shown") {
@@ -56,12 +56,12 @@ TEST_CASE("credentials: what is not 64 hexadecimal digits is refused without bei
   CHECK(error_for("") ==
         "the job token in DDPRUN_TOKEN: it has 0 characters and must be 64 hexadecimal digits" +
             fix);
-  CHECK(error_for(digits.substr(1)) ==
+  CHECK(error_for(token_digits.substr(1)) ==
         "the job token in DDPRUN_TOKEN: it has 63 characters and must be 64 hexadecimal digits" +
             fix);
-  for (const std::size_t at : {std::size_t{0}, std::size_t{31}, digits.size() - 1}) {
+  for (const std::size_t at : {std::size_t{0}, std::size_t{31}, token_digits.size() - 1}) {
     for (const char wrong : {'g', ' ', '\0', '\n', ':', '\xe9'}) {
-      std::string text = digits;
+      std::string text = token_digits;
       text[at] = wrong;
       CHECK(error_for(text) ==
             "the job token in DDPRUN_TOKEN: not all of its characters are hexadecimal digits" +

@@ -11,16 +11,16 @@ namespace ddprun {
 namespace {
 
 /// A driver's folder of devices, as /proc/driver/nvidia/gpus shows them.
-struct Node {
+struct NodeWithGpus {
   TempFolder folder;
 
   /// `uuids` in the order of PCI addresses.
-  explicit Node(const std::vector<std::string>& uuids) {
+  explicit NodeWithGpus(const std::vector<std::string>& uuids) {
     for (std::size_t i = 0; i < uuids.size(); ++i) {
-      folder.write(fmt::format("0000:{:02x}:00.0/information", 0x1a + 0x10 * i),
-                   fmt::format("Model: \t\t NVIDIA H100\nIRQ:   \t\t 42\nGPU UUID: \t {}\n"
-                               "Video BIOS: \t 96.00\n",
-                               uuids[i]));
+      (void)folder.write(fmt::format("0000:{:02x}:00.0/information", 0x1a + 0x10 * i),
+                         fmt::format("Model: \t\t NVIDIA H100\nIRQ:   \t\t 42\nGPU UUID: \t {}\n"
+                                     "Video BIOS: \t 96.00\n",
+                                     uuids[i]));
     }
   }
   [[nodiscard]] int visible(const std::optional<std::string>& mask = {}) const {
@@ -28,8 +28,8 @@ struct Node {
   }
 };
 
-Node four_gpus() {
-  return Node({"GPU-aa11", "GPU-aa22", "GPU-bb33", "GPU-cc44"});
+NodeWithGpus four_gpus() {
+  return NodeWithGpus({"GPU-aa11", "GPU-aa22", "GPU-bb33", "GPU-cc44"});
 }
 
 TEST_CASE("devices: without the driver's folder there is none") {
@@ -45,7 +45,7 @@ TEST_CASE("devices: without a mask all are visible") {
 }
 
 TEST_CASE("devices: the mask names indices, in any order, with blanks") {
-  const Node node = four_gpus();
+  const NodeWithGpus node = four_gpus();
   CHECK(node.visible("0") == 1);
   CHECK(node.visible("3,1") == 2);
   CHECK(node.visible(" 0 , 1,\t2") == 3);
@@ -58,7 +58,7 @@ TEST_CASE("devices: an empty mask hides all") {
 }
 
 TEST_CASE("devices: the list ends at the first entry that names no device") {
-  const Node node = four_gpus();
+  const NodeWithGpus node = four_gpus();
   CHECK(node.visible("-1") == 0);
   CHECK(node.visible("0,-1,1") == 1);
   CHECK(node.visible("0,4,1") == 1);
@@ -70,7 +70,7 @@ TEST_CASE("devices: the list ends at the first entry that names no device") {
 }
 
 TEST_CASE("devices: a device may be named by its UUID or by a beginning that is its alone") {
-  const Node node = four_gpus();
+  const NodeWithGpus node = four_gpus();
   CHECK(node.visible("GPU-aa22,GPU-bb33") == 2);
   CHECK(node.visible("GPU-b,GPU-c") == 2);
   CHECK(node.visible("GPU-bb33,0") == 2);
@@ -81,14 +81,14 @@ TEST_CASE("devices: a device may be named by its UUID or by a beginning that is 
 }
 
 TEST_CASE("devices: a device named twice leaves none") {
-  const Node node = four_gpus();
+  const NodeWithGpus node = four_gpus();
   CHECK(node.visible("0,1,0") == 0);
   CHECK(node.visible("1,GPU-aa22") == 0);
   CHECK(node.visible("0,-1,0") == 1);  // the list has ended before
 }
 
 TEST_CASE("devices: a device without readable information counts, by its index") {
-  Node node = four_gpus();
+  NodeWithGpus node = four_gpus();
   std::filesystem::create_directories(node.folder.at("0000:ff:00.0"));
   CHECK(node.visible() == 5);
   CHECK(node.visible("4") == 1);

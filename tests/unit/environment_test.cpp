@@ -9,7 +9,7 @@
 namespace ddprun {
 namespace {
 
-Settings read(const Environment& environment) {
+Settings accepted(const Environment& environment) {
   auto settings = settings_in(environment);
   REQUIRE_MESSAGE(settings.has_value(), settings.error().message());
   return *std::move(settings);
@@ -32,26 +32,26 @@ TEST_CASE("environment: torchrun's options have their PET_ variable and no other
   for (const OptionSpec& option : option_table()) {
     CAPTURE(option.name);
     const std::string name = variable_name("PET_", option.name);
-    const Settings settings = read({{name, "x"}});
+    const Settings settings = accepted({{name, "x"}});
     CHECK(settings.size() == (option.torchrun && !option.command_only ? 1 : 0));
   }
 }
 
 TEST_CASE("environment: DDPRUN_ wins over PET_") {
-  CHECK(read({{"PET_MAX_RESTARTS", "1"}, {"DDPRUN_MAX_RESTARTS", "2"}}) ==
+  CHECK(accepted({{"PET_MAX_RESTARTS", "1"}, {"DDPRUN_MAX_RESTARTS", "2"}}) ==
         Settings{{"max-restarts", {"2", "DDPRUN_MAX_RESTARTS"}}});
 }
 
 TEST_CASE("environment: a flag is on with 1 and off with 0, and words stay for the error") {
   const auto module = [](const char* value) {
-    return read({{"PET_MODULE", value}}).at("module").value;
+    return accepted({{"PET_MODULE", value}}).at("module").value;
   };
   CHECK(module("1") == "true");
   CHECK(module("0") == "false");
   CHECK(module("") == "false");
   CHECK(module("true") == "true");
   CHECK(module("yes") == "yes");
-  CHECK(read({{"DDPRUN_MAX_RESTARTS", "1"}}).at("max-restarts").value == "1");
+  CHECK(accepted({{"DDPRUN_MAX_RESTARTS", "1"}}).at("max-restarts").value == "1");
 }
 
 TEST_CASE("environment: an unknown DDPRUN_ variable is refused with the nearest one") {
@@ -72,7 +72,7 @@ TEST_CASE("environment: what workers are given and what is not ours is let pass"
                           {"PET_UNKNOWN", "x"},
                           {"DDPRUNNER", "x"},
                           {"PATH", "/bin"}};
-  CHECK(read(given).empty());
+  CHECK(accepted(given).empty());
   CHECK(is_worker_variable("DDPRUN_NODE"));
   CHECK_FALSE(is_worker_variable("DDPRUN_GRACE"));
 }

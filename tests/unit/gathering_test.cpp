@@ -24,9 +24,11 @@ Gathering gathering_of(const std::vector<int>& nodes, GatheringOptions options =
   return gathering;
 }
 
-std::vector<int> taken_from(Gathering& gathering, const Generation& last) {
+std::vector<int> taken_from(Gathering& gathering,
+                            const Generation& last,
+                            const SetAside& aside = {}) {
   std::vector<int> nodes;
-  for (const Offer& offer : gathering.take(last)) nodes.push_back(offer.node.value);
+  for (const Offer& offer : gathering.take(last, aside)) nodes.push_back(offer.node.value);
   return nodes;
 }
 
@@ -107,11 +109,50 @@ TEST_CASE("gathering: members of the last generation come before others, in orde
 TEST_CASE("gathering: each forming has patience of its own") {
   Gathering gathering = gathering_of({0, 1});
   CHECK(gathering.ask_first(Instant{0}) == Answer::wait);
-  (void)gathering.take({});
+  (void)gathering.take({}, {});
   CHECK_FALSE(gathering.next_deadline());
   gathering.add({NodeId{0}});
   CHECK(gathering.ask_next(Instant{100'000}) == Answer::wait);
   CHECK(gathering.next_deadline() == Instant{130'000});
+}
+
+TEST_CASE("gathering: the first generation may need more nodes than later ones") {
+  GatheringOptions options = two_to_four;
+  options.nodes_first = 3;
+  options.last_call = Millis{0};
+  Gathering two = gathering_of({0, 1}, options);
+  CHECK(two.needed_first() == 3);
+  CHECK(two.ask_first(Instant{0}) == Answer::wait);
+  CHECK(two.next_deadline() == Instant{60'000});
+  CHECK(two.ask_next(Instant{0}) == Answer::start);
+  CHECK(gathering_of({0, 1, 2}, options).ask_first(Instant{0}) == Answer::start);
+  CHECK(gathering_of({}).needed_first() == 2);
+}
+
+TEST_CASE("gathering: where more may come, the first start waits for what may be left of a job") {
+  GatheringOptions options = two_to_four;
+  options.nodes_all = 5;
+  options.quiet = Millis{15'000};
+  Gathering most = gathering_of({0, 1, 2, 3}, options);
+  CHECK(most.ask_first(Instant{0}) == Answer::wait);
+  CHECK(most.ask_first(Instant{14'999}) == Answer::wait);
+  CHECK(most.ask_first(Instant{15'000}) == Answer::start);
+  CHECK(gathering_of({0, 1, 2, 3, 4}, options).ask_first(Instant{0}) == Answer::start);
+  CHECK(gathering_of({0, 1}, options).ask_next(Instant{0}) == Answer::start);
+}
+
+TEST_CASE("gathering: who is set aside is taken only for want of others") {
+  SetAside aside;
+  aside.outlived_kill(NodeId{0});
+  aside.outlived_kill(NodeId{3});
+  Gathering enough = gathering_of({0, 1, 2, 3});
+  CHECK(taken_from(enough, {}, aside) == std::vector{1, 2});
+  Gathering few = gathering_of({0, 2, 3});
+  CHECK(few.count_without(aside) == 1);
+  CHECK(few.hosts_without(aside) == "n2");
+  Generation last;
+  last.members.push_back({{NodeId{3}}, Rank{0}});
+  CHECK(taken_from(few, last, aside) == std::vector{2, 3});
 }
 
 }  // namespace

@@ -18,5 +18,12 @@ TEST_CASE("interfaces: an address leads to itself, and what nobody knows to noth
   CHECK(addresses_of("").empty());
 }
 
+TEST_CASE("interfaces: this node's address on the way to itself is its own") {
+  CHECK(address_towards({"127.0.0.1"}) == "127.0.0.1");
+  CHECK(address_towards({"no address", "127.0.0.1"}) == "127.0.0.1");
+  CHECK(address_towards({"no address"}).empty());
+  CHECK(address_towards({}).empty());
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -9,7 +9,7 @@ namespace {
 
 const Environment environment{{"SCRATCH", "/scratch"}, {"EMPTY", ""}};
 
-Source read(const std::string& text) {
+Source parsed(const std::string& text) {
   auto source = parse_job_file(text, "job.yaml", environment);
   REQUIRE_MESSAGE(source.has_value(), source.error().message());
   return *std::move(source);
@@ -23,7 +23,7 @@ std::string error_of(const std::string& text) {
 }
 
 TEST_CASE("job file: program, arguments, options and variables, each with its place") {
-  const Source source = read(
+  const Source source = parsed(
       "program: ./train\n"
       "args: [--epochs, 10, '']\n"
       "nproc_per_node: gpu\n"
@@ -46,7 +46,7 @@ TEST_CASE("job file: what ddprun tells each worker cannot be set") {
 }
 
 TEST_CASE("job file: lists that are commented out are empty, a variable needs a value") {
-  const Source source = read("program: p\nenv:\nargs:\n  # --epochs\n");
+  const Source source = parsed("program: p\nenv:\nargs:\n  # --epochs\n");
   CHECK(source.environment.empty());
   CHECK(source.arguments.empty());
   CHECK(error_of("env:\n  A:\nargs: []\n") ==
@@ -62,17 +62,17 @@ TEST_CASE("job file: a zero byte is refused where it stands") {
 
 TEST_CASE("job file: flags are truth values in every spelling of YAML's") {
   for (const char* on : {"true", "True", "yes", "on"}) {
-    CHECK(read(std::string("module: ") + on).settings.at("module").value == "true");
+    CHECK(parsed(std::string("module: ") + on).settings.at("module").value == "true");
   }
   for (const char* off : {"false", "no", "off"}) {
-    CHECK(read(std::string("module: ") + off).settings.at("module").value == "false");
+    CHECK(parsed(std::string("module: ") + off).settings.at("module").value == "false");
   }
   CHECK(error_of("module: maybe") == "job.yaml:1:9: 'module' is 'maybe'; write true or false");
 }
 
 TEST_CASE("job file: variables take values and defaults from the launcher's own") {
   const auto value = [](const std::string& text) {
-    return read("env: {A: '" + text + "'}").environment.at("A").value;
+    return parsed("env: {A: '" + text + "'}").environment.at("A").value;
   };
   CHECK(value("${SCRATCH}") == "/scratch");
   CHECK(value("${NONE:-d}") == "d");
@@ -81,7 +81,7 @@ TEST_CASE("job file: variables take values and defaults from the launcher's own"
   CHECK(error_of("env:\n  A: x\n  B: ${NONE}") ==
         "job.yaml:3:6: variable NONE is not set; set it or write ${NONE:-default}");
   CHECK(error_of("env: {A: '${NONE'}").starts_with("job.yaml:1:10: '${NONE' has no closing brace"));
-  CHECK(read("program: ${NONE}").program.value == "${NONE}");  // in `env` alone
+  CHECK(parsed("program: ${NONE}").program.value == "${NONE}");  // in `env` alone
 }
 
 TEST_CASE("job file: an unknown key is refused with its place and the nearest one") {
@@ -157,7 +157,7 @@ TEST_CASE("job file: one file is one job") {
   CHECK(error_of("program: a\n---\nprogram: b\n").starts_with("job.yaml:"));
   CHECK(error_of("program: a\n---\nprogram: b\n")
             .find("a second document; one file describes one job") != std::string::npos);
-  CHECK(read("---\nprogram: a\n...\n").program.value == "a");
+  CHECK(parsed("---\nprogram: a\n...\n").program.value == "a");
 }
 
 TEST_CASE("job file: no alias makes a small file stand for a large one") {

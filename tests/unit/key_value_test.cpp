@@ -8,7 +8,6 @@
 namespace ddprun {
 namespace {
 
-const ToClients silence;
 const ToClients closed = {{1, "closed"}};
 
 TEST_CASE("store: a conversation of PyTorch 1.13 is answered byte for byte") {

@@ -7,8 +7,6 @@
 namespace ddprun {
 namespace {
 
-const ToClients silence;
-
 TEST_CASE("store: a wait is answered when the last missing key appears, and once") {
   StoreStory story;
   CHECK(story.says(1, "06 #2 #1 'a' #1 'b'") == silence);

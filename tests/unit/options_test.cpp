@@ -40,7 +40,7 @@ struct Asked {
 TEST_CASE("options: without any there are torchrun's defaults and ours, with their origin") {
   const Options options = Asked().options();
   CHECK(options.worker_count == 1);
-  CHECK(options.restarts_max == 0);
+  CHECK(options.restarts.count_max == 0);
   CHECK(options.grace == Millis{10'000});
   CHECK(options.restart_grace == Millis{1'000});
   CHECK(options.snapshot.empty());
@@ -65,7 +65,7 @@ TEST_CASE(
   CHECK(asked.options().effective.at("max-restarts") == Setting{"3", "DDPRUN_MAX_RESTARTS"});
   asked.by_option("max-restarts", "4");
   CHECK(asked.options().effective.at("max-restarts") == Setting{"4", "the command line"});
-  CHECK(asked.options().restarts_max == 4);
+  CHECK(asked.options().restarts.count_max == 4);
 }
 
 TEST_CASE("options: the file may be named in the environment, and its errors are passed on") {

@@ -51,9 +51,9 @@ TEST_CASE("program: a name is looked for in the current folder, then on PATH") {
   const std::string on_path = user.bin.write_program("train");
   CHECK(user.runs("train").executable == on_path);
   CHECK(user.runs("train").arguments == Words{"train"});
-  user.here.write("train", "not executable");
+  (void)user.here.write("train", "not executable");
   CHECK(user.runs("train").executable == on_path);
-  user.here.write_program("train");
+  (void)user.here.write_program("train");
   CHECK(user.runs("train").executable == "./train");
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("program: folders on PATH are searched in order, for files that can be
   const TempFolder first;
   user.environment["PATH"] = first.path() + ":" + user.bin.path();
   const std::string in_second = user.bin.write_program("train");
-  first.write("train", "not executable");
+  (void)first.write("train", "not executable");
   CHECK(user.runs("train").executable == in_second);
   const std::string in_first = first.write_program("train");
   CHECK(user.runs("train").executable == in_first);
@@ -72,7 +72,7 @@ TEST_CASE("program: what is not there has status 127") {
   User user;
   user.is_refused("train", 127, "there is no such program in the current folder or on PATH");
   user.is_refused("./train", 127, "No such file or directory; check the path");
-  user.here.write("file", "");
+  (void)user.here.write("file", "");
   user.is_refused("file/train", 127, "No");
   user.environment.erase("PATH");
   user.is_refused("no-such-program-anywhere", 127, "there is no such program");
@@ -83,7 +83,7 @@ TEST_CASE("program: what cannot be executed has status 126") {
   std::filesystem::create_directories(user.here.at("folder"));
   user.is_refused("folder", 126, "it is a folder; name the program in it");
   user.is_refused("./folder", 126, "it is a folder; name the program in it");
-  user.here.write("script", "#!/bin/sh\n");
+  (void)user.here.write("script", "#!/bin/sh\n");
   user.is_refused("script", 126, "it is not executable; chmod +x script, or name it .py");
   user.is_refused("./script", 126, "it is not executable; chmod +x ./script, or name it .py");
 }
@@ -91,7 +91,7 @@ TEST_CASE("program: what cannot be executed has status 126") {
 TEST_CASE("program: a Python file is run by the interpreter, unbuffered") {
   User user;
   const std::string python = user.bin.write_program("python3");
-  user.here.write("train.py", "");
+  (void)user.here.write("train.py", "");
   user.options.arguments = {"-x"};
   CHECK(user.runs("train.py").executable == python);
   CHECK(user.runs("train.py").arguments == Words{"python3", "-u", "train.py", "-x"});
@@ -106,7 +106,7 @@ TEST_CASE("program: a Python file is run by the interpreter, unbuffered") {
 
 TEST_CASE("program: a module is run by the interpreter, and needs no file") {
   User user;
-  user.bin.write_program("python3");
+  (void)user.bin.write_program("python3");
   user.options.module = true;
   user.options.arguments = {"-x"};
   CHECK(user.runs("package.train").arguments ==
@@ -116,14 +116,14 @@ TEST_CASE("program: a module is run by the interpreter, and needs no file") {
 TEST_CASE("program: a Python file can be executed itself if asked for") {
   User user;
   user.options.no_python = true;
-  user.here.write_program("train.py");
+  (void)user.here.write_program("train.py");
   CHECK(user.runs("train.py").executable == "./train.py");
   CHECK(user.runs("train.py").arguments == Words{"train.py"});
 }
 
 TEST_CASE("program: what Python lacks is told before anything starts") {
   User user;
-  user.here.write("train.py", "");
+  (void)user.here.write("train.py", "");
   const auto no_python = user.asks("train.py");
   CHECK(static_cast<int>(no_python.error().status()) == 127);
   CHECK(no_python.error().message().starts_with(
@@ -135,7 +135,7 @@ TEST_CASE("program: what Python lacks is told before anything starts") {
             .starts_with("cannot run './none' from PYTHON_EXEC: No such file or directory"));
 
   User other;
-  other.bin.write_program("python3");
+  (void)other.bin.write_program("python3");
   const auto no_file = other.asks("none.py");
   CHECK(static_cast<int>(no_file.error().status()) == 127);
   CHECK(no_file.error().message().starts_with(
@@ -145,7 +145,7 @@ TEST_CASE("program: what Python lacks is told before anything starts") {
 TEST_CASE("program: a Python file that may not be read has status 126") {
   if (::geteuid() == 0) return;  // who may read everything
   User user;
-  user.bin.write_program("python3");
+  (void)user.bin.write_program("python3");
   std::filesystem::permissions(user.here.write("train.py", ""), std::filesystem::perms::none);
   CHECK(static_cast<int>(user.asks("train.py").error().status()) == 126);
 }

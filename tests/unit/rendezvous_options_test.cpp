@@ -5,20 +5,21 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 namespace ddprun {
 namespace {
 
 /// What a user has set on the command line; the rest is as ever.
-struct Asked {
+struct AskedOfNodes {
   Settings settings;
 
-  Asked() {
+  AskedOfNodes() {
     for (const OptionSpec& option : option_table()) {
       settings[std::string(option.name)] = {std::string(option.fallback), "default"};
     }
   }
-  Asked& with(const std::string& name, const std::string& value) {
+  AskedOfNodes& with(const std::string& name, const std::string& value) {
     settings[name] = {value, "the command line"};
     return *this;
   }
@@ -35,12 +36,12 @@ struct Asked {
   }
 };
 
-Asked meeting_at(const std::string& endpoint, const std::string& nodes = "2:4") {
-  return Asked().with("nnodes", nodes).with("rdzv-endpoint", endpoint);
+AskedOfNodes meeting_at(const std::string& endpoint, const std::string& nodes = "2:4") {
+  return AskedOfNodes().with("nnodes", nodes).with("rdzv-endpoint", endpoint);
 }
 
 TEST_CASE("rendezvous options: without any there is one node") {
-  const RendezvousOptions options = Asked().options();
+  const RendezvousOptions options = AskedOfNodes().options();
   CHECK_FALSE(options.has_many_nodes());
   CHECK(options.gathering == GatheringOptions{});
   CHECK(options.times == LeaseTimes{});
@@ -57,12 +58,12 @@ TEST_CASE("rendezvous options: as torchrun has them") {
   CHECK(elastic.job_id == "job7");
   CHECK(meeting_at("n0").options().endpoint == Endpoint{"n0", 29'400});
   const RendezvousOptions fixed =
-      Asked().with("nnodes", "2").with("master-addr", "n0").with("node-rank", "1").options();
+      AskedOfNodes().with("nnodes", "2").with("master-addr", "n0").with("node-rank", "1").options();
   CHECK(fixed.gathering.nodes_min == 2);
   CHECK(fixed.gathering.nodes_max == 2);
   CHECK(fixed.endpoint == Endpoint{"n0", 29'500});
   CHECK(fixed.node_rank == NodeId{1});
-  CHECK(Asked()
+  CHECK(AskedOfNodes()
             .with("nnodes", "2")
             .with("master-addr", "n0")
             .with("master-port", "8")
@@ -71,7 +72,7 @@ TEST_CASE("rendezvous options: as torchrun has them") {
 }
 
 TEST_CASE("rendezvous options: torchrun's configuration is ours, where ours was not given") {
-  Asked asked = meeting_at("n0").with(
+  AskedOfNodes asked = meeting_at("n0").with(
       "rdzv-conf", "join_timeout=60,last_call_timeout=5,is_host=1,close_timeout=9,read_timeout=8");
   CHECK(asked.options().gathering.join_timeout == Millis{60'000});
   CHECK(asked.options().gathering.last_call == Millis{5'000});
@@ -104,6 +105,8 @@ TEST_CASE("rendezvous options: ours") {
   CHECK(options.interface == "eth1");
   CHECK(options.hostname_suffix == "i");
   CHECK(options.requires_token);
+  CHECK(meeting_at("n0").with("store-allow", "10.1.0.0/16,fd00::1").options().store_allow ==
+        std::vector<IpNetwork>{*parse_ip_network("10.1.0.0/16"), *parse_ip_network("fd00::1")});
   CHECK(meeting_at("n0").with("local-addr", "a").with("advertise", "b").options().advertise == "b");
 }
 
@@ -115,7 +118,7 @@ TEST_CASE("rendezvous options: what makes no sense is refused, with what to writ
   CHECK(meeting_at("n0", "4:2").error() ==
         "--nnodes: '4:2' from the command line is out of range; write MIN:MAX with 1 <= MIN <= MAX "
         "<= 20000");
-  CHECK(Asked().with("nnodes", "2").error() ==
+  CHECK(AskedOfNodes().with("nnodes", "2").error() ==
         "--nnodes: '2' from the command line needs a place where the nodes meet; add "
         "--rdzv-endpoint HOST:PORT, the same on all nodes");
   CHECK(meeting_at("n0:x").error() ==
@@ -129,6 +132,9 @@ TEST_CASE("rendezvous options: what makes no sense is refused, with what to writ
   CHECK_FALSE(meeting_at("n0").with("rdzv-id", "a/b").error().empty());
   CHECK_FALSE(meeting_at("n0").with("rdzv-id", "a b").error().empty());
   CHECK_FALSE(meeting_at("n0").with("join-policy", "later").error().empty());
+  CHECK(meeting_at("n0").with("store-allow", "10.1.0.0/16,n7").error() ==
+        "--store-allow: '10.1.0.0/16,n7' from the command line has 'n7', which is no network; "
+        "write addresses and networks such as 10.1.0.0/16,fd00::/8");
   CHECK_FALSE(meeting_at("n0").with("dead-after", "10ms").error().empty());
   CHECK_FALSE(meeting_at("n0").with("master-port", "x").with("rdzv-endpoint", "").error().empty());
   CHECK(meeting_at("n0").with("standalone", "true").error() ==

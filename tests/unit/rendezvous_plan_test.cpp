@@ -15,29 +15,50 @@ const std::vector<Interface> interfaces{{"lo", "127.0.0.1"},
                                         {"eth0", "fe80::1%eth0"},
                                         {"eth0", "fd00::1"}};
 
+constexpr std::uint16_t endpoint_port = 29'400;
+
 RendezvousOptions options() {
   RendezvousOptions made;
   made.gathering.nodes_max = 2;
-  made.endpoint = Endpoint{"n0", 29'400};
+  made.endpoint = Endpoint{"n0", endpoint_port};
   return made;
 }
 
 /// Of a node on which the endpoint's name leads to `addresses`.
 Result<RendezvousPlan> plan(const std::vector<std::string>& addresses,
                             const RendezvousOptions& asked = options()) {
-  return plan_rendezvous(asked, {"n1", interfaces, addresses});
+  return plan_rendezvous(asked, {"n1", interfaces, addresses, "10.1.0.1"});
 }
 
 TEST_CASE("rendezvous plan: the head is the node that has the endpoint's address") {
-  CHECK(plan({"10.0.0.1"}).value() == RendezvousPlan{true, "10.0.0.1", "", "10.0.0.1"});
-  CHECK(plan({"fd00::1"}).value() == RendezvousPlan{true, "fd00::1", "", "fd00::1"});
-  CHECK(plan({"10.0.0.2", "10.1.0.1"}).value() == RendezvousPlan{true, "10.1.0.1", "", "10.1.0.1"});
-  CHECK(plan({"10.0.0.2"}).value() == RendezvousPlan{});
-  CHECK(plan({}).value() == RendezvousPlan{});  // nobody knows the name
+  CHECK(plan({"10.0.0.1"}).value() == RendezvousPlan{true, "10.0.0.1", endpoint_port, "10.0.0.1"});
+  CHECK(plan({"fd00::1"}).value() == RendezvousPlan{true, "fd00::1", endpoint_port, "fd00::1"});
+  CHECK(plan({"10.0.0.2", "10.1.0.1"}).value() ==
+        RendezvousPlan{true, "10.1.0.1", endpoint_port, "10.1.0.1"});
+  CHECK_FALSE(plan({"10.0.0.2"}).value().is_head);
+  CHECK_FALSE(plan({}).value().is_head);  // nobody knows the name
+}
+
+TEST_CASE("rendezvous plan: the others listen too, at the same port where that is no head's") {
+  const RendezvousPlan other{false, "10.1.0.1", endpoint_port, "10.1.0.1"};
+  CHECK(plan({"10.0.0.2"}).value() == other);
+  CHECK(plan({}).value() == other);
+  RendezvousOptions second = options();
+  second.node_rank = NodeId{1};
+  const RendezvousPlan beside_head{false, "10.1.0.1", 0, "10.1.0.1"};
+  CHECK(plan({"10.0.0.1"}, second).value() == beside_head);
+  CHECK(plan({"127.0.0.1"}, second).value() == beside_head);
+}
+
+TEST_CASE("rendezvous plan: where no way leads to the endpoint, others have the first address") {
+  const RendezvousPlan other = plan_rendezvous(options(), {"n1", interfaces, {}, ""}).value();
+  CHECK(other.own_address == "10.0.0.1");
+  const RendezvousPlan alone = plan_rendezvous(options(), {"n1", {}, {}, ""}).value();
+  CHECK(alone.own_address == "127.0.0.1");
 }
 
 TEST_CASE("rendezvous plan: Debian's address for a host's own name makes it the head") {
-  CHECK(plan({"127.0.1.1"}).value() == RendezvousPlan{true, "0.0.0.0", "", "10.0.0.1"});
+  CHECK(plan({"127.0.1.1"}).value() == RendezvousPlan{true, "0.0.0.0", endpoint_port, "10.0.0.1"});
 }
 
 TEST_CASE("rendezvous plan: an address that every node has says nothing") {
@@ -51,12 +72,14 @@ TEST_CASE("rendezvous plan: an address that every node has says nothing") {
 TEST_CASE("rendezvous plan: whoever is told its place needs no addresses") {
   RendezvousOptions first = options();
   first.node_rank = NodeId{0};
-  CHECK(plan({"127.0.0.1"}, first).value() == RendezvousPlan{true, "0.0.0.0", "", "127.0.0.1"});
-  CHECK(plan({"192.168.7.7"}, first).value() == RendezvousPlan{true, "0.0.0.0", "", "10.0.0.1"});
-  CHECK(plan({}, first).value() == RendezvousPlan{true, "0.0.0.0", "", "10.0.0.1"});
+  CHECK(plan({"127.0.0.1"}, first).value() ==
+        RendezvousPlan{true, "0.0.0.0", endpoint_port, "127.0.0.1"});
+  CHECK(plan({"192.168.7.7"}, first).value() ==
+        RendezvousPlan{true, "0.0.0.0", endpoint_port, "10.0.0.1"});
+  CHECK(plan({}, first).value() == RendezvousPlan{true, "0.0.0.0", endpoint_port, "10.0.0.1"});
   RendezvousOptions second = options();
   second.node_rank = NodeId{1};
-  CHECK(plan({"10.0.0.1"}, second).value() == RendezvousPlan{});
+  CHECK_FALSE(plan({"10.0.0.1"}, second).value().is_head);
   second.is_host = true;
   CHECK(plan({"10.0.0.1"}, second).value().is_head);
   first.is_host = false;
@@ -66,11 +89,11 @@ TEST_CASE("rendezvous plan: whoever is told its place needs no addresses") {
 TEST_CASE("rendezvous plan: a node's address for others can be chosen") {
   RendezvousOptions asked = options();
   asked.interface = "ib0";
-  CHECK(plan({"10.0.0.2"}, asked).value().chosen_address == "10.1.0.1");
+  CHECK(plan({"10.0.0.2"}, asked).value().own_address == "10.1.0.1");
   asked.interface = "10.1.0.0/16";
-  CHECK(plan({"10.0.0.2"}, asked).value().chosen_address == "10.1.0.1");
+  CHECK(plan({"10.0.0.2"}, asked).value().own_address == "10.1.0.1");
   asked.interface = "fd00::/64";
-  CHECK(plan({"10.0.0.2"}, asked).value().chosen_address == "fd00::1");
+  CHECK(plan({"10.0.0.2"}, asked).value().own_address == "fd00::1");
   asked.interface = "eth7";
   CHECK(plan({"10.0.0.2"}, asked).error().message() ==
         "--interface: 'eth7' is neither an interface of n1 nor a network with one of its "
@@ -78,9 +101,18 @@ TEST_CASE("rendezvous plan: a node's address for others can be chosen") {
         "eth0 fd00::1");
   asked = options();
   asked.hostname_suffix = "i";
-  CHECK(plan({"10.0.0.2"}, asked).value().chosen_address == "n1i");
+  CHECK(plan({"10.0.0.2"}, asked).value().own_address == "n1i");
   asked.advertise = "n1.example.org";
-  CHECK(plan({"10.0.0.2"}, asked).value().chosen_address == "n1.example.org");
+  CHECK(plan({"10.0.0.2"}, asked).value().own_address == "n1.example.org");
+}
+
+TEST_CASE("rendezvous plan: a head with another address than the endpoint's listens on both") {
+  RendezvousOptions asked = options();
+  asked.interface = "ib0";
+  CHECK(plan({"10.0.0.1"}, asked).value() ==
+        RendezvousPlan{true, "0.0.0.0", endpoint_port, "10.1.0.1"});
+  asked.interface = "eth0";
+  CHECK(plan({"fd00::1"}, asked).value() == RendezvousPlan{true, "::", endpoint_port, "10.0.0.1"});
 }
 
 TEST_CASE(
@@ -90,6 +122,21 @@ TEST_CASE(
   CHECK(store_address("fd00::9", interfaces) == "::");
   CHECK(interface_of("10.1.0.1", interfaces) == "ib0");
   CHECK(interface_of("10.1.0.2", interfaces).empty());
+}
+
+TEST_CASE("rendezvous plan: others are told each address once by which this node may come") {
+  const auto texts = [](const std::string& own) {
+    std::vector<std::string> all;
+    for (const IpAddress& each : addresses_for_others(own, interfaces))
+      all.push_back(text_of(each));
+    return all;
+  };
+  CHECK(texts("10.1.0.1") == std::vector<std::string>{"10.1.0.1", "10.0.0.1", "fd00::1"});
+  CHECK(texts("n1i") == std::vector<std::string>{"10.0.0.1", "10.1.0.1", "fd00::1"});
+  CHECK(texts("192.0.2.7").front() == "192.0.2.7");
+  std::vector<Interface> many;
+  for (int i = 0; i < 20; ++i) many.push_back({"eth0", "10.0.0." + std::to_string(i)});
+  CHECK(addresses_for_others("10.0.0.19", many).size() == Offer::addresses_max);
 }
 
 }  // namespace

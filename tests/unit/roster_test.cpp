@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <csignal>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,6 +24,12 @@ std::string text_of(const ToAgent& message) {
     return fmt::format("forgotten life {}", forgotten->who.life);
   }
   if (const auto* refused = std::get_if<Refused>(&message)) return "refused: " + refused->why;
+  if (const auto* welcome = std::get_if<Welcome>(&message)) {
+    return fmt::format("welcome node {}, {} voters", welcome->node.value, welcome->voters.size());
+  }
+  if (const auto* changed = std::get_if<VotersChanged>(&message)) {
+    return fmt::format("{} voters", changed->voters.size());
+  }
   return fmt::format("instruction {}", std::get<Numbered<Instruction>>(message).number);
 }
 
@@ -42,10 +50,22 @@ std::string text_of(const RosterAction& action) {
   return "other news";
 }
 
+Hello hello_of(Incarnation from, std::optional<NodeId> node) {
+  Hello hello;
+  hello.from = from;
+  hello.host = fmt::format("n{}", from.agent);
+  hello.node = node;
+  hello.any_place = !node;
+  hello.contact = hello.host + ":1";
+  return hello;
+}
+
+const Leader roster_leader{100, "n0", "n0:1", {}, {}};
+
 /// Tells the story of a coordinator on node 0 whose agents are dead after 4 s of silence. Each verb
 /// returns what had to be done.
-struct Story {
-  Roster roster{RosterOptions{}, Instant{}};
+struct RosterStory {
+  Roster roster{RosterOptions{.leader = roster_leader}, Instant{}};
   Instant now;
 
   Lines meets(const RosterEvent& event) {
@@ -55,8 +75,14 @@ struct Story {
     for (const RosterAction& action : actions) lines.push_back(text_of(action));
     return lines;
   }
+  /// But for the welcome.
   Lines greets(SessionId session, Incarnation from, std::optional<NodeId> node = {}) {
-    return meets(Received{session, Hello{from, fmt::format("n{}", from.agent), node}});
+    Lines lines = says_hello(session, from, node);
+    std::erase_if(lines, [](const auto& line) { return line.find("welcome") != line.npos; });
+    return lines;
+  }
+  Lines says_hello(SessionId session, Incarnation from, std::optional<NodeId> node = {}) {
+    return meets(Received{session, hello_of(from, node)});
   }
   Lines beats(SessionId session, std::int64_t number, std::int64_t received = 0) {
     return meets(Received{session, Heartbeat{number, received}});
@@ -81,8 +107,21 @@ struct Story {
   }
 };
 
+TEST_CASE("roster: witnesses have places behind those of all nodes") {
+  RosterStory story;
+  const auto comes = [&](SessionId session, AgentId agent) {
+    Hello hello = hello_of({agent, 1}, {});
+    hello.witness = true;
+    return story.meets(Received{session, hello});
+  };
+  CHECK(comes(1, 21) == Lines{"1: welcome node 1000000, 0 voters"});
+  CHECK(story.says_hello(2, {22, 1}) == Lines{"2: welcome node 1, 0 voters"});
+  CHECK(comes(3, 23) == Lines{"3: welcome node 1000001, 0 voters"});
+  CHECK(story.says_hello(4, {24, 1}) == Lines{"4: welcome node 2, 0 voters"});
+}
+
 TEST_CASE("roster: agents get the places that they ask for, or the next ones") {
-  Story story;
+  RosterStory story;
   CHECK(story.greets(1, {11, 1}).empty());
   CHECK(story.greets(2, {12, 1}, NodeId{7}).empty());
   CHECK(story.greets(3, {13, 1}).empty());
@@ -96,7 +135,7 @@ Lines refused(SessionId session, const std::string& why) {
 }
 
 TEST_CASE("roster: O4 a place that a living agent has is refused, by both names") {
-  Story story;
+  RosterStory story;
   (void)story.greets(1, {11, 1}, NodeId{2});
   CHECK(story.greets(2, {12, 1}, NodeId{2}) ==
         refused(2, "n12 asks for the place of node 2, which n11 has"));
@@ -108,7 +147,7 @@ TEST_CASE("roster: O4 a place that a living agent has is refused, by both names"
 }
 
 TEST_CASE("roster: heartbeats are answered, and silence alone makes a node lost") {
-  Story story;
+  RosterStory story;
   (void)story.greets(1, {11, 1});
   CHECK(story.beats(1, 1) == Lines{"1: ack 1 got 0 lead 3000"});
   CHECK(story.after(3'500).empty());
@@ -120,7 +159,7 @@ TEST_CASE("roster: heartbeats are answered, and silence alone makes a node lost"
 }
 
 TEST_CASE("roster: O1 of a lost life nothing is passed on, and it is told to end") {
-  Story story;
+  RosterStory story;
   (void)story.greets(1, {11, 1});
   (void)story.after(4'000);
   CHECK(story.joins(1) == Lines{"1: forgotten life 1"});
@@ -132,7 +171,7 @@ TEST_CASE("roster: O1 of a lost life nothing is passed on, and it is told to end
 }
 
 TEST_CASE("roster: O1 a new life waits until the old one is lost") {
-  Story story;
+  RosterStory story;
   (void)story.greets(1, {11, 1});
   CHECK(story.greets(2, {11, 2}).empty());
   CHECK(story.joins(2).empty());
@@ -142,7 +181,7 @@ TEST_CASE("roster: O1 a new life waits until the old one is lost") {
 }
 
 TEST_CASE("roster: O3 instructions are said again on a new connection, until they are confirmed") {
-  Story story;
+  RosterStory story;
   (void)story.greets(1, {11, 1});
   CHECK(story.instructs(1) == Lines{"1: instruction 1"});
   CHECK(story.instructs(1) == Lines{"1: instruction 2"});
@@ -154,7 +193,7 @@ TEST_CASE("roster: O3 instructions are said again on a new connection, until the
 }
 
 TEST_CASE("roster: O3 an instruction waits for a connection, and is dropped with the life") {
-  Story story;
+  RosterStory story;
   CHECK(story.instructs(1).empty());  // nobody is there
   (void)story.greets(1, {11, 1});
   (void)story.meets(SessionClosed{1});
@@ -166,7 +205,7 @@ TEST_CASE("roster: O3 an instruction waits for a connection, and is dropped with
 }
 
 TEST_CASE("roster: news are passed on once and in order") {
-  Story story;
+  RosterStory story;
   (void)story.greets(1, {11, 1});
   CHECK(story.joins(1, 2).empty());
   CHECK(story.joins(1, 1).size() == 1);
@@ -176,7 +215,7 @@ TEST_CASE("roster: news are passed on once and in order") {
 }
 
 TEST_CASE("roster: while the coordinator itself is held up, nobody's silence counts") {
-  Story story;
+  RosterStory story;
   (void)story.greets(1, {11, 1});
   (void)story.beats(1, 1);
   story.now = Instant{9'000};  // SIGSTOP, a hung disk
@@ -187,8 +226,8 @@ TEST_CASE("roster: while the coordinator itself is held up, nobody's silence cou
 }
 
 TEST_CASE("roster: strangers without a greeting, and more agents than allowed, get nowhere") {
-  Story story;
-  story.roster = Roster(RosterOptions{.agents_max = 1}, Instant{});
+  RosterStory story;
+  story.roster = Roster(RosterOptions{.leader = roster_leader, .agents_max = 1}, Instant{});
   CHECK(story.beats(5, 1).empty());
   CHECK(story.joins(5).empty());
   CHECK(story.meets(SessionClosed{5}).empty());
@@ -197,26 +236,26 @@ TEST_CASE("roster: strangers without a greeting, and more agents than allowed, g
 }
 
 TEST_CASE("roster: O5 a life that another coordinator has leased must end") {
-  Story story;
-  Hello hello{{11, 3}, "n1", {}};
+  RosterStory story;
+  Hello hello = hello_of({11, 3}, {});
   hello.coordinator = 99;
   CHECK(story.meets(Received{1, hello}) == Lines{"1: forgotten life 3"});
   CHECK(story.beats(1, 1) == Lines{"1: forgotten life 3"});
   CHECK(story.greets(1, {11, 4}).empty());
   CHECK(story.beats(1, 2) == Lines{"1: ack 2 got 0 lead 3000"});
   hello.from.life = 4;
-  hello.coordinator = RosterOptions{}.id;
-  CHECK(story.meets(Received{2, hello}) == Lines{"close 1"});
+  hello.coordinator = 100;
+  CHECK(story.meets(Received{2, hello}) == Lines{"close 1", "2: welcome node 1, 0 voters"});
 }
 
 TEST_CASE("roster: an agent that was told another time until nodes are lost is refused") {
-  Story story;
+  RosterStory story;
   CHECK(story.meets(Received{1, Hello{{11, 1}, "n1", {}, 1, 1, Millis{1'500}}}) ==
         refused(1, "n1 was started with --dead-after 1.5s, the coordinator with 4s"));
 }
 
 TEST_CASE("roster: what a sleeping coordinator adds to its patience is no word from an agent") {
-  Story story;
+  RosterStory story;
   (void)story.greets(1, {11, 1}, NodeId{2});
   story.now = Instant{20'000};
   CHECK(story.meets(Timeout{}).empty());
@@ -231,9 +270,151 @@ TEST_CASE("roster: what a sleeping coordinator adds to its patience is no word f
 }
 
 TEST_CASE("roster: an agent that was told another number of nodes is refused, with both") {
-  Story story;
+  RosterStory story;
   CHECK(story.meets(Received{1, Hello{{11, 1}, "n1", {}, 2, 4}}) ==
         refused(1, "n1 was started with --nnodes 2:4, the coordinator with 1:1"));
+}
+
+TEST_CASE("roster: who greets is told its place and whom to ask when this leader is lost") {
+  RosterStory story;
+  CHECK(story.says_hello(1, {11, 1}) == Lines{"1: welcome node 1, 0 voters"});
+  CHECK(story.meets(VotersChanged{{Voter{11, NodeId{1}, "n11", "n11:1"}}}) == Lines{"1: 1 voters"});
+  CHECK(story.says_hello(2, {12, 1}) == Lines{"2: welcome node 2, 1 voters"});
+}
+
+TEST_CASE("roster: O6 no ack outlives the lead") {
+  RosterStory story;
+  (void)story.greets(1, {11, 1});
+  CHECK(story.meets(LeadChanged{Instant{1'200}, Epoch{2}}).empty());
+  CHECK(story.beats(1, 1) == Lines{"1: ack 1 got 0 lead 1200"});
+  story.now = Instant{1'500};
+  CHECK(story.beats(1, 2) == Lines{"1: ack 2 got 0 lead 0"});
+  (void)story.meets(LeadChanged{Lead::forever, Epoch{2}});
+  CHECK(story.beats(1, 3) == Lines{"1: ack 3 got 0 lead 3000"});
+}
+
+TEST_CASE("roster: a place that was only wished for is not insisted on") {
+  RosterStory story;
+  (void)story.greets(1, {11, 1}, NodeId{3});
+  Hello wish = hello_of({12, 1}, NodeId{3});
+  wish.any_place = true;
+  CHECK(story.meets(Received{2, wish}) == Lines{"2: welcome node 4, 0 voters"});
+}
+
+TEST_CASE("roster: the offer says who makes it, and where that listens") {
+  Roster roster(RosterOptions{}, Instant{});
+  std::vector<RosterAction> actions;
+  roster.on_event({}, Received{1, hello_of({11, 1}, {})}, actions);
+  roster.on_event({}, Received{1, Numbered<News>{1, Join{}}}, actions);
+  const CoordinatorEvent event = std::get<Report>(actions.back()).event;
+  CHECK(std::get<Join>(event).offer.agent == 11);
+  CHECK(std::get<Join>(event).offer.contact == "n11:1");
+  actions.clear();
+  roster.on_event({}, Received{1, Numbered<News>{2, WorkersStuck{NodeId{99}, {}, ""}}}, actions);
+  CHECK(std::get<WorkersStuck>(std::get<Report>(actions.at(0)).event).node ==
+        std::get<Join>(event).offer.node);
+}
+
+/// A generation of agents 11 on node 1, 12 on node 2 and 13 on node 3, formed by 11.
+Generation inherited_record() {
+  Generation record;
+  record.number = GenerationNumber{4};
+  for (int node = 1; node <= 3; ++node) {
+    Offer one;
+    one.node = NodeId{node};
+    one.agent = AgentId{10} + static_cast<AgentId>(node);
+    one.host = fmt::format("n{}", one.agent);
+    record.members.push_back({one, Rank{node - 1}});
+  }
+  record.voters.head = 11;
+  return record;
+}
+
+TEST_CASE("roster: inherited members keep their places, and are lost if they do not come") {
+  RosterStory story;
+  story.roster.inherit(Instant{}, inherited_record(), Instant{-3'000});
+  CHECK(story.says_hello(1, {13, 5}) == Lines{"1: welcome node 3, 0 voters"});  // in any life
+  CHECK(story.says_hello(2, {99, 1}, NodeId{2}) ==
+        refused(2, "n99 asks for the place of node 2, which n12 has"));
+  CHECK(story.says_hello(3, {98, 1}) == Lines{"3: welcome node 4, 0 voters"});
+  CHECK(story.after(1'000) == Lines{"node 1 lost: silent for 4 s"});  // the old head
+  (void)story.beats(1, 1);
+  (void)story.beats(3, 1);
+  CHECK(story.after(3'000) == Lines{"node 2 lost: silent for 4 s"});
+}
+
+// The whole table of what succession adds, for agent 12 on node 2.
+enum class Known {
+  unknown,    // it has never come
+  inherited,  // it was in the last generation, and has not come yet
+  welcomed,   // it has, over session 1
+  lost,       // and was silent then
+};
+
+RosterStory roster_in(Known state) {
+  RosterStory story;
+  if (state == Known::inherited) story.roster.inherit(Instant{}, inherited_record(), Instant{});
+  if (state == Known::welcomed || state == Known::lost) (void)story.greets(1, {12, 1}, NodeId{2});
+  if (state == Known::lost) (void)story.after(4'000);
+  return story;
+}
+
+TEST_CASE("roster: what succession adds is answered as listed in each state") {
+  Hello leased_elsewhere = hello_of({12, 1}, NodeId{2});
+  leased_elsewhere.coordinator = 99;
+  Hello wish = hello_of({14, 1}, NodeId{2});
+  wish.any_place = true;
+  const std::string taken = "n14 asks for the place of node 2, which n12 has";
+  struct Row {
+    std::string name;
+    RosterEvent event;
+    std::array<Lines, 4> answers;  // in the order of states
+  };
+  const std::vector<Row> rows{
+      {"the lead changed", LeadChanged{Instant{9'000}, Epoch{3}}, {}},
+      {"voters changed", VotersChanged{{Voter{}}}, {Lines{}, {}, {"1: 1 voters"}, {"1: 1 voters"}}},
+      {"a ballot", Received{1, Ballot{Vote{}}}, {}},
+      {"greets",
+       Received{2, hello_of({12, 1}, NodeId{2})},
+       {Lines{"2: welcome node 2, 0 voters"},
+        {"2: welcome node 2, 0 voters"},
+        {"close 1", "2: welcome node 2, 0 voters"},
+        {"2: forgotten life 1"}}},
+      {"greets, leased by another",
+       Received{2, leased_elsewhere},
+       {Lines{"2: forgotten life 1"},
+        {"2: forgotten life 1"},
+        {"2: forgotten life 1"},
+        {"2: forgotten life 1"}}},
+      {"another would like its place",
+       Received{3, wish},
+       {Lines{"3: welcome node 2, 0 voters"},
+        {"3: welcome node 4, 0 voters"},
+        {"3: welcome node 3, 0 voters"},
+        {"3: welcome node 2, 0 voters"}}},
+      {"another asks for its place",
+       Received{3, hello_of({14, 1}, NodeId{2})},
+       {Lines{"3: welcome node 2, 0 voters"},
+        refused(3, taken),
+        refused(3, taken),
+        {"3: welcome node 2, 0 voters"}}},
+  };
+  for (const Row& row : rows) {
+    for (std::size_t state = 0; state < row.answers.size(); ++state) {
+      INFO(row.name, " in state ", state);
+      RosterStory story = roster_in(static_cast<Known>(state));
+      CHECK(story.meets(row.event) == row.answers.at(state));
+    }
+  }
+}
+
+TEST_CASE("roster: how long an inherited member was silent is not known") {
+  RosterStory story = roster_in(Known::inherited);
+  std::vector<RosterAction> actions;
+  story.roster.on_event({}, Received{3, hello_of({99, 1}, NodeId{2})}, actions);
+  REQUIRE(!actions.empty());
+  const auto& refusal = std::get<Refused>(std::get<SendDown>(actions[0]).message);
+  CHECK(refusal.holder_silent == Refused::for_ever);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Streams that are nearly right, from a fixed seed: nothing breaks, nothing that was not said is
 // heard, and the pieces that the bytes come in change nothing.
+#include "tests/unit/random.hpp"
 #include "tests/unit/secure_channel_kit.hpp"
 #include "tests/unit/wire.hpp"
 
@@ -11,12 +12,6 @@
 
 namespace ddprun {
 namespace {
-
-using Random = std::mt19937_64;
-
-std::size_t below(Random& random, std::size_t bound) {
-  return random() % bound;
-}
 
 /// Changes, adds and removes up to 3 bytes, or leaves all as it is.
 std::string damaged(std::string bytes, Random& random) {
@@ -43,14 +38,14 @@ std::string stream(ChannelEnd& coordinator, Random& random, std::vector<std::str
   return bytes;
 }
 
-struct Outcome {
+struct FuzzOutcome {
   std::vector<std::string> messages;
   std::string error;
   bool established = false;
-  friend bool operator==(const Outcome&, const Outcome&) = default;
+  friend bool operator==(const FuzzOutcome&, const FuzzOutcome&) = default;
 };
 
-Outcome outcome_of(const std::string& bytes, std::size_t piece) {
+FuzzOutcome outcome_of(const std::string& bytes, std::size_t piece) {
   ChannelEnd coordinator(Side::coordinator, credentials_of(), 2);
   coordinator.take(bytes, piece);
   return {coordinator.messages, coordinator.error, coordinator.channel.established()};
@@ -70,7 +65,7 @@ TEST_CASE("secure channel: random streams are taken the same in any pieces, or r
     std::vector<std::string> said;
     ChannelEnd coordinator(Side::coordinator, credentials_of(), 2);
     const std::string bytes = damaged(stream(coordinator, random, said), random);
-    const Outcome at_once = outcome_of(bytes, bytes.size() + 1);
+    const FuzzOutcome at_once = outcome_of(bytes, bytes.size() + 1);
     const bool same = at_once == outcome_of(bytes, 1) && at_once == outcome_of(bytes, 13);
     if (!same || !begins_with(said, at_once.messages)) FAIL("round " << round << hex(bytes));
     refused += at_once.error.empty() ? 0 : 1;

@@ -1,6 +1,7 @@
 // Streams that are nearly right, from a fixed seed: nothing breaks, and the pieces that the bytes
 // come in change nothing.
 #include "rendezvous/key_value.hpp"
+#include "tests/unit/random.hpp"
 #include "tests/unit/wire.hpp"
 
 #include <doctest/doctest.h>
@@ -15,12 +16,6 @@ namespace {
 constexpr StoreLimits narrow{
     .key_bytes_max = 12, .value_bytes_max = 20, .keys_per_request_max = 4, .request_bytes_max = 60};
 constexpr KeyValueLimits small{.keys_max = 6, .bytes_max = 120, .reply_bytes_max = 200};
-
-using Random = std::mt19937_64;  // the same numbers everywhere, unlike the distributions
-
-std::size_t below(Random& random, std::size_t bound) {
-  return random() % bound;
-}
 
 std::string text(Random& random) {
   constexpr std::array<std::string_view, 8> texts{
@@ -83,17 +78,17 @@ std::string stream(Random& random) {
   return bytes;
 }
 
-struct Outcome {
+struct FuzzDecoded {
   std::vector<StoreRequest> requests;
   std::string error;
   StoreDialect dialect = StoreDialect::unknown;
-  friend bool operator==(const Outcome&, const Outcome&) = default;
+  friend bool operator==(const FuzzDecoded&, const FuzzDecoded&) = default;
 };
 
 /// Feeds pieces of 1 to `piece_max` bytes, or everything at once without it.
-Outcome decode(const std::string& bytes, Random& random, std::size_t piece_max) {
+FuzzDecoded decode(const std::string& bytes, Random& random, std::size_t piece_max) {
   StoreDecoder decoder(narrow);
-  Outcome outcome;
+  FuzzDecoded outcome;
   std::string_view left = bytes;
   while (!left.empty() && outcome.error.empty()) {
     const std::size_t wanted = piece_max == 0 ? left.size() : 1 + below(random, piece_max);
@@ -112,9 +107,9 @@ TEST_CASE("store codec: random streams are read the same in any pieces, or refus
   int read = 0;
   for (int round = 0; round < 20'000; ++round) {
     const std::string bytes = stream(random);
-    const Outcome at_once = decode(bytes, random, 0);
-    const Outcome in_bytes = decode(bytes, random, 1);
-    const Outcome in_pieces = decode(bytes, random, 16);
+    const FuzzDecoded at_once = decode(bytes, random, 0);
+    const FuzzDecoded in_bytes = decode(bytes, random, 1);
+    const FuzzDecoded in_pieces = decode(bytes, random, 16);
     const bool same = at_once == in_bytes && at_once == in_pieces;
     if (!same) FAIL("round " << round << ": " << hex(bytes));
     refused += at_once.error.empty() ? 0 : 1;
@@ -130,20 +125,20 @@ TEST_CASE("store: random requests of many sessions break nothing and stay within
   int refused = 0;
   int answered = 0;
   for (int round = 0; round < 10'000; ++round) {
-    const SessionId session{below(random, 5)};
-    const Outcome outcome = decode(stream(random), random, 0);
-    bool closed = !outcome.error.empty();
+    const StoreSession session{below(random, 5)};
+    const FuzzDecoded outcome = decode(stream(random), random, 0);
+    bool is_closed = !outcome.error.empty();
     std::vector<StoreReply> replies;
     for (const StoreRequest& each : outcome.requests) {
-      if (closed) break;
-      closed = !store.on_request(session, outcome.dialect, each, replies);
+      if (is_closed) break;
+      is_closed = !store.on_request(session, outcome.dialect, each, replies);
     }
     for (const StoreReply& reply : replies) {
       if (reply.session.value >= 5) FAIL("round " << round);
     }
     answered += static_cast<int>(replies.size());
-    refused += closed ? 1 : 0;
-    if (closed || below(random, 4) == 0) store.on_session_lost(session);
+    refused += is_closed ? 1 : 0;
+    if (is_closed || below(random, 4) == 0) store.on_session_lost(session);
     if (store.key_count() > small.keys_max) FAIL("round " << round);
     if (below(random, 50) == 0) store = KeyValue(small);
   }

@@ -262,5 +262,13 @@ TEST_CASE("store codec: replies are written low byte first") {
   CHECK(hex(bytes) == hex(wire("03 01 02 03 04 #-2 #2 'v2'")));
 }
 
+TEST_CASE("store codec: what a client asks first is a greeting and a ping") {
+  StoreDecoder decoder;
+  std::vector<StoreRequest> requests;
+  REQUIRE(decoder.feed(encode_ping(258), requests).has_value());
+  CHECK(decoder.dialect() == StoreDialect::validated);
+  CHECK(requests == std::vector{StoreRequest{.operation = StoreOperation::ping, .number = 258}});
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -24,6 +24,9 @@ inline ToClients hears(int client, std::string_view notation) {
   return {{client, hex(wire(notation))}};
 }
 
+/// What the others hear of an answer to one.
+inline const ToClients silence;
+
 class StoreStory {
  public:
   explicit StoreStory(KeyValueLimits limits = {}) : store(limits) {}
@@ -43,7 +46,7 @@ class StoreStory {
   KeyValue store;
 
  private:
-  static SessionId id(int client) { return {static_cast<std::uint64_t>(client)}; }
+  static StoreSession id(int client) { return {static_cast<std::uint64_t>(client)}; }
 
   ToClients send(int client, std::string_view notation, bool validated) {
     std::string bytes = wire(notation);

@@ -28,13 +28,13 @@ class TempFolder {
     return (std::filesystem::path(path_) / name).string();
   }
 
-  std::string write(std::string_view name, std::string_view text) const {
+  [[nodiscard]] std::string write(std::string_view name, std::string_view text) const {
     const std::filesystem::path path = at(name);
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << text;
     return path.string();
   }
-  std::string write_program(std::string_view name) const {
+  [[nodiscard]] std::string write_program(std::string_view name) const {
     const std::string path = write(name, "#!/bin/sh\n");
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     return path;

@@ -24,7 +24,7 @@ Result<std::optional<Token>> token_of(const std::string& path) {
   return token_in({{"DDPRUN_TOKEN_FILE", path}});
 }
 
-std::string error_of(const std::string& path) {
+std::string token_error_of(const std::string& path) {
   const auto read = token_of(path);
   return read ? "none" : read.error().message();
 }
@@ -58,29 +58,30 @@ TEST_CASE("token: a file that others have rights to is refused") {
   const TempFolder folder;
   for (const mode_t mode : {0640U, 0604U, 0620U, 0602U, 0610U, 0601U, 0644U}) {
     const std::string path = file_with(folder, "secret", mode);
-    const std::string error = error_of(path);
+    const std::string error = token_error_of(path);
     CHECK(error.find("others have rights to it") != std::string::npos);
     CHECK(error.find("chmod 600 " + path) != std::string::npos);
     CHECK(error.find("secret") == std::string::npos);
   }
-  CHECK(error_of(file_with(folder, "secret", 0644)).find("mode 0644") != std::string::npos);
+  CHECK(token_error_of(file_with(folder, "secret", 0644)).find("mode 0644") != std::string::npos);
 }
 
 TEST_CASE("token: what is no readable regular file is refused with the reason, at once") {
   const TempFolder folder;
   const std::string before = "the token file ";
   const std::string after = " of DDPRUN_TOKEN_FILE: ";
-  CHECK(error_of("") ==
+  CHECK(token_error_of("") ==
         before + after + "No such file or directory; name a file that this user can read");
-  CHECK(error_of(folder.at("missing")) ==
+  CHECK(token_error_of(folder.at("missing")) ==
         before + folder.at("missing") + after +
             "No such file or directory; name a file that this user can read");
-  CHECK(error_of(folder.path()) ==
+  CHECK(token_error_of(folder.path()) ==
         before + folder.path() + after + "it is no regular file; name one");
   const std::string fifo = folder.at("fifo");
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
-  CHECK(error_of(fifo) == before + fifo + after + "it is no regular file; name one");
-  CHECK(error_of("/dev/zero") == before + "/dev/zero" + after + "it is no regular file; name one");
+  CHECK(token_error_of(fifo) == before + fifo + after + "it is no regular file; name one");
+  CHECK(token_error_of("/dev/zero") ==
+        before + "/dev/zero" + after + "it is no regular file; name one");
 }
 
 TEST_CASE("token: a file that is too long is refused, and one of the longest size is not") {
@@ -88,18 +89,19 @@ TEST_CASE("token: a file that is too long is refused, and one of the longest siz
   const std::string longest(token_file_bytes_max, 'x');
   CHECK(token_of(file_with(folder, longest)).value()->digits == longest);
   const std::string path = file_with(folder, longest + "x");
-  CHECK(error_of(path) == "the token file " + path +
-                              " of DDPRUN_TOKEN_FILE: it has more than 4096 bytes; name a file "
-                              "that holds the token alone");
+  CHECK(token_error_of(path) ==
+        "the token file " + path +
+            " of DDPRUN_TOKEN_FILE: it has more than 4096 bytes; name a file "
+            "that holds the token alone");
 }
 
 TEST_CASE("token: another user's file is refused") {
   const TempFolder folder;
   const std::string path = file_with(folder, "secret");
   if (::chown(path.c_str(), 12'345, static_cast<gid_t>(-1)) != 0) return;  // only root may give
-  CHECK(error_of(path) == "the token file " + path +
-                              " of DDPRUN_TOKEN_FILE: it belongs to user 12345 and not to " +
-                              std::to_string(::geteuid()) + "; use one of your own");
+  CHECK(token_error_of(path) == "the token file " + path +
+                                    " of DDPRUN_TOKEN_FILE: it belongs to user 12345 and not to " +
+                                    std::to_string(::geteuid()) + "; use one of your own");
 }
 
 }  // namespace

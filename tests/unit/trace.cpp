@@ -46,13 +46,19 @@ std::string text_of(const CoordinatorEvent& event) {
   return std::visit(
       Overloaded{
           [](const Join& join) {
-            return fmt::format("join of node {} {} {}:{} with {} workers, done with generation {}",
-                               join.offer.node.value,
-                               join.offer.host,
-                               join.offer.address,
-                               join.offer.store_port,
-                               join.offer.worker_count,
-                               join.done_with.value);
+            const std::string snapshot = join.snapshot ? fmt::format(", sees snapshot {}.{}",
+                                                                     join.snapshot->generation,
+                                                                     join.snapshot->step)
+                                                       : std::string();
+            return fmt::format(
+                "join of node {} {} {}:{} with {} workers, done with generation {}{}",
+                join.offer.node.value,
+                join.offer.host,
+                join.offer.address,
+                join.offer.store_port,
+                join.offer.worker_count,
+                join.done_with.value,
+                snapshot);
           },
           [](const NodeLost& lost) {
             return fmt::format("node {} is lost: {}", lost.node.value, lost.why);
@@ -66,7 +72,22 @@ std::string text_of(const CoordinatorEvent& event) {
                                succeeded.generation.value,
                                succeeded.rank.value);
           },
+          [](const StoreUnreachable& unreachable) {
+            return fmt::format("in generation {} {} cannot reach the store: {}",
+                               unreachable.generation.value,
+                               unreachable.host,
+                               unreachable.why);
+          },
+          [](const WorkersStuck& stuck) {
+            return fmt::format("node {} is stuck with generation {}: {}",
+                               stuck.node.value,
+                               stuck.generation.value,
+                               stuck.text);
+          },
           [](const StopRequested& request) { return "stop by " + signal_name(request.signal); },
+          [](const Decided& decided) {
+            return fmt::format("generation {} is decided", decided.number.value);
+          },
           [](const Timeout&) { return std::string("timeout"); },
       },
       event);
@@ -98,6 +119,7 @@ std::string text_of(const AgentAction& action) {
       Overloaded{
           [](const BindStore&) { return std::string("bind a store"); },
           [](const CloseStore&) { return std::string("close the store"); },
+          [](const LookAtSnapshot&) { return std::string("look at the snapshot"); },
           [](const SpawnWorkers& spawn) { return "spawn " + text_of(spawn.part); },
           [](const SignalWorkers& signal) { return "signal " + signal_name(signal.signal); },
           [](const KillAll&) { return std::string("kill all"); },

@@ -20,6 +20,10 @@ namespace ddprun {
 [[nodiscard]] std::string text_of(const CoordinatorAction& action);
 [[nodiscard]] std::string text_of(const AgentAction& action);
 
+[[nodiscard]] inline WorkerEnd exited(int status) {
+  return {WorkerEnd::Kind::exited, status};
+}
+
 struct Lines : std::vector<std::string> {
   using std::vector<std::string>::vector;
   friend std::ostream& operator<<(std::ostream& out, const Lines& lines) {

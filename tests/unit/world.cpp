@@ -24,7 +24,7 @@ AgentOptions agent_options(const WorldOptions& options) {
 
 CoordinatorOptions coordinator_options(const WorldOptions& options) {
   CoordinatorOptions coordinator;
-  coordinator.restarts_max = options.restarts_max;
+  coordinator.restarts.count_max = options.restarts_max;
   coordinator.grace = options.grace;
   coordinator.restart_grace = options.restart_grace;
   return coordinator;

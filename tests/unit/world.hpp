@@ -84,6 +84,7 @@ class World {
   void record(const Action& action);
   void perform(const BindStore&);
   void perform(const CloseStore&);
+  void perform(const LookAtSnapshot&) {}
   void perform(const SpawnWorkers& spawn);
   void perform(const SignalWorkers&);
   void perform(const KillAll&);

@@ -47,7 +47,7 @@ std::string ends_by_itself(World world, int worker_count) {
   return world.broken().empty() ? "" : "while it ended, " + world.broken().front();
 }
 
-struct Choice {
+struct WorldChoice {
   enum class What { worker_ends, both_end, signal, guard_dies, deadline } what;
   int rank = 0;
   WorkerEnd end;
@@ -85,8 +85,8 @@ struct Fate {
   int passed_on_left = 1;
   bool guard_may_die = false;
 
-  [[nodiscard]] std::vector<Choice> choices() const {
-    std::vector<Choice> all;
+  [[nodiscard]] std::vector<WorldChoice> choices() const {
+    std::vector<WorldChoice> all;
     if (world.outcome()) return all;
     for (int rank = 0; rank < worker_count; ++rank) {
       if (!world.alive(rank)) continue;
@@ -96,46 +96,46 @@ struct Fate {
                                    WorkerEnd{Kind::killed, SIGTERM},
                                    WorkerEnd{Kind::killed, SIGUSR1},
                                    WorkerEnd{Kind::not_executed, ENOENT}}) {
-        all.push_back({.what = Choice::What::worker_ends, .rank = rank, .end = end});
+        all.push_back({.what = WorldChoice::What::worker_ends, .rank = rank, .end = end});
       }
     }
     if (world.alive(0) && world.alive(1)) add_double_ends(all);
     if (stops_left > 0) {
-      all.push_back({.what = Choice::What::signal, .signal = SIGTERM});
-      all.push_back({.what = Choice::What::signal, .signal = SIGINT, .from_terminal = true});
+      all.push_back({.what = WorldChoice::What::signal, .signal = SIGTERM});
+      all.push_back({.what = WorldChoice::What::signal, .signal = SIGINT, .from_terminal = true});
     }
-    if (passed_on_left > 0) all.push_back({.what = Choice::What::signal, .signal = SIGUSR1});
-    if (guard_may_die) all.push_back({.what = Choice::What::guard_dies});
-    if (world.next_deadline()) all.push_back({.what = Choice::What::deadline});
+    if (passed_on_left > 0) all.push_back({.what = WorldChoice::What::signal, .signal = SIGUSR1});
+    if (guard_may_die) all.push_back({.what = WorldChoice::What::guard_dies});
+    if (world.next_deadline()) all.push_back({.what = WorldChoice::What::deadline});
     return all;
   }
 
-  static void add_double_ends(std::vector<Choice>& all) {
+  static void add_double_ends(std::vector<WorldChoice>& all) {
     const std::array ends{
         WorkerEnd{Kind::exited, 0}, WorkerEnd{Kind::exited, 3}, WorkerEnd{Kind::killed, SIGTERM}};
     for (const int rank : {0, 1}) {
       for (const WorkerEnd& end : ends) {
         for (const WorkerEnd& other : ends) {
           all.push_back(
-              {.what = Choice::What::both_end, .rank = rank, .end = end, .other_end = other});
+              {.what = WorldChoice::What::both_end, .rank = rank, .end = end, .other_end = other});
         }
       }
     }
   }
 
-  void apply(const Choice& choice) {
+  void apply(const WorldChoice& choice) {
     switch (choice.what) {
-      case Choice::What::worker_ends:
+      case WorldChoice::What::worker_ends:
         return world.worker_ends(choice.rank, choice.end);
-      case Choice::What::both_end:
+      case WorldChoice::What::both_end:
         return world.workers_end({{choice.rank, choice.end}, {1 - choice.rank, choice.other_end}});
-      case Choice::What::signal:
+      case WorldChoice::What::signal:
         --(choice.signal == SIGUSR1 ? passed_on_left : stops_left);
         return world.signal_arrives(choice.signal, choice.from_terminal);
-      case Choice::What::guard_dies:
+      case WorldChoice::What::guard_dies:
         guard_may_die = false;
         return world.guard_dies();
-      case Choice::What::deadline:
+      case WorldChoice::What::deadline:
         (void)world.deadline_comes();
     }
   }

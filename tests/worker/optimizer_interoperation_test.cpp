@@ -19,7 +19,7 @@ using torch::Tensor;
 namespace nn = torch::nn;
 namespace optim = torch::optim;
 
-constexpr int steps_count = 3;  // before and after the change of hands
+constexpr int steps_each = 3;  // before and after the change of hands
 
 /// An optimizer that both languages have. Its name in Python, with what makes it there.
 struct Kind {
@@ -94,7 +94,7 @@ nn::Sequential make_net() {
 }
 
 void take_steps(nn::Sequential& net, optim::Optimizer& optimizer) {
-  for (int i = 0; i < steps_count; ++i) {
+  for (int i = 0; i < steps_each; ++i) {
     optimizer.zero_grad();
     const Tensor input = (torch::arange(24, torch::kFloat) * 0.0625 - 0.75).view({8, 3});
     (net->forward(input) - 0.5).square().mean().backward();

@@ -18,7 +18,7 @@ namespace nn = torch::nn;
 
 constexpr std::int64_t samples_count =
     70;  // not a multiple of ranks × batch: the last one is short
-constexpr std::int64_t batch_size = 8;
+constexpr std::int64_t rank_batch_size = 8;
 constexpr std::int64_t epochs_count = 3;
 
 /// Trains from where the snapshots stand to the end, or until `stop_at_step`; then saves and gives
@@ -47,7 +47,7 @@ Tensor train(const std::filesystem::path& path, int world_size, std::int64_t sto
     const DistributedSampler sampler(samples_count, context.rank, world_size);
     while (position.epoch < epochs_count && position.step < stop_at_step) {
       const Tensor indices = torch::tensor(sampler.indices(position.epoch, position.samples));
-      for (const Tensor& batch : indices.split(batch_size)) {
+      for (const Tensor& batch : indices.split(rank_batch_size)) {
         if (position.step == stop_at_step) break;
         parallel.zero_grad();
         const Tensor output = parallel(inputs.index_select(0, batch));

@@ -10,13 +10,13 @@
 namespace ddprun::worker {
 namespace {
 
-struct Outcome {
+struct RunOutcome {
   int status;
   std::string on_stderr;
 };
 
 /// What happens to a program that is called with two arguments and does `body`.
-Outcome outcome_of(const std::function<void(const std::vector<std::string>&)>& body) {
+RunOutcome outcome_of(const std::function<void(const std::vector<std::string>&)>& body) {
   std::string words[] = {"program", "a", "b"};
   char* argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
   std::ostringstream captured;
@@ -28,7 +28,8 @@ Outcome outcome_of(const std::function<void(const std::vector<std::string>&)>& b
 
 TEST_CASE("run: a body that returns is a success, and has the arguments without the name") {
   std::vector<std::string> seen;
-  const Outcome outcome = outcome_of([&](const std::vector<std::string>& words) { seen = words; });
+  const RunOutcome outcome =
+      outcome_of([&](const std::vector<std::string>& words) { seen = words; });
   CHECK(outcome.status == 0);
   CHECK(outcome.on_stderr.empty());
   CHECK(seen == std::vector<std::string>{"a", "b"});
@@ -41,15 +42,15 @@ TEST_CASE("run: a file that grows beyond its limit does not end the program") {
 }
 
 TEST_CASE("run: what escapes is one line on stderr, and a status") {
-  const Outcome failed = outcome_of([](const auto&) { throw Error("no such file\nat all\n"); });
+  const RunOutcome failed = outcome_of([](const auto&) { throw Error("no such file\nat all\n"); });
   CHECK(failed.status == 1);
   CHECK(failed.on_stderr == "error: no such file at all\n");
 
-  const Outcome misused = outcome_of([](const auto&) { throw UsageError("say more"); });
+  const RunOutcome misused = outcome_of([](const auto&) { throw UsageError("say more"); });
   CHECK(misused.status == 2);
   CHECK(misused.on_stderr == "error: say more\n");
 
-  const Outcome of_torch = outcome_of([](const auto&) { TORCH_CHECK(false, "wrong shape"); });
+  const RunOutcome of_torch = outcome_of([](const auto&) { TORCH_CHECK(false, "wrong shape"); });
   CHECK(of_torch.status == 1);
   CHECK(of_torch.on_stderr == "error: wrong shape\n");
 }

@@ -53,9 +53,9 @@ struct Versions {
 
 /// Keeps one snapshot, so that the old one is removed as early as it ever is. Whatever it does, it
 /// does in a child: Gloo's threads would make later forks unsafe.
-class Job {
+class KilledJob {
  public:
-  Job() { context_.snapshot = link(); }
+  KilledJob() { context_.snapshot = link(); }
 
   /// Saves the first version, and is then watched: a process that loads it, and saves it and the
   /// second.
@@ -123,7 +123,7 @@ struct Remains {
 
 /// Nothing when the writer was not killed there; a failed check when what it left is not good.
 std::optional<Remains> kill_writer(const Versions& versions, const KillPoint& kill) {
-  Job job;
+  KilledJob job;
   const TracedRun run = job.save_second(versions, kill);
   if (!run.killed) return std::nullopt;
   CAPTURE(kill.call_index);
@@ -139,13 +139,13 @@ std::optional<Remains> kill_writer(const Versions& versions, const KillPoint& ki
 
 /// Calls of the system that a save cannot do without, for one file and one link.
 bool has_all_steps(const std::vector<SystemCall>& calls) {
-  using Kind = SystemCall::Kind;
-  const auto count = [&](Kind kind) {
+  using Call = SystemCall::Kind;
+  const auto count = [&](Call kind) {
     return std::count_if(
         calls.begin(), calls.end(), [&](const SystemCall& each) { return each.kind == kind; });
   };
-  return count(Kind::create) >= 1 && count(Kind::write) >= 4 && count(Kind::sync) >= 3 &&
-         count(Kind::rename) >= 2 && count(Kind::symlink) >= 1 && count(Kind::remove) >= 1;
+  return count(Call::create) >= 1 && count(Call::write) >= 4 && count(Call::sync) >= 3 &&
+         count(Call::rename) >= 2 && count(Call::symlink) >= 1 && count(Call::remove) >= 1;
 }
 
 std::size_t changes_count(const std::vector<SystemCall>& calls) {
@@ -157,7 +157,7 @@ std::size_t changes_count(const std::vector<SystemCall>& calls) {
 
 /// The calls of an undisturbed save; nothing where this process may not trace another.
 std::optional<std::vector<SystemCall>> undisturbed(const Versions& versions) {
-  Job job;
+  KilledJob job;
   try {
     TracedRun run = job.save_second(versions);
     REQUIRE(run.status == 0);

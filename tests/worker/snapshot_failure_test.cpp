@@ -25,9 +25,9 @@ namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
 /// A job of one process with its snapshots in a folder.
-class Job {
+class FailingJob {
  public:
-  Job() { context_.snapshot = folder / "snapshot.pt"; }
+  FailingJob() { context_.snapshot = folder / "snapshot.pt"; }
 
   SnapshotStore start() {
     return {context_,
@@ -50,7 +50,7 @@ class Job {
   Context context_;
 };
 
-Snapshot at_step(std::int64_t step, std::int64_t numbers_count = 8) {
+Snapshot snapshot_at(std::int64_t step, std::int64_t numbers_count = 8) {
   Snapshot snapshot;
   snapshot.model_state.insert("w", torch::full({numbers_count}, static_cast<float>(step)));
   snapshot.step = step;
@@ -78,13 +78,13 @@ class FileSizeLimit {
 };
 
 TEST_CASE("snapshot failure: a save that fails is said each time, and training goes on") {
-  Job job;
+  FailingJob job;
   SnapshotStore store = job.start();
-  CHECK(store.save(at_step(10)));
+  CHECK(store.save(snapshot_at(10)));
   const Lines before = job.folder.names();
   {
     const FileSizeLimit limit(100'000);
-    for (const std::int64_t step : {11, 12}) CHECK_FALSE(store.save(at_step(step, 100'000)));
+    for (const std::int64_t step : {11, 12}) CHECK_FALSE(store.save(snapshot_at(step, 100'000)));
   }
   REQUIRE(job.warnings.size() == 2);
   CHECK(job.warnings[1] == "cannot save the snapshot of step 12: cannot write " +
@@ -93,15 +93,15 @@ TEST_CASE("snapshot failure: a save that fails is said each time, and training g
                                "training goes on, and a restart would go back to snapshot.pt.0.10");
   CHECK(job.folder.names() == before);
   CHECK(job.loads() == 10);
-  CHECK(store.save(at_step(13, 100'000)));
+  CHECK(store.save(snapshot_at(13, 100'000)));
   CHECK(job.loads() == 13);
 }
 
 TEST_CASE("snapshot failure: a job that cannot save its first snapshot ends") {
-  Job job;
+  FailingJob job;
   SnapshotStore store = job.start();
   const FileSizeLimit limit(100'000);
-  const std::string error = error_of([&] { store.save(at_step(11, 100'000)); });
+  const std::string error = error_of([&] { store.save(snapshot_at(11, 100'000)); });
   CHECK(contains(error, "cannot write " + (job.folder / "snapshot.pt.0.11").string()));
   CHECK(contains(error, "File too large; free some space"));
   CHECK(job.warnings.empty());
@@ -109,11 +109,11 @@ TEST_CASE("snapshot failure: a job that cannot save its first snapshot ends") {
 }
 
 TEST_CASE("snapshot failure: a restart that finds a snapshot survives failures from the first on") {
-  Job job;
-  job.start().save(at_step(10));
+  FailingJob job;
+  job.start().save(snapshot_at(10));
   SnapshotStore next = job.start();
   const FileSizeLimit limit(100'000);
-  CHECK_FALSE(next.save(at_step(11, 100'000)));
+  CHECK_FALSE(next.save(snapshot_at(11, 100'000)));
   CHECK(job.warnings.size() == 1);
 }
 
@@ -144,12 +144,12 @@ std::string with_small_disk(const fs::path& folder,
 }
 
 TEST_CASE("snapshot failure: on a disk that is full, training goes on with the old snapshot") {
-  Job job;
+  FailingJob job;
   const std::string skipped = with_small_disk(job.folder.path(), 256 << 10, [&] {
     SnapshotStore store = job.start();
-    for (const std::int64_t step : {10, 20}) CHECK(store.save(at_step(step, 10'000)));
+    for (const std::int64_t step : {10, 20}) CHECK(store.save(snapshot_at(step, 10'000)));
     const Lines two = job.folder.names();
-    CHECK_FALSE(store.save(at_step(30, 50'000)));
+    CHECK_FALSE(store.save(snapshot_at(30, 50'000)));
     REQUIRE(job.warnings.size() == 1);
     CHECK(contains(job.warnings[0], "No space left on device; free some space"));
     CHECK(job.folder.names() == two);
@@ -158,21 +158,21 @@ TEST_CASE("snapshot failure: on a disk that is full, training goes on with the o
     fs::remove(job.folder / "snapshot.pt");
     std::ofstream(job.folder / "other") << std::string(256 << 10, 'x');
     CHECK(job.loads() == 20);
-    CHECK_FALSE(store.save(at_step(40, 10'000)));
+    CHECK_FALSE(store.save(snapshot_at(40, 10'000)));
     CHECK(job.warnings.size() >= 2);
     fs::remove(job.folder / "other");
-    CHECK(store.save(at_step(50, 10'000)));
+    CHECK(store.save(snapshot_at(50, 10'000)));
     CHECK(job.loads() == 50);
   });
   if (!skipped.empty()) std::cout << "skipped: cannot mount a tmpfs: " << skipped << "\n";
 }
 
 TEST_CASE("snapshot failure: what holds a NaN is never saved over what is good") {
-  Job job;
+  FailingJob job;
   SnapshotStore store = job.start();
-  store.save(at_step(10));
+  store.save(snapshot_at(10));
   const Lines before = job.folder.names();
-  Snapshot lost = at_step(11);
+  Snapshot lost = snapshot_at(11);
   lost.model_state["w"][3] = NAN;
   const std::string error = error_of([&] { store.save(lost); });
   CHECK(contains(error, "w holds a NaN at step 11, so that no snapshot is saved; a restart goes"));

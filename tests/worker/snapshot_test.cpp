@@ -18,7 +18,7 @@ using test::error_of;
 using test::TemporaryFolder;
 namespace nn = torch::nn;
 
-nn::Sequential make_net(std::uint64_t seed) {
+nn::Sequential make_tested_net(std::uint64_t seed) {
   torch::manual_seed(seed);
   return nn::Sequential(nn::Linear(4, 8), nn::BatchNorm1d(8), nn::ReLU(), nn::Linear(8, 1));
 }
@@ -128,7 +128,7 @@ TEST_CASE("snapshot: \"module.\" is taken off the names of other programs only")
 template <typename Optimizer, typename Options>
 void check_optimizer_round_trip(const Options& options, const Options& other_options) {
   const TemporaryFolder folder;
-  nn::Sequential net = make_net(1);
+  nn::Sequential net = make_tested_net(1);
   Optimizer optimizer(net->parameters(), options);
   for (int i = 0; i < 3; ++i) train_step(net, optimizer);
   Snapshot saved;
@@ -137,7 +137,7 @@ void check_optimizer_round_trip(const Options& options, const Options& other_opt
   write_pt_file(folder / "x.pt", to_value(saved));
 
   const Snapshot loaded = from_value(read_pt_file(folder / "x.pt"));
-  nn::Sequential resumed = make_net(2);
+  nn::Sequential resumed = make_tested_net(2);
   Optimizer resumed_optimizer(resumed->parameters(), other_options);
   load_state_dict(*resumed, loaded.model_state);
   load_optimizer_state(resumed_optimizer, loaded.optimizer_state);
@@ -162,7 +162,7 @@ TEST_CASE("snapshot: an optimizer goes on as if it had never stopped") {
 }
 
 TEST_CASE("snapshot: a model of another shape is refused by parameter and shapes, and unchanged") {
-  nn::Sequential net = make_net(1);
+  nn::Sequential net = make_tested_net(1);
   nn::Sequential wider(nn::Linear(4, 9), nn::BatchNorm1d(9), nn::ReLU(), nn::Linear(9, 1));
   const StateDict before = [&] {
     StateDict copy;
@@ -178,7 +178,7 @@ TEST_CASE("snapshot: a model of another shape is refused by parameter and shapes
   StateDict state = state_dict(*net);
   state.insert("extra", torch::zeros({1}));
   CHECK(contains(error_of([&] { load_state_dict(*net, state); }), "model has no parameter extra"));
-  nn::Sequential deeper = make_net(1);
+  nn::Sequential deeper = make_tested_net(1);
   deeper->push_back(nn::Linear(1, 1));
   CHECK(contains(error_of([&] { load_state_dict(*deeper, state_dict(*net)); }),
                  "snapshot has no parameter 4.weight"));
@@ -207,7 +207,7 @@ TEST_CASE("snapshot: betas may be a list, and integers, as Python takes them") {
 }
 
 TEST_CASE("snapshot: the state of another optimizer is refused") {
-  nn::Sequential net = make_net(1);
+  nn::Sequential net = make_tested_net(1);
   torch::optim::Adam adam(net->parameters());
   torch::optim::SGD sgd(net->parameters(), 0.1);
   train_step(net, adam);

@@ -1,6 +1,3 @@
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include <doctest/doctest.h>
-
 // What LeakSanitizer is to overlook: Gloo forgets its list of interfaces when none has the name
 // that it was given.
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)

@@ -1,0 +1,41 @@
+// Whether this node can use the store of a generation, so that a wrong address or a firewall is
+// said by name instead of by workers that hang: it asks the store what a worker asks first.
+//
+// Bounds
+//   One connection at a time; an address is given up after a quarter of the patience, and all are
+//   tried again half a second after the last.
+#pragma once
+
+#include "rendezvous/units.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace ddprun {
+
+class StoreCheck {
+ public:
+  /// Why there was no answer the last time: "Connection timed out".
+  using OnFailed = std::function<void(std::string why)>;
+
+  /// Begins at once. Calls `on_failed` once, if the store at `host` has not answered for all of
+  /// `patience`; never inside of this call, nor once it is destroyed.
+  StoreCheck(boost::asio::io_context& context,
+             const std::string& host,
+             std::uint16_t port,
+             Millis patience,
+             OnFailed on_failed);
+  ~StoreCheck();
+  StoreCheck(const StoreCheck&) = delete;
+  StoreCheck& operator=(const StoreCheck&) = delete;
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,37 @@
+// Who may connect to the store of a generation, whose protocol knows no password: the generation's
+// nodes, this host, and whoever the user names.
+//
+// Bounds
+//   `named_max` peers are named when they are refused, each once.
+#pragma once
+
+#include "rendezvous/ip_network.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+class Admission {
+ public:
+  static constexpr std::size_t named_max = 64;
+
+  /// Admits the host itself, by its loopback addresses; `addresses`, those of the host and of the
+  /// generation's nodes; and `networks`, those that the user named.
+  Admission(const std::vector<IpAddress>& addresses, std::vector<IpNetwork> networks);
+
+  [[nodiscard]] bool admits(const IpAddress& peer) const;
+
+  /// What to say of a peer that is not admitted; nothing if enough was said.
+  [[nodiscard]] std::optional<std::string> refuse(const IpAddress& peer);
+
+ private:
+  std::set<IpAddress> addresses_;
+  std::vector<IpNetwork> networks_;
+  std::set<IpAddress> named_;
+};
+
+}  // namespace ddprun

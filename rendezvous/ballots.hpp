@@ -1,0 +1,99 @@
+// What the voters of a job say to each other and to the coordinator that they elect.
+//
+// Each message stands for itself: it may be lost, come late, twice, or after a later one. Whoever
+// needs an answer asks again. A time in a message is the asker's own; it comes back unchanged and
+// is compared with nothing but the clock that it was read from.
+#pragma once
+
+#include "rendezvous/generation.hpp"
+#include "rendezvous/units.hpp"
+#include "rendezvous/voters.hpp"
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ddprun {
+
+/// A coordinator, as the others know it.
+struct Leader {
+  AgentId agent = 0;
+  std::string host;
+  std::string address;
+  Epoch epoch;  ///< Grows also while it leads.
+  Epoch reign;  ///< In which it began to lead.
+  friend bool operator==(const Leader&, const Leader&) = default;
+
+  /// What it was told and has said goes on: it has not lost the lead meanwhile.
+  [[nodiscard]] bool continues(const Leader& other) const {
+    return agent == other.agent && reign == other.reign;
+  }
+};
+
+/// The order of records: by who asked for it, then by number.
+struct RecordId {
+  Epoch accepted;  ///< Of the coordinator that had it accepted, which may be a later one.
+  GenerationNumber number;
+  auto operator<=>(const RecordId&) const = default;
+};
+
+/// A record as a voter has it.
+struct Knowledge {
+  Generation record;
+  Epoch accepted;
+  Voters before;  ///< Of the last decided record before it: they decide too.
+  bool decided = false;
+  friend bool operator==(const Knowledge&, const Knowledge&) = default;
+
+  [[nodiscard]] RecordId id() const { return {accepted, record.number}; }
+};
+
+struct VoteRequest {
+  Voter candidate;
+  Epoch epoch;
+  Instant sent;
+  RecordId record;               ///< The newest one that the candidate has,
+  std::vector<Voters> electors;  ///< and those who elect with it: some may not have heard of it.
+  friend bool operator==(const VoteRequest&, const VoteRequest&) = default;
+};
+/// Also the promise to elect nobody else for a lease.
+struct Vote {
+  AgentId voter = 0;
+  Epoch epoch;
+  Instant sent;  ///< Of the request.
+  friend bool operator==(const Vote&, const Vote&) = default;
+};
+/// To a candidate or a leader of an epoch that is too low.
+struct Refusal {
+  AgentId voter = 0;
+  Epoch epoch;  ///< The highest one that it knows of.
+  friend bool operator==(const Refusal&, const Refusal&) = default;
+};
+/// The candidate was not elected and will not be in that epoch.
+struct Release {
+  AgentId candidate = 0;
+  Epoch epoch;
+  friend bool operator==(const Release&, const Release&) = default;
+};
+/// Said again and again to all voters: by it they hear that the leader lives.
+struct Leading {
+  Leader leader;
+  Instant sent;
+  RecordId record;
+  bool decided = false;
+  std::optional<Knowledge> whole;  ///< The record, for those who have not accepted it.
+  friend bool operator==(const Leading&, const Leading&) = default;
+};
+/// The answer: it has accepted the record, and elects nobody for a lease.
+struct Following {
+  AgentId voter = 0;
+  Epoch epoch;
+  Instant sent;  ///< Of what it answers.
+  RecordId record;
+  friend bool operator==(const Following&, const Following&) = default;
+};
+using Ballot = std::variant<VoteRequest, Vote, Refusal, Release, Leading, Following>;
+
+}  // namespace ddprun

@@ -1,0 +1,18 @@
+// How a job ended, for everyone to exit with.
+#pragma once
+
+#include "rendezvous/worker_end.hpp"
+
+#include <optional>
+#include <string>
+
+namespace ddprun {
+
+struct Outcome {
+  int exit_status = 0;
+  std::string text;  ///< "rank 1 (pid 7 on n1) exited with 3, after 2 of 2 restarts"
+  std::optional<WorkerFailure> failure;
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,139 @@
+#include "rendezvous/succession.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace ddprun {
+
+void Succession::start(Instant now, Actions& out) {
+  heard_ = patience_ = now;
+  if (!options_.founds) return;
+  state_ = State::leading;
+  const Voter& self = options_.self;
+  leader_ = Leader{self.agent, self.host, self.address, {}, {}};
+  lead_ = Lead(self.agent, options_.times);
+  base_ = Voters{{self}, self.agent};
+  announce_at_ = call_at_ = now;
+  out.emplace_back(TakeLead{*leader_, std::nullopt, now});
+  lead_changed(out);
+  out.emplace_back(Follow{*leader_});
+}
+
+void Succession::on_event(Instant now, const SuccessionEvent& event, Actions& out) {
+  if (state_ == State::leading && now >= lead_end_to_heed()) step_down(now, out);  // V2
+  std::visit([&](const auto& happened) { on(now, happened, out); }, event);
+}
+
+std::optional<Instant> Succession::next_deadline() const {
+  switch (state_) {
+    case State::following:
+      return stand_at();
+    case State::standing:
+      return std::min(election_->ask_at(), election_->ends_at());
+    case State::leading: {
+      Instant next = std::min(announce_at_, lead_end_to_heed());
+      if (election_) next = std::min({next, election_->ask_at(), election_->ends_at()});
+      return next;
+    }
+    case State::finished:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::string Succession::reason() const {
+  if (!leader_) return "nobody is known to lead";
+  std::string text = fmt::format("{} leads", leader_->host);
+  if (known_ && known_->decided && !known_->record.voters.outlive_head()) {
+    text += fmt::format("; its loss ends the job: {} of {} voters cannot elect another",
+                        known_->record.voters.all.size() - 1,
+                        known_->record.voters.all.size());
+  }
+  return text;
+}
+
+std::optional<Instant> Succession::lead_end() const {
+  if (state_ != State::leading) return std::nullopt;
+  return lead_.until();
+}
+
+/// Once the job is over nobody starts anything, and those not told yet should find it.
+Instant Succession::lead_end_to_heed() const {
+  return job_over_ ? Lead::forever : lead_.until();
+}
+
+void Succession::on(Instant now, const BallotArrived& arrived, Actions& out) {
+  if (state_ == State::finished) return;
+  std::visit([&](const auto& ballot) { take(now, ballot, out); }, arrived.ballot);
+}
+
+void Succession::on(Instant now, const Called& called, Actions& out) {
+  if (founding() && called.knows > Epoch{} && !called.orphaned) give_way(out);  // V6
+  if (called.orphaned) superseded_ = std::max(superseded_, called.knows);
+  if (state_ == State::leading) {
+    highest_ = std::max(highest_, called.knows);
+    out.emplace_back(Admit{called.session});
+    return;
+  }
+  const bool fresh = job_over_ || now < std::max(heard_, patience_) + options_.times.lease();
+  out.emplace_back(TurnAway{called.session, fresh ? leader_ : std::nullopt});
+}
+
+/// What others say of a leader sends this node's agent there; only the leader itself is promised
+/// anything.
+void Succession::on(Instant, const HeardOf& heard, Actions& out) {
+  if (founding() && heard.leader.epoch > Epoch{}) give_way(out);  // V6
+  if (heard.in_place_of != 0 && is_orphan_of(heard.in_place_of)) forget_job();
+  if (state_ != State::following || !may_follow(heard.leader)) return;
+  const bool newer = !leader_ || heard.leader.epoch > leader_->epoch ||
+                     (leader_->epoch == Epoch{} && heard.leader.epoch == Epoch{});
+  if (newer) follow(heard.leader, out);
+}
+
+void Succession::on(Instant now, const LeaderAnswered&, Actions&) {
+  if (state_ == State::following) patience_ = now;
+}
+
+void Succession::on(Instant, const WorkersStarted&, Actions&) {
+  workers_live_ = true;
+}
+
+void Succession::on(Instant, const WorkersGone&, Actions&) {
+  workers_live_ = false;
+}
+
+void Succession::on(Instant now, const Propose& proposed, Actions& out) {
+  if (state_ != State::leading) return;
+  const bool inherited = known_ && known_->record.epoch < leader_->reign;
+  if (inherited && !known_->decided) {
+    wanted_ = proposed.record;
+  } else {
+    propose(now, proposed.record, out);
+  }
+}
+
+void Succession::on(Instant, const JobOver&, Actions&) {
+  job_over_ = true;
+  if (state_ == State::leading) return;  // others are still to be told
+  state_ = State::finished;
+  election_.reset();
+}
+
+/// Who was held up has heard nothing meanwhile: a leader that lives will soon be heard.
+void Succession::on(Instant now, const SuccessionTimeout&, Actions& out) {
+  const Millis interval = options_.times.heartbeat();
+  if (const auto due = next_deadline(); state_ == State::following && due && now >= *due) {
+    if (now - *due > interval / 2) stand_after_ = now + interval * 2;
+    if (now >= *stand_at()) stand(now, out);
+    return;
+  }
+  if (election_ && now >= election_->ends_at()) give_up(now, out);
+  if (election_ && now >= election_->ask_at()) ask(now, out);
+  if (state_ != State::leading || now < announce_at_) return;
+  announce(now, out);
+  if (!founding() && !election_ && highest_ > leader_->epoch) raise_epoch(now, out);
+}
+
+}  // namespace ddprun

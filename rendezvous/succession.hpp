@@ -1,0 +1,238 @@
+// Who leads the job: the coordinator, and after its loss whom the voters elect.
+//
+// Every process of a job has one of these. The newest record of a generation names the voters. The
+// leader tells them every heartbeat that it leads; when that stops for long enough, they elect
+// another, who inherits the record: it ends that generation and forms the next. A record counts
+// only once it is decided: a majority of its own voters and of those of the last decided one have
+// accepted it. So the next leader knows of each generation that may ever have been started.
+//
+// States
+//   following  hears a leader, or looks for one
+//   standing   asks the voters to be elected
+//   leading    is the coordinator's process; may ask for a higher epoch meanwhile
+//   finished   the job is over here; no vote is given, and none asked for
+// Invariants
+//   V1  Of each epoch there is one leader at most.
+//   V2  Two processes never lead at once: a leader steps down at its lead's end (lead.hpp), and a
+//       voter votes only when `lease` has passed since it heard a leader.
+//   V3  A leader knows every record that was decided before its election.
+//   V4  Of each number, one record at most is decided.
+//   V5  Who is not named among a record's electors does not vote: a process that was started again
+//       has forgotten what it promised.
+//   V6  Who has founded no generation yet gives way to anybody who knows of one, unless that one is
+//       over: nobody can be elected without a leader that listened where the founder listens now.
+// Bounds
+//   One election at a time; seven voters of a record, and seven of the one before it.
+#pragma once
+
+#include "rendezvous/ballots.hpp"
+#include "rendezvous/election.hpp"
+#include "rendezvous/lead.hpp"
+#include "rendezvous/lease.hpp"
+#include "rendezvous/pledge.hpp"
+#include "rendezvous/units.hpp"
+#include "rendezvous/voters.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ddprun {
+
+struct SuccessionOptions {
+  Voter self;
+  LeaseTimes times;
+  std::string endpoint;         ///< Where those who know nobody look for the job.
+  bool founds = false;          ///< It is the process there, and begins a job where it finds none.
+  Millis call_interval{1'000};  ///< From one call of the endpoint to the next.
+  friend bool operator==(const SuccessionOptions&, const SuccessionOptions&) = default;
+};
+
+struct BallotArrived {
+  Ballot ballot;
+};
+/// Somebody has said hello in a session, and the highest epoch of which it knows. Orphaned: whoever
+/// led it listened here, and nobody can be elected without that process.
+struct Called {
+  SessionId session = 0;
+  Epoch knows;
+  bool orphaned = false;
+};
+/// Somebody has said who leads.
+struct HeardOf {
+  Leader leader;
+  /// Where the leader itself says so, at the address of another that this one followed: that
+  /// process is dead, else it would listen there.
+  AgentId in_place_of = 0;
+  friend bool operator==(const HeardOf&, const HeardOf&) = default;
+};
+/// The leader that is followed has extended this node's lease.
+struct LeaderAnswered {};
+struct WorkersStarted {};
+struct WorkersGone {};
+/// The coordinator wants this generation, if the voters agree.
+struct Propose {
+  Generation record;
+};
+struct JobOver {};
+struct SuccessionTimeout {};
+using SuccessionEvent = std::variant<BallotArrived,
+                                     Called,
+                                     HeardOf,
+                                     LeaderAnswered,
+                                     WorkersStarted,
+                                     WorkersGone,
+                                     Propose,
+                                     JobOver,
+                                     SuccessionTimeout>;
+
+struct SendBallot {
+  std::string address;
+  Ballot ballot;
+  friend bool operator==(const SendBallot&, const SendBallot&) = default;
+};
+/// This process is the coordinator's from now on. With a record it inherits that generation.
+struct TakeLead {
+  Leader leader;
+  std::optional<Generation> record;
+  Instant old_head_heard;  ///< From then on the silence of the old one's node counts.
+  friend bool operator==(const TakeLead&, const TakeLead&) = default;
+};
+/// It is not any more: all sessions end.
+struct StepDown {
+  friend bool operator==(const StepDown&, const StepDown&) = default;
+};
+/// The node's own connection goes there.
+struct Follow {
+  Leader leader;
+  friend bool operator==(const Follow&, const Follow&) = default;
+};
+/// It goes nowhere: nobody leads, as far as is known.
+struct Unfollow {
+  friend bool operator==(const Unfollow&, const Unfollow&) = default;
+};
+struct Admit {
+  SessionId session = 0;
+  friend bool operator==(const Admit&, const Admit&) = default;
+};
+struct TurnAway {
+  SessionId session = 0;
+  std::optional<Leader> leader;
+  friend bool operator==(const TurnAway&, const TurnAway&) = default;
+};
+using SuccessionAction = std::variant<SendBallot,
+                                      TakeLead,
+                                      StepDown,
+                                      LeadChanged,
+                                      VotersChanged,
+                                      Decided,
+                                      Follow,
+                                      Unfollow,
+                                      Admit,
+                                      TurnAway>;
+
+class Succession {
+ public:
+  explicit Succession(SuccessionOptions options) : options_(std::move(options)) {}
+
+  /// The first actions: call once, before any event.
+  void start(Instant now, std::vector<SuccessionAction>& out);
+
+  /// Applies one event and appends what must be done, in order and before the next event of this
+  /// process. Never blocks, reads a clock, logs or throws; total.
+  void on_event(Instant now, const SuccessionEvent& event, std::vector<SuccessionAction>& out);
+
+  /// When to call again with SuccessionTimeout.
+  [[nodiscard]] std::optional<Instant> next_deadline() const;
+
+  /// Who leads and why nobody does, for people: "n0 leads; 3 voters".
+  [[nodiscard]] std::string reason() const;
+
+  enum class State : std::uint8_t { following, standing, leading, finished };
+  [[nodiscard]] State state() const { return state_; }
+
+  /// Nothing while it does not lead.
+  [[nodiscard]] std::optional<Instant> lead_end() const;
+  [[nodiscard]] const std::optional<Knowledge>& knowledge() const { return known_; }
+
+  friend bool operator==(const Succession&, const Succession&) = default;
+
+ private:
+  using Actions = std::vector<SuccessionAction>;
+
+  void on(Instant now, const BallotArrived& arrived, Actions& out);
+  void on(Instant now, const Called& called, Actions& out);
+  void on(Instant now, const HeardOf& heard, Actions& out);
+  void on(Instant now, const LeaderAnswered&, Actions& out);
+  void on(Instant now, const WorkersStarted&, Actions& out);
+  void on(Instant now, const WorkersGone&, Actions& out);
+  void on(Instant now, const Propose& propose, Actions& out);
+  void on(Instant now, const JobOver&, Actions& out);
+  void on(Instant now, const SuccessionTimeout&, Actions& out);
+  void take(Instant now, const VoteRequest& request, Actions& out);
+  void take(Instant now, const Vote& vote, Actions& out);
+  void take(Instant now, const Refusal& refusal, Actions& out);
+  void take(Instant now, const Release& release, Actions& out);
+  void take(Instant now, const Leading& leading, Actions& out);
+  void take(Instant now, const Following& following, Actions& out);
+
+  [[nodiscard]] Instant lead_end_to_heed() const;
+
+  // As a voter.
+  [[nodiscard]] bool is_voter() const;
+  [[nodiscard]] bool may_vote(Instant now, const VoteRequest& request) const;
+  [[nodiscard]] bool gives_way_to(const VoteRequest& request) const;
+  [[nodiscard]] std::vector<Voters> electors() const;
+  [[nodiscard]] bool may_follow(const Leader& leader) const;
+  [[nodiscard]] bool is_orphan_of(AgentId leader) const;
+  void forget_job();
+  void follow(const Leader& leader, Actions& out);
+  void unfollow(Actions& out);
+  void refuse(const std::string& address, Actions& out);
+  void learn(const Leading& leading);
+  [[nodiscard]] bool founding() const;
+  void give_way(Actions& out);
+  // As a candidate.
+  [[nodiscard]] std::optional<Instant> stand_at() const;
+  void stand(Instant now, Actions& out);
+  void ask(Instant now, Actions& out);
+  void conclude_election(Instant now, Actions& out);
+  void give_up(Instant now, Actions& out);
+  void be_elected(Instant now, Actions& out);
+  // As the leader.
+  void announce(Instant now, Actions& out);
+  void tell(Instant now, const Voter& voter, Actions& out);
+  void propose(Instant now, Generation record, Actions& out);
+  void decide_if_accepted(Instant now, Actions& out);
+  void raise_epoch(Instant now, Actions& out);
+  void lead_changed(Actions& out);
+  void step_down(Instant now, Actions& out);
+  [[nodiscard]] std::vector<Voter> others() const;
+
+  SuccessionOptions options_;
+  State state_ = State::following;
+  std::optional<Leader> leader_;    // the newest one; itself while it leads
+  std::optional<Knowledge> known_;  // the newest record that it has accepted
+  Pledge pledge_;
+  Instant heard_;        // when a leader that it follows was heard last
+  Instant patience_;     // when there was the last sign that any leads
+  Instant stand_after_;  // a random pause after an attempt
+  bool workers_live_ = false;
+  std::optional<Election> election_;
+  bool job_over_ = false;
+  // While it leads:
+  Lead lead_;
+  Instant announce_at_;
+  Instant call_at_;
+  Voters base_;                           // of the last decided record
+  std::map<AgentId, RecordId> accepted_;  // the newest record of each voter
+  std::optional<Generation> wanted_;      // proposed before the inherited record was decided
+  Epoch highest_;                         // of all that it has heard of
+  Epoch superseded_;                      // while it founds: of the job that it replaces
+  RecordId forgotten_;                    // of a job that is over: it helps nobody to go on there
+};
+
+}  // namespace ddprun

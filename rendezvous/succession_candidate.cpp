@@ -1,0 +1,128 @@
+// The succession as a candidate, and as a leader that asks for a higher epoch.
+#include "rendezvous/succession.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ddprun {
+namespace {
+
+/// The last step of splitmix64 (Steele, Lea, Flood 2014): agents are random, so this is too.
+std::int64_t scattered(AgentId agent, Epoch epoch, Millis below) {
+  std::uint64_t mixed = agent + static_cast<std::uint64_t>(epoch.value) * 0x9e3779b97f4a7c15;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+  return static_cast<std::int64_t>((mixed >> 33) % static_cast<std::uint64_t>(below.count));
+}
+
+}  // namespace
+
+/// Who must agree to a leader: the voters of the newest record, and as long as it is not known to
+/// be decided, those of the one before too.
+std::vector<Voters> Succession::electors() const {
+  if (known_->decided) return {known_->record.voters};
+  return {known_->before, known_->record.voters};
+}
+
+/// When it stands if nobody leads by then; nothing if it never does.
+std::optional<Instant> Succession::stand_at() const {
+  const AgentId self = options_.self.agent;
+  if (state_ != State::following || workers_live_) return std::nullopt;
+  if (!known_ || !known_->record.voters.contains(self)) return std::nullopt;
+  const Millis lease = options_.times.lease();
+  const Instant turn = patience_ + lease + lease / 4 * known_->record.voters.place_of(self);
+  return std::max({turn, stand_after_, pledge_.until()});
+}
+
+void Succession::stand(Instant now, Actions& out) {
+  unfollow(out);
+  state_ = State::standing;
+  const Epoch epoch{std::max(pledge_.epoch(), highest_).value + 1};
+  pledge_.vote(now + options_.times.lease(), epoch, options_.self.agent);
+  election_.emplace(options_.self.agent, epoch, now, options_.times);
+  ask(now, out);
+}
+
+/// Somebody has voted in a higher epoch, in vain, and cannot follow this one any more.
+void Succession::raise_epoch(Instant now, Actions& out) {
+  const Epoch epoch{std::max(pledge_.epoch(), highest_).value + 1};
+  pledge_.vote(now + options_.times.lease(), epoch, options_.self.agent);
+  election_.emplace(options_.self.agent, epoch, now, options_.times);
+  ask(now, out);
+}
+
+/// Also the leader, for a higher epoch.
+void Succession::ask(Instant now, Actions& out) {
+  if (highest_ >= election_->epoch()) {
+    election_->raise(now, Epoch{highest_.value + 1});
+    pledge_.vote(now + options_.times.lease(), election_->epoch(), options_.self.agent);
+  }
+  election_->asked(now);
+  for (const Voter& voter : others()) {
+    VoteRequest request{options_.self, election_->epoch(), now, known_->id(), electors()};
+    out.emplace_back(SendBallot{voter.address, std::move(request)});
+  }
+  conclude_election(now, out);
+}
+
+void Succession::take(Instant now, const Vote& vote, Actions& out) {
+  if (!election_ || vote.epoch != election_->epoch()) return;
+  election_->count(now, vote);
+  if (state_ == State::leading) lead_.heard(vote.voter, vote.sent);
+  conclude_election(now, out);
+}
+
+void Succession::conclude_election(Instant now, Actions& out) {
+  if (!election_->won(electors())) return;
+  if (state_ == State::standing) return be_elected(now, out);
+  leader_->epoch = election_->epoch();
+  pledge_.follow(*leader_);
+  election_.reset();
+  if (!known_->decided) known_->accepted = leader_->epoch;
+  accepted_[options_.self.agent] = known_->id();
+  lead_changed(out);
+  announce(now, out);
+  decide_if_accepted(now, out);
+}
+
+void Succession::be_elected(Instant now, Actions& out) {
+  const Voter& self = options_.self;
+  const Election election = *std::exchange(election_, std::nullopt);
+  state_ = State::leading;
+  leader_ = Leader{self.agent, self.host, self.address, election.epoch(), election.epoch()};
+  lead_ = Lead(self.agent, options_.times);
+  lead_.set_electors(electors());
+  for (const auto& [voter, sent] : election.votes()) lead_.heard(voter, sent);
+  base_ = known_->decided ? known_->record.voters : known_->before;
+  if (!known_->decided) known_->accepted = election.epoch();
+  accepted_ = {{self.agent, known_->id()}};
+  wanted_.reset();
+  call_at_ = now;
+  const Instant counted_from = election.last_vote() - options_.times.lease();
+  out.emplace_back(TakeLead{*leader_, known_->record, counted_from});
+  lead_changed(out);
+  out.emplace_back(VotersChanged{known_->record.voters.all});
+  out.emplace_back(Follow{*leader_});
+  announce(now, out);
+  decide_if_accepted(now, out);
+}
+
+/// A voter may not stay bound to who will not be elected.
+void Succession::give_up(Instant now, Actions& out) {
+  const Epoch epoch = election_->epoch();
+  const Voter& self = options_.self;
+  highest_ = std::max(highest_, epoch);
+  election_.reset();
+  if (state_ == State::leading) return;  // they go on following
+  for (const Voter& voter : others()) {
+    out.emplace_back(SendBallot{voter.address, Release{self.agent, epoch}});
+  }
+  pledge_.release(epoch, self.agent);
+  state_ = State::following;
+  const Millis lease = options_.times.lease();
+  const int place = known_->record.voters.place_of(self.agent);
+  const Millis random{scattered(self.agent, epoch, lease / 2)};
+  stand_after_ = now + lease / 4 * (place + 1) + random;
+}
+
+}  // namespace ddprun

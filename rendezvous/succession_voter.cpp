@@ -1,0 +1,132 @@
+// The succession as a voter: whom it follows and elects, and what it has accepted.
+#include "rendezvous/succession.hpp"
+
+#include <algorithm>
+
+namespace ddprun {
+
+bool Succession::is_voter() const {
+  const AgentId self = options_.self.agent;
+  if (!known_) return false;
+  return known_->record.voters.contains(self) ||
+         (!known_->decided && known_->before.contains(self));
+}
+
+bool Succession::may_vote(Instant now, const VoteRequest& request) const {
+  const bool asked = std::ranges::any_of(
+      request.electors, [&](const Voters& voters) { return voters.contains(options_.self.agent); });
+  if (!asked) return false;  // V5
+  if (request.record <= forgotten_) return false;
+  if (known_ && request.record < known_->id()) return false;  // V3
+  if (state_ == State::standing) return gives_way_to(request);
+  if (!pledge_.allows(now, request)) return false;
+  const bool asked_by_leader = leader_ && leader_->agent == request.candidate.agent;
+  if (state_ == State::following && asked_by_leader) return true;
+  if (state_ == State::leading) return false;
+  return !workers_live_ && now >= heard_ + options_.times.lease();  // V2
+}
+
+/// Its vote for itself does not bind a candidate that gives up. Of two with one record the earlier
+/// in order goes on.
+bool Succession::gives_way_to(const VoteRequest& request) const {
+  const Voters& voters = known_->record.voters;
+  if (request.epoch <= pledge_.epoch()) return false;
+  if (request.record != known_->id()) return true;  // it has a newer one
+  return voters.place_of(request.candidate.agent) < voters.place_of(options_.self.agent);
+}
+
+void Succession::take(Instant now, const VoteRequest& request, Actions& out) {
+  const Voter& candidate = request.candidate;
+  highest_ = std::max(highest_, request.epoch);
+  if (founding()) give_way(out);  // V6
+  if (!may_vote(now, request)) return refuse(candidate.address, out);
+  if (state_ == State::standing) give_up(now, out);
+  const bool asked_by_leader = leader_ && leader_->agent == candidate.agent;
+  pledge_.vote(now + options_.times.lease(), request.epoch, candidate.agent);
+  if (!asked_by_leader) unfollow(out);
+  out.emplace_back(
+      SendBallot{candidate.address, Vote{options_.self.agent, request.epoch, request.sent}});
+}
+
+void Succession::take(Instant, const Refusal& refusal, Actions&) {
+  highest_ = std::max(highest_, refusal.epoch);
+}
+
+void Succession::take(Instant now, const Release& release, Actions&) {
+  pledge_.release(release.epoch, release.candidate);
+  if (state_ != State::following || !known_) return;
+  const int place = known_->record.voters.place_of(options_.self.agent);
+  stand_after_ = std::max(stand_after_, now + options_.times.lease() / 12 * place);
+}
+
+void Succession::take(Instant now, const Leading& leading, Actions& out) {
+  const Leader& leader = leading.leader;
+  highest_ = std::max(highest_, leader.epoch);
+  if (founding() && leader.epoch > Epoch{}) give_way(out);  // V6
+  if (state_ == State::leading) {
+    if (leader.agent != options_.self.agent) refuse(leader.address, out);
+    return;
+  }
+  if (state_ == State::standing) {
+    if (leader.epoch <= election_->epoch()) return;  // it may be over; if not, this comes again
+    give_up(now, out);
+  }
+  patience_ = now;
+  if (!may_follow(leader)) return refuse(leader.address, out);
+  heard_ = now;
+  follow(leader, out);
+  learn(leading);
+  if (!is_voter()) return;
+  out.emplace_back(SendBallot{
+      leader.address, Following{options_.self.agent, leader.epoch, leading.sent, known_->id()}});
+}
+
+void Succession::learn(const Leading& leading) {
+  if (leading.whole && (!known_ || leading.whole->id() > known_->id())) known_ = leading.whole;
+  if (known_ && leading.decided && leading.record == known_->id()) known_->decided = true;
+}
+
+/// A leader that asked for a higher epoch leads in the lower one until it is elected.
+bool Succession::may_follow(const Leader& leader) const {
+  return pledge_.allows(leader) || (leader_ && leader_->continues(leader));
+}
+
+/// Whether nobody can be elected any more, now that `leader` is dead.
+bool Succession::is_orphan_of(AgentId leader) const {
+  if (!known_ || state_ == State::leading || state_ == State::finished) return false;
+  return std::ranges::any_of(electors(), [&](const Voters& voters) {
+    std::set<AgentId> left;
+    for (const Voter& voter : voters.all) left.insert(voter.agent);
+    left.erase(leader);
+    return !voters.is_majority(left);
+  });
+}
+
+/// It is over: nobody has, nor will have, a promise of this process.
+void Succession::forget_job() {
+  state_ = State::following;
+  election_.reset();
+  forgotten_ = known_->id();
+  known_.reset();
+  leader_.reset();
+  pledge_ = {};
+}
+
+void Succession::follow(const Leader& leader, Actions& out) {
+  const bool is_new = !leader_ || !leader_->continues(leader);
+  if (is_new || leader.epoch > leader_->epoch) leader_ = leader;
+  pledge_.follow(leader);
+  if (is_new) out.emplace_back(Follow{leader});
+}
+
+void Succession::unfollow(Actions& out) {
+  if (leader_) out.emplace_back(Unfollow{});
+  leader_.reset();
+}
+
+void Succession::refuse(const std::string& address, Actions& out) {
+  const Epoch known = std::max(pledge_.epoch(), leader_ ? leader_->epoch : Epoch{});
+  out.emplace_back(SendBallot{address, Refusal{options_.self.agent, known}});
+}
+
+}  // namespace ddprun

@@ -1,0 +1,63 @@
+// Who elects a coordinator when the one they had is lost, and when they are a majority.
+#pragma once
+
+#include "rendezvous/units.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+/// A process, not a node: one that is started again is another, and has no vote.
+using AgentId = std::uint64_t;
+
+struct Voter {
+  AgentId agent = 0;
+  NodeId node;
+  std::string host;
+  std::string address;  ///< Where it listens.
+  friend bool operator==(const Voter&, const Voter&) = default;
+};
+
+/// The voters of one generation, in the order in which they stand for election.
+struct Voters {
+  static constexpr std::size_t count_max = 7;
+
+  std::vector<Voter> all;
+  AgentId head = 0;  ///< Who formed the generation. Of two halves, the one with it is a majority.
+  friend bool operator==(const Voters&, const Voters&) = default;
+
+  [[nodiscard]] bool contains(AgentId agent) const { return find(agent) != nullptr; }
+  [[nodiscard]] const Voter* find(AgentId agent) const;
+
+  /// Whether those of them who are in `agents` decide for all. Nobody decides for no voters.
+  [[nodiscard]] bool is_majority(const std::set<AgentId>& agents) const;
+
+  /// The latest time such that a majority was heard then or later; nothing if no majority was.
+  [[nodiscard]] std::optional<Instant> heard_by_majority(
+      const std::map<AgentId, Instant>& heard) const;
+
+  /// How many others stand before `agent`: the head, if it still lives, stands last.
+  [[nodiscard]] int place_of(AgentId agent) const;
+
+  /// Whether those who are left can elect another when the head is lost.
+  [[nodiscard]] bool outlive_head() const;
+};
+
+/// How many of `nodes_all` have to come before a job is founded, so that those who did not come
+/// cannot be a majority of the voters of one that was founded before: processes that were started
+/// again have forgotten it, and nobody else is there to say so.
+[[nodiscard]] int nodes_to_found(int nodes_min, int nodes_all);
+
+/// Whom to ask when this leader is lost.
+struct VotersChanged {
+  std::vector<Voter> voters;
+  friend bool operator==(const VotersChanged&, const VotersChanged&) = default;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,138 @@
+#include "tests/sim/cells.hpp"
+
+#include <string_view>
+
+namespace ddprun::sim {
+namespace {
+
+constexpr std::array<std::string_view, 4> succession_states{
+    "following", "standing", "leading", "finished"};
+constexpr std::array<std::string_view, 15> succession_events{"BallotArrived",
+                                                             "Called",
+                                                             "HeardOf",
+                                                             "LeaderAnswered",
+                                                             "WorkersStarted",
+                                                             "WorkersGone",
+                                                             "Propose",
+                                                             "JobOver",
+                                                             "SuccessionTimeout",
+                                                             "VoteRequest",
+                                                             "Vote",
+                                                             "Refusal",
+                                                             "Release",
+                                                             "Leading",
+                                                             "Following"};
+constexpr std::array<std::string_view, 5> coordinator_states{
+    "forming", "deciding", "running", "ending", "finished"};
+constexpr std::array<std::string_view, 9> coordinator_events{"Join",
+                                                             "NodeLost",
+                                                             "WorkerFailed",
+                                                             "WorkerSucceeded",
+                                                             "StoreUnreachable",
+                                                             "WorkersStuck",
+                                                             "StopRequested",
+                                                             "Decided",
+                                                             "Timeout"};
+constexpr std::array<std::string_view, 2> uplink_states{"without a lease", "leased"};
+constexpr std::array<std::string_view, 14> uplink_events{"ConnectionUp",
+                                                         "ConnectionDown",
+                                                         "Heard",
+                                                         "TellNews",
+                                                         "Follow",
+                                                         "Unfollow",
+                                                         "Timeout",
+                                                         "Welcome",
+                                                         "Redirect",
+                                                         "VotersChanged",
+                                                         "Ack",
+                                                         "Forgotten",
+                                                         "Refused",
+                                                         "Instruction"};
+constexpr std::array<std::string_view, 1> roster_states{""};
+constexpr std::array<std::string_view, 9> roster_events{"Received",
+                                                        "SessionClosed",
+                                                        "Instruct",
+                                                        "LeadChanged",
+                                                        "VotersChanged",
+                                                        "Timeout",
+                                                        "Hello",
+                                                        "Heartbeat",
+                                                        "News"};
+
+template <typename Table, typename States, typename Events>
+void list(std::string_view machine,
+          const Table& table,
+          const States& states,
+          const Events& events,
+          std::vector<std::string>& missing) {
+  static_assert(std::tuple_size_v<Table> == std::tuple_size_v<States>);
+  static_assert(std::tuple_size_v<typename Table::value_type> == std::tuple_size_v<Events>);
+  for (std::size_t state = 0; state < states.size(); ++state) {
+    for (std::size_t event = 0; event < events.size(); ++event) {
+      if (table[state][event] != 0) continue;
+      missing.push_back(std::string(machine) + " " + std::string(states[state]) + ": " +
+                        std::string(events[event]));
+    }
+  }
+}
+
+template <typename Table>
+void sum(Table& table, const Table& other) {
+  for (std::size_t state = 0; state < table.size(); ++state) {
+    for (std::size_t event = 0; event < table[state].size(); ++event) {
+      table[state][event] += other[state][event];
+    }
+  }
+}
+
+}  // namespace
+
+void Cells::count(const Succession& machine, const SuccessionEvent& event) {
+  auto& row = succession_.at(static_cast<std::size_t>(machine.state()));
+  ++row.at(event.index());
+  const auto* arrived = std::get_if<BallotArrived>(&event);
+  if (arrived == nullptr) return;
+  ++row.at(std::variant_size_v<SuccessionEvent> + arrived->ballot.index());
+}
+
+void Cells::count(const Coordinator& machine, const CoordinatorEvent& event) {
+  ++coordinator_.at(static_cast<std::size_t>(machine.state())).at(event.index());
+}
+
+void Cells::count(const Uplink& machine, const UplinkEvent& event) {
+  auto& row = uplink_.at(machine.lease_end() ? 1 : 0);
+  ++row.at(event.index());
+  const auto* heard = std::get_if<Heard>(&event);
+  if (heard == nullptr) return;
+  ++row.at(std::variant_size_v<UplinkEvent> + heard->message.index());
+}
+
+void Cells::count(const Roster&, const RosterEvent& event) {
+  ++roster_.at(0).at(event.index());
+  const auto* received = std::get_if<Received>(&event);
+  if (received == nullptr) return;
+  ++roster_.at(0).at(std::variant_size_v<RosterEvent> + received->message.index());
+}
+
+void Cells::add(const Cells& other) {
+  sum(succession_, other.succession_);
+  sum(coordinator_, other.coordinator_);
+  sum(uplink_, other.uplink_);
+  sum(roster_, other.roster_);
+}
+
+std::vector<std::string> Cells::missing() const {
+  std::vector<std::string> all;
+  list("succession", succession_, succession_states, succession_events, all);
+  list("coordinator", coordinator_, coordinator_states, coordinator_events, all);
+  list("uplink", uplink_, uplink_states, uplink_events, all);
+  list("roster", roster_, roster_states, roster_events, all);
+  return all;
+}
+
+std::size_t Cells::size() const {
+  return succession_.size() * succession_[0].size() + coordinator_.size() * coordinator_[0].size() +
+         uplink_.size() * uplink_[0].size() + roster_.size() * roster_[0].size();
+}
+
+}  // namespace ddprun::sim

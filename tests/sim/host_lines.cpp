@@ -1,0 +1,85 @@
+// A host's connections and ballots: what its kernel and its network do.
+#include "tests/sim/cluster.hpp"
+#include "tests/sim/host.hpp"
+
+namespace ddprun::sim {
+namespace {
+
+constexpr Millis connect_patience{1'000};
+constexpr Millis ballot_patience{1'000};
+
+}  // namespace
+
+void Host::connect(ConnectionId connection, const std::string& address) {
+  Network& network = cluster_.network();
+  Line line;
+  line.session = cluster_.next_session();
+  line.connection = connection;
+  line.agent = options_.index;
+  line.boot = boot_;
+  if (!address.empty()) {
+    line.door = host_at(address);
+    line.there = network.open(options_.index, line.door);
+    line.back = network.open(line.door, options_.index);
+    network.send(line.there, [this, line] { cluster_.host(line.door).accept(line); });
+  }
+  lines_[connection] = line;
+  cluster_.schedule().after(connect_patience, mine([this, connection] {
+                              const auto found = lines_.find(connection);
+                              if (found == lines_.end() || found->second.up) return;
+                              lines_.erase(found);
+                              feed(UplinkEvent(ConnectionDown{connection}));
+                            }));
+}
+
+/// By the kernel: a paused process accepts as well.
+void Host::accept(Line line) {
+  if (!on_) return;
+  if (!agent_) return send_down(line, ConnectionDown{line.connection});
+  line.door_boot = boot_;
+  sessions_[line.session] = line;
+  Host& agent = cluster_.host(line.agent);
+  cluster_.network().send(line.back, [&agent, line] {
+    if (agent.boot_ != line.boot || !agent.agent_) return;
+    const auto found = agent.lines_.find(line.connection);
+    if (found == agent.lines_.end()) return;
+    found->second.up = true;
+    found->second.door_boot = line.door_boot;
+    agent.post([&agent, line] { agent.feed(UplinkEvent(ConnectionUp{line.connection})); });
+  });
+}
+
+void Host::disconnect(ConnectionId connection) {
+  const auto line = lines_.extract(connection);
+  if (line.empty() || !line.mapped().there) return;
+  Host& other = cluster_.host(line.mapped().door);
+  const SessionId session = line.mapped().session;
+  cluster_.network().send(line.mapped().there, other.mine([&other, session] {
+    if (other.sessions_.erase(session) == 0) return;
+    other.hellos_.erase(session);
+    if (other.roster_) other.feed(RosterEvent(SessionClosed{session}));
+  }));
+}
+
+void Host::send_ballot(const SendBallot& send) {
+  const int to = host_at(send.address);
+  Network& network = cluster_.network();
+  const Instant now = cluster_.schedule().now();
+  BallotLine& line = ballot_lines_[to];
+  if (!line.pipe || now - line.opened > ballot_patience) {
+    line = {network.open(options_.index, to), now};
+  }
+  Host& other = cluster_.host(to);
+  network.send(line.pipe, other.mine([&other, ballot = send.ballot] {
+    other.feed(SuccessionEvent(BallotArrived{ballot}));
+  }));
+}
+
+void Host::send_down(const Line& line, const UplinkEvent& event) {
+  Host& agent = cluster_.host(line.agent);
+  cluster_.network().send(line.back, [&agent, event, boot = line.boot] {
+    if (agent.boot_ == boot && agent.agent_) agent.post([&agent, event] { agent.feed(event); });
+  });
+}
+
+}  // namespace ddprun::sim

@@ -1,0 +1,182 @@
+// The coordinator where voters decide over each generation, and where it inherits one.
+#include "rendezvous/coordinator.hpp"
+#include "tests/unit/coordinator_kit.hpp"
+
+#include <doctest/doctest.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+namespace {
+
+using namespace job_story;
+
+/// Where voters decide, of two to three nodes; agents have the number of their node and 10.
+JobStory deciding() {
+  JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 3}, .voters_decide = true});
+  for (const int node : {0, 1, 2}) {
+    Offer offer = offer_of(node);
+    offer.agent = AgentId{10} + static_cast<AgentId>(node);
+    offer.contact = offer.host + ":1";
+    CHECK(members_of(job.meets(Join{offer, GenerationNumber{0}})).empty());
+  }
+  return job;
+}
+
+/// A process without workers, which has said hello in such a place.
+Join witness_join(int place, AgentId agent) {
+  Offer offer = offer_of(place, 0);
+  offer.agent = agent;
+  offer.contact = "login:1";
+  return {offer, GenerationNumber{0}};
+}
+
+TEST_CASE("coordinator: a witness votes before the nodes, and is no member") {
+  JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 2}, .voters_decide = true});
+  CHECK(job.meets(witness_join(1'000'000, 77)).empty());
+  CHECK(job.joins(0).size() == 1);
+  CHECK(job.coordinator.reason() == "waiting: 1 of 2 nodes joined");
+  job.joins(1);
+  REQUIRE(job.coordinator.proposal());
+  CHECK(job.coordinator.proposal()->members.size() == 2);
+  REQUIRE(job.coordinator.proposal()->voters.all.size() == 3);
+  CHECK(job.coordinator.proposal()->voters.all[0] ==
+        Voter{77, NodeId{1'000'000}, "n1000000", "login:1"});
+  CHECK(members_of(job.meets(Decided{GenerationNumber{1}})) == std::vector{0, 1});
+}
+
+TEST_CASE("coordinator: a witness that comes later votes from the next generation on") {
+  JobStory job = deciding();
+  job.meets(Decided{GenerationNumber{1}});
+  CHECK(job.meets(witness_join(1'000'000, 77)) ==
+        Actions{Note{"n1000000 is a witness, and votes from the next generation on"}});
+  job.loses(2);
+  for (const int node : {0, 1}) job.joins(node, 1);
+  REQUIRE(job.coordinator.proposal());
+  CHECK(job.coordinator.proposal()->voters.contains(77));
+}
+
+TEST_CASE("coordinator: of witnesses the one that came last votes, and none that was lost") {
+  JobStory job({.gathering = {.nodes_min = 1, .nodes_max = 1}, .voters_decide = true});
+  for (const int number : {0, 1, 2}) {
+    job.meets(witness_join(1'000'000 + number, AgentId{70} + static_cast<AgentId>(number)));
+  }
+  CHECK(job.loses(1'000'002) == Actions{Note{"witness n1000002 was lost: silent for 4 s"}});
+  job.joins(0);
+  REQUIRE(job.coordinator.proposal());
+  CHECK(job.coordinator.proposal()->voters.all.size() == 2);
+  CHECK(job.coordinator.proposal()->voters.contains(71));
+}
+
+TEST_CASE("coordinator: C6 a witness is told how the job has ended, also when it comes late") {
+  JobStory job;
+  job.meets(witness_join(1'000'000, 77));
+  const Outcome stopped{128 + SIGTERM, "stopped by SIGTERM (15)", {}};
+  CHECK(job.is_asked_to_stop(SIGTERM) == Actions{FinishJob{NodeId{1'000'000}, stopped}});
+  CHECK(job.meets(witness_join(1'000'001, 78)) == Actions{FinishJob{NodeId{1'000'001}, stopped}});
+}
+
+TEST_CASE("coordinator: C7 where voters decide, a generation starts when they have") {
+  JobStory job = deciding();
+  REQUIRE(job.coordinator.proposal());
+  const Generation proposal = *job.coordinator.proposal();
+  CHECK(proposal.number == GenerationNumber{1});
+  REQUIRE(proposal.voters.all.size() == 3);
+  CHECK(proposal.voters.all[1] == Voter{11, NodeId{1}, "n1", "n1:1"});
+  CHECK(job.coordinator.reason() == "generation 1 waits for its 3 voters");
+  CHECK(job.meets(Decided{GenerationNumber{9}}).empty());
+  CHECK(members_of(job.meets(Decided{GenerationNumber{1}})) == std::vector{0, 1, 2});
+  CHECK_FALSE(job.coordinator.proposal());
+  CHECK(job.meets(Decided{GenerationNumber{1}}).empty());
+}
+
+TEST_CASE("coordinator: that the voters do not agree is said once, after 5 s") {
+  JobStory job = deciding();
+  CHECK(job.coordinator.next_deadline() == Instant{5'000});
+  CHECK(job.waits(Millis{4'999}).empty());
+  CHECK(job.waits(Millis{1}) ==
+        Actions{Note{"generation 1 waits for its 3 voters: all nodes must reach each other where "
+                     "they listen"}});
+  CHECK_FALSE(job.coordinator.next_deadline());
+}
+
+TEST_CASE("coordinator: a proposal is withdrawn with a member, and its number is not used again") {
+  JobStory job = deciding();
+  CHECK(job.loses(2).empty());
+  CHECK_FALSE(job.coordinator.proposal());  // the first one: there is a last call
+  CHECK(job.waits(Millis{30'000}).empty());
+  REQUIRE(job.coordinator.proposal());
+  CHECK(job.coordinator.proposal()->number == GenerationNumber{2});
+  CHECK(job.coordinator.proposal()->restart_count == 0);
+  CHECK(job.meets(Decided{GenerationNumber{1}}).empty());
+  CHECK(members_of(job.meets(Decided{GenerationNumber{2}})) == std::vector{0, 1});
+}
+
+TEST_CASE("coordinator: a member that joins with another store while voters decide has it used") {
+  JobStory job = deciding();
+  Offer other = job.coordinator.proposal()->members[0].offer;
+  CHECK(job.meets(Join{other, GenerationNumber{0}}).empty());
+  CHECK(job.coordinator.proposal()->number == GenerationNumber{1});  // said twice
+  other.store_port = 5000;
+  CHECK(job.meets(Join{other, GenerationNumber{0}}).empty());
+  CHECK(job.coordinator.proposal()->number == GenerationNumber{2});
+  CHECK(job.coordinator.proposal()->members[0].offer.store_port == 5000);
+}
+
+TEST_CASE("coordinator: who joins while voters decide is taken in after the start") {
+  JobStory job({.gathering = {.nodes_min = 1, .nodes_max = 2, .last_call = Millis{0}},
+                .voters_decide = true});
+  (void)job.joins(0);
+  (void)job.waits(Millis{0});
+  REQUIRE(job.coordinator.proposal());
+  CHECK(job.joins(1).empty());
+  const Actions started = job.meets(Decided{GenerationNumber{1}});
+  CHECK(members_of(started) == std::vector{0});
+  CHECK(started.back() == CoordinatorAction(stop(1, SIGTERM, Millis{1'000})));
+}
+
+TEST_CASE("coordinator: asked to stop while voters decide, it starts nothing") {
+  JobStory job = deciding();
+  CHECK(job.is_asked_to_stop(SIGINT).size() == 3);
+  CHECK_FALSE(job.coordinator.proposal());
+  CHECK(job.meets(Decided{GenerationNumber{1}}).empty());
+}
+
+TEST_CASE("coordinator: who inherits a generation ends it first, spends no budget, and says why") {
+  JobStory first = deciding();
+  Generation record = *first.coordinator.proposal();
+  record.failures_count = 2;
+  JobStory job;
+  job.coordinator = Coordinator({.gathering = {.nodes_min = 2, .nodes_max = 3},
+                                 .voters_decide = true,
+                                 .restarts = {.count_max = 3}},
+                                record,
+                                "head n0 was lost");
+  CHECK(job.coordinator.reason() == "generation 1 ends: 0 of 3 nodes have stopped");
+  CHECK(job.joins(1, 0).empty());  // has never started it, and never will
+  CHECK(job.joins(2, 1).empty());
+  CHECK_FALSE(job.coordinator.proposal());
+  CHECK(job.loses(0).empty());
+  REQUIRE(job.coordinator.proposal());
+  const Generation next = *job.coordinator.proposal();
+  CHECK(next.number == GenerationNumber{2});
+  CHECK(next.cause == "head n0 was lost");
+  CHECK(next.failures_count == 2);
+  CHECK(next.restart_count == 1);
+  (void)job.meets(Decided{GenerationNumber{2}});
+  CHECK(job.joins(1, 1).empty());  // now an old join is no stop any more
+}
+
+TEST_CASE("coordinator: where the first generation needs more nodes than others, it says that") {
+  JobStory job({.gathering = {.nodes_min = 1, .nodes_max = 3, .nodes_first = 2}});
+  (void)job.joins(0);
+  const Actions end = job.waits(Millis{600'000});
+  REQUIRE(end.size() == 1);
+  CHECK(std::get<FinishJob>(end[0]).outcome.exit_status == 69);
+  CHECK(std::get<FinishJob>(end[0]).outcome.text == "1 of at least 2 nodes joined: n0");
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,121 @@
+// Where nobody can be elected without the leader that was lost, and its place is taken by a process
+// that was started anew: the job begins again.
+#include "tests/unit/succession_kit.hpp"
+#include "tests/unit/uplink_kit.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace ddprun {
+namespace {
+
+using succession_story::following;
+using succession_story::leader_on;
+using succession_story::record_of;
+using succession_story::SuccessionStory;
+using uplink_story::leader_at;
+using uplink_story::UplinkStory;
+
+/// The last hello that `uplink` has sent.
+std::optional<Hello> last_hello(const std::vector<UplinkAction>& actions) {
+  std::optional<Hello> last;
+  for (const UplinkAction& action : actions) {
+    const auto* send = std::get_if<SendUp>(&action);
+    if (send != nullptr && std::holds_alternative<Hello>(send->message)) {
+      last = std::get<Hello>(send->message);
+    }
+  }
+  return last;
+}
+
+/// The hello of its next connection to `door`; all others fail.
+Hello hello_at(UplinkStory& story, const std::string& door) {
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    std::vector<UplinkAction> actions;
+    story.now = story.now + Millis{2'000};
+    story.uplink.on_event(story.now, Timeout{}, actions);
+    const auto* made = actions.empty() ? nullptr : std::get_if<Connect>(&actions.back());
+    if (made == nullptr) continue;
+    const Connect connect = *made;
+    if (connect.address != door) {
+      (void)story.breaks(connect.connection);
+      continue;
+    }
+    actions.clear();
+    story.uplink.on_event(story.now, ConnectionUp{connect.connection}, actions);
+    return last_hello(actions).value();
+  }
+  FAIL("no connection to ", door);
+  return {};
+}
+
+const std::string endpoint = "n0:1";
+
+/// An agent that was led by n0, of so many voters, over the endpoint, until it was lost.
+UplinkStory bereaved(int voters_count, bool had_answer) {
+  UplinkStory story;
+  for (int node = 0; node < voters_count; ++node) {
+    story.voters.push_back(succession_story::voter(node));
+  }
+  (void)story.begins();
+  Leader leader = leader_at(0);
+  leader.address = "10.0.0.1:1";  // the endpoint's process, by another name
+  (void)story.opens(1);
+  (void)story.is_welcomed(1, leader);
+  (void)story.follows(leader);
+  if (had_answer) (void)story.is_answered(1);
+  (void)story.meets(Unfollow{});
+  return story;
+}
+
+TEST_CASE("orphan: at its leader's place an agent says that nobody can be elected without it") {
+  UplinkStory story = bereaved(2, true);
+  const Hello hello = hello_at(story, endpoint);
+  CHECK(hello.orphaned);
+  CHECK(hello.knows == Epoch{1});
+}
+
+TEST_CASE("orphan: elsewhere, and where others can be elected, it says nothing of the kind") {
+  UplinkStory elsewhere = bereaved(2, true);
+  CHECK_FALSE(hello_at(elsewhere, succession_story::voter(1).address).orphaned);
+  UplinkStory of_three = bereaved(3, true);
+  CHECK_FALSE(hello_at(of_three, endpoint).orphaned);
+  UplinkStory of_none = bereaved(0, true);
+  CHECK_FALSE(hello_at(of_none, endpoint).orphaned);
+  UplinkStory never_answered = bereaved(2, false);
+  CHECK_FALSE(hello_at(never_answered, endpoint).orphaned);
+}
+
+TEST_CASE("orphan: who founds admits it, and its epochs go on from there") {
+  SuccessionStory story(0);
+  CHECK(story.meets(Called{1, Epoch{5}, true}) == succession_story::Lines{"admit"});
+  (void)story.meets(Propose{record_of(2).record});
+  CHECK(story.succession.knowledge()->accepted == Epoch{6});
+}
+
+TEST_CASE("orphan: it follows who is in its leader's place, and has forgotten the job") {
+  SuccessionStory story = following(2);
+  Leader founder = leader_on(3, 0);
+  CHECK(story.meets(HeardOf{founder, 0}).empty());  // somewhere else
+  CHECK(story.meets(HeardOf{founder, leader_on(0, 1).agent}) ==
+        succession_story::Lines{"follow n3"});
+  CHECK_FALSE(story.succession.knowledge().has_value());
+}
+
+TEST_CASE("orphan: V5 it votes for nobody any more who goes on with that job") {
+  SuccessionStory story = following(2);
+  (void)story.meets(HeardOf{leader_on(3, 0), leader_on(0, 1).agent});
+  story.now = Instant{60'000};
+  CHECK(story.is_asked(2, 4, record_of(3)) == succession_story::Lines{"n2: refuse 0"});
+}
+
+TEST_CASE("orphan: where the others can elect another, nobody is one") {
+  SuccessionStory story = following(3);
+  CHECK(story.meets(HeardOf{leader_on(3, 0), leader_on(0, 1).agent}).empty());
+  CHECK(story.succession.knowledge().has_value());
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,84 @@
+#include "tests/unit/succession_kit.hpp"
+
+#include <doctest/doctest.h>
+
+namespace ddprun {
+namespace {
+
+using namespace succession_story;
+
+TEST_CASE("succession: a voter accepts the record, follows, and says so") {
+  SuccessionStory story;
+  CHECK(story.succession.reason() == "nobody is known to lead");
+  CHECK(story.is_led(leader_on(0, 1), record_of(3)) ==
+        Lines{"follow n0", "n0: following 1 with 1"});
+  CHECK(story.is_led(leader_on(0, 1)) == Lines{"n0: following 1 with 1"});
+  CHECK(story.succession.reason() == "n0 leads");
+}
+
+TEST_CASE("succession: V2 who has heard a leader within the lease does not vote") {
+  SuccessionStory story = following();
+  story.now = Instant{2'999};
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"n2: refuse 1"});
+  story.now = Instant{3'000};
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"unfollow", "n2: vote 2"});
+}
+
+TEST_CASE("succession: V2 after a vote the old leader is not heard any more, until it is void") {
+  SuccessionStory story = following();
+  story.now = Instant{3'000};
+  (void)story.is_asked(2, 2, record_of(3));
+  CHECK(story.is_led(leader_on(0, 1)) == Lines{"n0: refuse 2"});
+  (void)story.hears(Release{voter(2).agent, Epoch{2}});
+  CHECK(story.is_led(leader_on(0, 1)) == Lines{"follow n0", "n0: following 1 with 1"});
+}
+
+TEST_CASE("succession: who has workers does not vote, and does not stand") {
+  SuccessionStory story = following();
+  (void)story.meets(WorkersStarted{});
+  story.now = Instant{3'000};
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"n2: refuse 1"});
+  CHECK_FALSE(story.succession.next_deadline());
+  (void)story.meets(WorkersGone{});
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"unfollow", "n2: vote 2"});
+}
+
+TEST_CASE("succession: V3 nobody votes for one whose record is older") {
+  SuccessionStory story;
+  (void)story.is_led(leader_on(0, 1), record_of(3, 5));
+  story.now = Instant{3'000};
+  CHECK(story.is_asked(2, 2, record_of(3, 4)) == Lines{"n2: refuse 1"});
+  CHECK(story.is_asked(2, 2, record_of(3, 6)) == Lines{"unfollow", "n2: vote 2"});
+}
+
+TEST_CASE("succession: V5 who is not named among the electors does not vote") {
+  SuccessionStory stranger(7);
+  stranger.now = Instant{60'000};
+  CHECK(stranger.is_asked(2, 2, record_of(3)) == Lines{"n2: refuse 0"});
+  SuccessionStory unheard(2);  // of the record, in which it has a vote
+  unheard.now = Instant{60'000};
+  CHECK(unheard.is_asked(1, 2, record_of(3)) == Lines{"n1: vote 2"});
+}
+
+TEST_CASE("succession: a candidate gives way to a newer record, and to the earlier in order") {
+  SuccessionStory story(2);
+  (void)story.is_led(leader_on(0, 1), record_of(4));
+  (void)story.at(3'750);
+  CHECK(story.is_asked(3, 3, record_of(4)) == Lines{"n3: refuse 2"});
+  SuccessionStory newer = story;
+  CHECK(newer.is_asked(3, 3, record_of(4, 2)) ==
+        Lines{"n0: release 2", "n1: release 2", "n3: release 2", "n3: vote 3"});
+  CHECK(story.is_asked(1, 3, record_of(4)).back() == "n1: vote 3");
+}
+
+TEST_CASE("succession: a follower gives its leader a higher epoch at once, and nobody else") {
+  SuccessionStory story = following();
+  (void)story.meets(WorkersStarted{});
+  story.now = Instant{500};
+  CHECK(story.is_asked(0, 4, record_of(3)) == Lines{"n0: vote 4"});
+  CHECK(story.is_led(leader_on(0, 1)) == Lines{"n0: following 1 with 1"});  // until it is elected
+  CHECK(story.is_asked(2, 5, record_of(3)) == Lines{"n2: refuse 4"});
+}
+
+}  // namespace
+}  // namespace ddprun
