@@ -31,6 +31,8 @@ run_everything_else() {
     part "scripts" 20 check_scripts || true
     part "manuals" 10 check_manuals || true
     part "format" 30 check_format || true
+    part "hosts_kit" 60 tests_of dev -L '^hosts_kit$' || true
+    part "hosts" 240 tests_of dev -L '^hosts$' || true
     local preset
     for preset in asan clang ci; do
         run_preset "$preset"

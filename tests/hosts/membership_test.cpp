@@ -1,0 +1,85 @@
+// Nodes that come while a job runs: they join, or they wait to take somebody's place.
+#include "tests/hosts/training.hpp"
+
+#include <doctest/doctest.h>
+
+namespace hosts {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The first two hosts are all that the job takes; the third one comes while they train.
+struct WithSpare : Training {
+  explicit WithSpare(const std::string& max_restarts = "0")
+      : Training(3, {{"nnodes", "2:2"}, {"max-restarts", max_restarts}}) {
+    for (const int host : {0, 1}) start(host);
+    generation(1, 4);
+    start(2);
+    CHECK(agent_process(2) > 0);
+    CHECK(cluster().stays(2 * dead_after, [&] { return newest() == 1; }));
+    CHECK(workers(2).empty());
+  }
+
+  /// That it takes the place of this host, which loses power, as quickly as promised.
+  void expect_spare_for(int lost, int number) {
+    const milliseconds since = now_boottime();
+    (*this)[lost].power_off();
+    const std::vector<Start> all = generation(number, 4);
+    CHECK(count_on((*this)[2], all) == 2);
+    CHECK((all.back().at - since).count() < (dead_after + formation_max).count());
+    finish();
+    for (const int host : {1 - lost, 2}) CHECK(agent_of(host).wait() == 0);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("hosts: a node that joins becomes part of the next generation") {
+  if (!can_hold_hosts()) return;
+  Training job(3, {{"nnodes", "2:3"}});
+  for (const int host : {0, 1}) job.start(host);
+  CHECK(job.generation(1, 4).front().restart_count == 0);
+  job.start(2);
+  const std::vector<Start> second = job.generation(2, 6);
+  CHECK(count_on(job[2], second) == 2);
+  CHECK(second.front().restart_count == 1);
+  job.finish();
+  job.expect_end(0);
+}
+
+TEST_CASE("hosts: a node more than the job needs is spare and ends with the job") {
+  if (!can_hold_hosts()) return;
+  WithSpare job;
+  job.finish();
+  job.expect_end(0);
+}
+
+TEST_CASE("hosts: a spare takes the place of a lost host") {
+  if (!can_hold_hosts()) return;
+  WithSpare job;
+  job.expect_spare_for(1, 2);
+}
+
+TEST_CASE("hosts: a spare and one host can do without the head") {
+  if (!can_hold_hosts()) return;
+  WithSpare job("1");
+  job.fail(1, 0, 3);
+  job.generation(2, 4);  // the spare, which came late, is one of its voters
+  job.expect_spare_for(0, 3);
+}
+
+TEST_CASE("hosts: a node that comes after a loss takes the lost one's place") {
+  if (!can_hold_hosts()) return;
+  Training job(3, {{"nnodes", "2:2"}, {"replace-timeout", "20s"}});
+  for (const int host : {0, 1}) job.start(host);
+  job.generation(1, 4);
+  job[1].power_off();
+  CHECK(job.cluster().stays(2 * dead_after, [&] { return job.newest() == 1; }));
+  CHECK(job.workers(0).empty());
+  job.start(2);
+  CHECK(count_on(job[2], job.generation(2, 4)) == 2);
+  job.finish();
+  for (const int host : {0, 2}) CHECK(job.agent_of(host).wait() == 0);
+}
+
+}  // namespace hosts

@@ -1,0 +1,55 @@
+// What the failure of one worker does to the workers of all nodes.
+#include "tests/hosts/training.hpp"
+
+#include <doctest/doctest.h>
+
+namespace hosts {
+
+TEST_CASE("hosts: one worker fails and all nodes start again with one restart count") {
+  if (!can_hold_hosts()) return;
+  for (const int rank : {0, 5}) {
+    CAPTURE(rank);
+    Training job(3, {{"nnodes", "3"}, {"max-restarts", "2"}});
+    job.start_all();
+    const std::string master = job.generation(1, 6).front().master;
+    job.fail(1, rank, 3);
+    const std::vector<Start> second = job.generation(2, 6);
+    CHECK(second.front().restart_count == 1);
+    CHECK(second.front().master != master);
+    for (int host = 0; host < 3; ++host) CHECK(count_on(job[host], second) == 2);
+    job.finish();
+    job.expect_end(0);
+    CHECK(job.newest() == 2);
+  }
+}
+
+TEST_CASE("hosts: the last failure is the status and the first cause on every node") {
+  if (!can_hold_hosts()) return;
+  Training job(3, {{"nnodes", "3"}, {"max-restarts", "1"}});
+  job.start_all();
+  job.generation(1, 6);
+  job.fail(1, 1, 4);
+  const std::vector<Start> second = job.generation(2, 6);
+  job.fail(2, 3, 7);
+  job.expect_end(7);
+  const std::string where = " on " + second.at(3).host + ") exited with 7";
+  for (int host = 0; host < 3; ++host) {
+    const std::string err = job.agent_of(host).err();
+    const std::string last = e2e::lines_of(err).back();
+    CHECK_MESSAGE(last.find("exit status 7: rank 3 (pid ") != std::string::npos, err);
+    CHECK_MESSAGE(last.find(where) != std::string::npos, err);
+  }
+  CHECK(job.newest() == 2);
+}
+
+TEST_CASE("hosts: a job with no restart ends everywhere with its first failure") {
+  if (!can_hold_hosts()) return;
+  Training job(2, {{"nnodes", "2"}});
+  job.start_all();
+  job.generation(1, 4);
+  job.fail(1, 3, 5);
+  job.expect_end(5);
+  CHECK(job.newest() == 1);
+}
+
+}  // namespace hosts

@@ -1,0 +1,120 @@
+// Who may use the store of a generation: the job's hosts by all their addresses, and nobody else.
+#include "tests/hosts/training.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace hosts {
+namespace {
+
+/// Runs ddprun on all hosts but the last, which is a stranger.
+struct Besieged : Training {
+  explicit Besieged(const Options& options = {}, int hosts = 3)
+      : Training(hosts, options_for(hosts, options)) {
+    for (int host = 0; host + 1 < hosts; ++host) start(host);
+    master = generation(1, 2 * (hosts - 1)).front().master;
+  }
+
+  static Options options_for(int hosts, Options options) {
+    options["nnodes"] = std::to_string(hosts - 1);
+    return options;
+  }
+
+  /// What the store answers to the stranger.
+  std::string asks() {
+    const std::size_t blank = master.find(' ');
+    Host& stranger = cluster()[cluster().size() - 1];
+    Program& asked = stranger.run(
+        {"python3", HOSTS_TALK, "ask", master.substr(0, blank), master.substr(blank + 1)});
+    CHECK(asked.wait() == 0);
+    return asked.out();
+  }
+
+  int refusals_of(const std::string& address) {
+    return static_cast<int>(e2e::count_of("store: refused " + address + ", ", agent_of(0).err()));
+  }
+
+  void expect_success() {
+    finish();
+    for (int host = 0; host + 1 < cluster().size(); ++host) CHECK(agent_of(host).wait() == 0);
+  }
+
+  std::string master;  // "ADDRESS PORT"
+};
+
+}  // namespace
+
+TEST_CASE("hosts: a stranger is closed at the store, and said once") {
+  if (!can_hold_hosts()) return;
+  Besieged job;
+  CHECK(job.asks() == "closed\n");
+  CHECK(job.asks() == "closed\n");
+  job.wait_until("a refusal", [&] { return job.refusals_of(address_of(2)) > 0; });
+  job.expect_success();
+  CHECK(job.refusals_of(address_of(2)) == 1);
+}
+
+TEST_CASE("hosts: a stranger is closed at the store of a job on IPv6") {
+  if (!can_hold_hosts()) return;
+  Besieged job({{"rdzv-endpoint", "[" + address6_of(0) + "]:" + rendezvous_port}});
+  CHECK(job.master.starts_with(address6_of(0)));
+  CHECK(job.asks() == "closed\n");
+  job.wait_until("a refusal", [&] { return job.refusals_of(address6_of(2)) > 0; });
+  job.expect_success();
+}
+
+TEST_CASE("hosts: whom the user allows may use the store") {
+  if (!can_hold_hosts()) return;
+  Besieged job({{"store-allow", "10.99.0.0/16," + address_of(2)}});
+  CHECK(job.asks() == "served\n");
+  job.expect_success();
+  CHECK(job.refusals_of(address_of(2)) == 0);
+}
+
+TEST_CASE("hosts: a host that comes to the store by another of its addresses is served") {
+  if (!can_hold_hosts()) return;
+  Training job(2, {{"nnodes", "2"}});
+  const std::string other = "10.77.1.9";
+  const std::string gateway = "10.77.1.1";
+  CHECK(job[1].run({"ip", "address", "add", other + "/24", "dev", "eth0"}).wait() == 0);
+  CHECK(job[1].run({"ip", "route", "replace", "default", "via", gateway, "src", other}).wait() ==
+        0);
+  job.start(0);
+  job.start(1, {{"advertise", address_of(1)}});
+  job.generation(1, 4);
+  job.finish();
+  for (int host = 0; host < 2; ++host) CHECK(job.agent_of(host).wait() == 0);
+  CHECK(e2e::count_of("store: refused", job.agent_of(0).err()) == 0);
+}
+
+/// Every ddprun ends with 69 and these words, and nothing was started again.
+void expect_unreachable(Training& job, const std::string& words) {
+  job.expect_end(status_no_rendezvous);
+  for (int host = 0; host < job.cluster().size(); ++host) {
+    const std::string said = job.agent_of(host).err();
+    CHECK_MESSAGE(e2e::count_of(words, said) == 1, said);
+    CHECK_MESSAGE(e2e::count_of("check --advertise, --interface and firewalls", said) == 1, said);
+  }
+  CHECK(job.newest() <= 1);
+}
+
+TEST_CASE("hosts: a node that cannot reach the store of another is named, and the job ends") {
+  if (!can_hold_hosts()) return;
+  Training job(3, {{"nnodes", "2"}, {"max-restarts", "3"}});
+  job.cluster().cut(job[2], job[1]);
+  job.start_coordinator(0);
+  for (const int host : {1, 2}) job.start(host, {{"node-rank", std::to_string(host)}});
+  expect_unreachable(job, "n2 cannot reach the workers' store of n1 at " + address_of(1) + ":");
+}
+
+TEST_CASE("hosts: a head that advertises what is no address of it is named, and the job ends") {
+  if (!can_hold_hosts()) return;
+  Training job(2, {{"nnodes", "2"}});
+  const std::string nowhere = "10.77.9.9";
+  job.start(0, {{"advertise", nowhere}});
+  job.start(1);
+  expect_unreachable(job, " cannot reach the workers' store of n0 at " + nowhere + ":");
+}
+
+}  // namespace hosts

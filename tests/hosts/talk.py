@@ -1,0 +1,98 @@
+"""Two ends of a talk that is never silent on its own.
+
+`listen PORT` and `connect ADDRESS PORT` are a TCP connection. The end that connects sends a byte,
+waits for it to come back, and sends the next. Both print how many came, as "heard 10", and "end" or
+"reset" when the other end closes or resets the connection.
+
+`ask ADDRESS PORT` is what a PyTorch worker asks a store first. It ends with "served", or with
+"closed" if the store closes the connection.
+
+`hear PORT` and `tell ADDRESS PORT` are datagrams one way: "heard 10" and "told 10". Who tells ends
+with "refused" when anybody answers that it is in vain.
+"""
+
+import select
+import socket
+import sys
+
+REST_S = 0.01  # between two bytes
+IP_RECVERR, IPV6_RECVERR = 11, 25  # every ICMP message is an error of the next call
+
+
+def say(*words):
+    print(*words, flush=True)
+
+
+def talk(line, begins):
+    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    heard = 0
+    try:
+        if begins:
+            line.send(b".")
+        while line.recv(1):
+            heard += 1
+            say("heard", heard)
+            if begins:
+                select.select([], [], [], REST_S)
+            line.send(b".")
+        say("end")
+    except OSError as failure:
+        say("reset", failure)
+
+
+def hear(port):
+    line = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    line.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    line.bind(("::", port))
+    say("listening")
+    heard = 0
+    while line.recv(1):
+        heard += 1
+        say("heard", heard)
+
+
+def tell(address, port):
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    line = socket.socket(family, socket.SOCK_DGRAM)
+    if family == socket.AF_INET:
+        line.setsockopt(socket.IPPROTO_IP, IP_RECVERR, 1)
+    else:
+        line.setsockopt(socket.IPPROTO_IPV6, IPV6_RECVERR, 1)
+    line.connect((address, port))
+    told = 0
+    try:
+        while line.send(b"."):
+            told += 1
+            say("told", told)
+            select.select([], [], [], REST_S)
+    except OSError as failure:
+        say("refused", failure)
+
+
+def listen(port):
+    server = socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
+    say("listening")
+    talk(server.accept()[0], begins=False)
+
+
+def connect(address, port):
+    line = socket.create_connection((address, port))
+    say("from", line.getsockname()[0])
+    talk(line, begins=True)
+
+
+def ask(address, port):
+    line = socket.create_connection((address, port))
+    try:
+        line.sendall(b"\x00\xce\xf7\x85\x3c\x0dping")
+        say("served" if line.recv(4) else "closed")
+    except ConnectionResetError:
+        say("closed")
+
+
+def main(verb, *where):
+    verbs = {"listen": listen, "connect": connect, "ask": ask, "hear": hear, "tell": tell}
+    verbs[verb](*where[:-1], int(where[-1]))
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,192 @@
+#include "tests/hosts/training.hpp"
+
+#include "tests/e2e/process_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+namespace hosts {
+namespace {
+
+Options usual_options() {
+  return {{"nproc-per-node", "2"},
+          {"rdzv-endpoint", std::string("n0:") + rendezvous_port},
+          {"rdzv-id", "job"},
+          {"dead-after", std::to_string(dead_after.count()) + "ms"},
+          {"last-call", "1s"},
+          {"join-timeout", std::to_string(join_timeout.count()) + "ms"},
+          {"replace-timeout", "5s"},
+          {"join-policy", "now"}};
+}
+
+/// `more` wins.
+Options merged(Options options, const Options& more) {
+  for (const auto& [name, value] : more) options[name] = value;
+  return options;
+}
+
+void add_options(Words& words, const Options& options) {
+  for (const auto& [name, value] : options) words.push_back("--" + name + "=" + value);
+}
+
+/// Reads "generation G rank R of W on HOST master ADDRESS PORT restarts N local L store S ms T".
+bool parse(const std::string& line, Start& start) {
+  std::istringstream words(line);
+  std::string skipped;
+  std::string port;
+  std::string store;
+  long at = 0;
+  words >> skipped >> start.generation >> skipped >> start.rank >> skipped >> start.world_size >>
+      skipped >> start.host >> skipped >> start.master >> port >> skipped >> start.restart_count >>
+      skipped >> start.local_rank >> skipped >> store >> skipped >> at;
+  start.master += " " + port;
+  start.reached_store = store == "reached";
+  start.at = std::chrono::milliseconds(at);
+  return line.starts_with("generation ") && !words.fail();
+}
+
+}  // namespace
+
+std::chrono::milliseconds now_boottime() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::chrono::milliseconds(now.tv_sec * 1000L + now.tv_nsec / 1'000'000L);
+}
+
+Training::Training(int host_count,
+                   Options options,
+                   const ClusterOptions& cluster,
+                   const Words& program)
+    : options_(merged(usual_options(), options)), cluster_(host_count, cluster) {
+  worker_.insert(worker_.end(), program.begin(), program.end());
+}
+
+Training::~Training() {
+  const std::string overlaps = cluster_.test().read("overlaps");
+  if (!overlaps.empty()) FAIL_CHECK("two generations were alive at once:\n", overlaps);
+}
+
+Program& Training::start(int host, const Options& options) {
+  return run(host, worker_, options);
+}
+
+Program& Training::start_coordinator(int host) {
+  return run(host, {}, {});
+}
+
+/// A node with that program, or a coordinator.
+Program& Training::run(int host, const Words& program, const Options& options) {
+  Words words{E2E_DDPRUN};
+  if (program.empty()) words.emplace_back("coordinator");
+  add_options(words, merged(options_, options));
+  words.insert(words.end(), program.begin(), program.end());
+  return cluster_[host].run(words);
+}
+
+void Training::start_all() {
+  for (int host = 0; host < cluster_.size(); ++host) start(host);
+}
+
+int Training::agent_process(int host) {
+  const int guard = agent_of(host).pid();
+  wait_until("an agent", [&] { return !e2e::children_of(guard).empty(); });
+  return e2e::children_of(guard).front();
+}
+
+void Training::wait_until(const std::string& what, const std::function<bool()>& happened) {
+  cluster_.wait_until(what, [&] {
+    if (happened()) return true;
+    if (all_ended()) throw std::runtime_error("all ended before " + what + "\n" + cluster_.seen());
+    return false;
+  });
+}
+
+std::vector<Start> Training::generation(int number, int world_size) {
+  std::vector<Start> all;
+  wait_until(std::to_string(world_size) + " workers of generation " + std::to_string(number), [&] {
+    all = starts();
+    std::erase_if(all, [&](const Start& start) { return start.generation != number; });
+    return static_cast<int>(all.size()) >= world_size;
+  });
+  std::ranges::sort(all, {}, &Start::rank);
+  for (int rank = 0; rank < static_cast<int>(all.size()); ++rank) {
+    const Start& start = all[static_cast<std::size_t>(rank)];
+    CAPTURE(rank);
+    CHECK(start.rank == rank);
+    CHECK(start.world_size == world_size);
+    CHECK(start.master == all.front().master);
+    CHECK(start.restart_count == all.front().restart_count);
+    CHECK(start.reached_store);
+    if (start.local_rank > 0) CHECK(start.host == all.at(static_cast<std::size_t>(rank) - 1).host);
+  }
+  return all;
+}
+
+bool Training::all_ended() {
+  for (int host = 0; host < cluster_.size(); ++host) {
+    for (const auto& program : cluster_[host].programs()) {
+      if (!program->ended()) return false;
+    }
+  }
+  return true;
+}
+
+std::vector<Start> Training::starts() {
+  std::vector<Start> all;
+  for (const std::string& line : e2e::lines_of(cluster_.test().read("events"))) {
+    Start start;
+    if (parse(line, start)) all.push_back(start);
+  }
+  return all;
+}
+
+int Training::newest() {
+  int number = 0;
+  for (const Start& start : starts()) number = std::max(number, start.generation);
+  return number;
+}
+
+std::vector<int> Training::workers(int host) {
+  std::vector<int> found = cluster_[host].processes();
+  std::erase_if(found, [](int pid) {
+    return !e2e::description_of({pid}).ends_with(std::string(": ") + HOSTS_WORKER + " \n");
+  });
+  return found;
+}
+
+void Training::finish() {
+  cluster_.test().write("finish", "");
+}
+
+void Training::fail(int generation, int rank, int status) {
+  cluster_.test().write("fail." + std::to_string(generation) + "." + std::to_string(rank),
+                        std::to_string(status));
+}
+
+void Training::say(int generation, int rank, int line_count) {
+  cluster_.test().write("say." + std::to_string(generation) + "." + std::to_string(rank),
+                        std::to_string(line_count));
+}
+
+void Training::expect_end(int status) {
+  for (int host = 0; host < cluster_.size(); ++host) {
+    if (!cluster_[host].on()) continue;
+    for (const auto& program : cluster_[host].programs()) {
+      CHECK_MESSAGE(program->wait() == status, program->description());
+    }
+  }
+}
+
+int count_on(const Host& host, const std::vector<Start>& starts) {
+  return static_cast<int>(std::ranges::count(starts, host.name(), &Start::host));
+}
+
+}  // namespace hosts

@@ -1,0 +1,150 @@
+// The training program of these tests. It says where it is, in the file "events", and then becomes
+// the program that its arguments name, or without any does what it is told by files that appear in
+// its folder:
+//   finish                    ends with 0
+//   fail.GENERATION.RANK      ends with the status in the file
+//   say.GENERATION.RANK       prints as many lines of 64 bytes as the file says, and goes on
+// It also sees whether a worker of another generation lives: each holds a lock for its whole life
+// and looks at the others' locks after it has its own, so that of two at least one sees the other.
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <netdb.h>
+#include <string>
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "-" : value;
+}
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// In one piece: others append to the same file.
+void append(const char* name, const std::string& line) {
+  const int file = ::open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (::write(file, line.data(), line.size()) < 0) std::exit(99);
+  ::close(file);
+}
+
+std::string name_of_lock(const std::string& generation) {
+  return "alive." + generation;
+}
+
+/// Held until the last process is gone that was forked with it, or that it has become.
+int lock_own(const std::string& generation) {
+  const std::string name = name_of_lock(generation);
+  // NOLINTNEXTLINE(android-cloexec-open): what this process becomes holds it, too
+  const int file = ::open(name.c_str(), O_RDWR | O_CREAT, 0644);
+  struct flock shared {};
+  shared.l_type = F_RDLCK;
+  if (file < 0 || ::fcntl(file, F_OFD_SETLK, &shared) != 0) std::exit(98);
+  return file;
+}
+
+void look_for_others(const std::string& generation) {
+  for (const auto& entry : std::filesystem::directory_iterator(".")) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(name_of_lock("")) || name == name_of_lock(generation)) continue;
+    const int file = ::open(name.c_str(), O_RDWR | O_CLOEXEC);
+    struct flock any {};
+    any.l_type = F_WRLCK;
+    if (::fcntl(file, F_OFD_GETLK, &any) != 0 || any.l_type != F_UNLCK) {
+      append("overlaps", generation + " while " + name + "\n");
+    }
+    ::close(file);
+  }
+}
+
+/// Whether the store that was reached serves: it answers a ping of PyTorch 2.2 and later.
+bool is_served(int socket) {
+  constexpr std::array<unsigned char, 10> ping{0, 0xce, 0xf7, 0x85, 0x3c, 13, 'p', 'i', 'n', 'g'};
+  if (::write(socket, ping.data(), ping.size()) <= 0) return false;
+  std::string answer;
+  char byte = 0;
+  while (answer.size() < 4 && ::read(socket, &byte, 1) == 1) answer.push_back(byte);
+  return answer == "ping";
+}
+
+/// Whether the job's store can be used from here, as the worker's framework would.
+const char* reaches_store() {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const std::string port = variable("MASTER_PORT");
+  if (::getaddrinfo(variable("MASTER_ADDR").c_str(), port.c_str(), &wanted, &found) != 0) {
+    return "unknown";
+  }
+  const char* verdict = "unreached";
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    const int socket = ::socket(each->ai_family, each->ai_socktype | SOCK_CLOEXEC, 0);
+    const bool connected = ::connect(socket, each->ai_addr, each->ai_addrlen) == 0;
+    if (connected && is_served(socket)) verdict = "reached";
+    ::close(socket);
+  }
+  ::freeaddrinfo(found);
+  return verdict;
+}
+
+void say(long count) {
+  const std::string line(63, 'x');
+  for (long i = 0; i < count; ++i) std::puts(line.c_str());
+  (void)std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string generation = variable("DDPRUN_GENERATION");
+  const std::string rank = variable("RANK");
+  const std::string own = "." + generation + "." + rank;
+  lock_own(generation);
+  look_for_others(generation);
+  const int told = ::inotify_init1(IN_CLOEXEC);
+  ::inotify_add_watch(told, ".", IN_MOVED_TO);
+
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  const std::string line = "generation " + generation + " rank " + rank + " of " +
+                           variable("WORLD_SIZE") + " on " + host.data() + " master " +
+                           variable("MASTER_ADDR") + " " + variable("MASTER_PORT");
+  std::puts(line.c_str());
+  (void)std::fflush(stdout);
+  const char* const reached = reaches_store();
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  append("events",
+         line + " restarts " + variable("TORCHELASTIC_RESTART_COUNT") + " local " +
+             variable("LOCAL_RANK") + " store " + reached + " ms " +
+             std::to_string(now.tv_sec * 1000L + now.tv_nsec / 1'000'000L) + "\n");
+
+  if (argc > 1) {
+    ::execvp(argv[1], argv + 1);
+    return 96;
+  }
+  bool said = false;
+  while (true) {
+    if (std::filesystem::exists("fail" + own)) return std::atoi(content_of("fail" + own).c_str());
+    if (std::filesystem::exists("finish")) return 0;
+    if (!said && std::filesystem::exists("say" + own)) {
+      say(std::atol(content_of("say" + own).c_str()));
+      append("events", "said" + own + "\n");
+      said = true;
+    }
+    std::array<char, 4096> events{};
+    if (::read(told, events.data(), events.size()) <= 0) return 97;
+  }
+}
