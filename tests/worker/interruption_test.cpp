@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <random>
 #include <set>
+#include <vector>
 
 namespace ddprun::worker {
 namespace {
@@ -17,9 +18,19 @@ namespace {
 using test::run_command;
 using test::TemporaryFolder;
 
-constexpr int world_size = 2;
+constexpr int ranks_of_job = 2;
 constexpr int interruptions_count = 5;
-constexpr std::int64_t steps_count = 39;  // interrupted_job: 3 epochs of 13 batches
+constexpr std::int64_t steps_of_job = 39;  // interrupted_job: 3 epochs of 13 batches
+
+/// Whether so many of the sorted `steps` lie between two snapshots that the job gives up.
+bool stalls(const std::vector<std::int64_t>& steps) {
+  constexpr std::int64_t save_every = 5;     // interrupted_job
+  constexpr std::size_t restarts_stalled = 3;  // design(7): without a newer snapshot
+  for (std::size_t i = restarts_stalled; i < steps.size(); ++i) {
+    if (steps[i] / save_every == steps[i - restarts_stalled] / save_every) return true;
+  }
+  return false;
+}
 
 /// "RESTARTS:RANK:STEP" for each interruption, in steps that grow.
 std::string draw_interruptions(std::uint32_t seed) {
@@ -27,12 +38,16 @@ std::string draw_interruptions(std::uint32_t seed) {
   const auto draw = [&](std::int64_t limit) {
     return static_cast<std::int64_t>(generator()) % limit;
   };
-  std::set<std::int64_t> steps;
-  while (steps.size() < interruptions_count) steps.insert(1 + draw(steps_count - 1));
+  std::vector<std::int64_t> steps;
+  do {
+    std::set<std::int64_t> drawn;
+    while (drawn.size() < interruptions_count) drawn.insert(1 + draw(steps_of_job - 1));
+    steps.assign(drawn.begin(), drawn.end());
+  } while (stalls(steps));
   std::string words;
   int restarts = 0;
   for (const std::int64_t step : steps) {
-    words += text(" ", restarts++, ":", draw(world_size), ":", step);
+    words += text(" ", restarts++, ":", draw(ranks_of_job), ":", step);
   }
   return words;
 }
@@ -43,7 +58,7 @@ torch::Tensor result_with(const std::string& interruptions, std::int64_t& restar
   const auto job =
       run_command(folder,
                   std::string("timeout 100 " DDPRUN_PROGRAM " --standalone") +
-                      " --snapshot snapshot.pt --nproc-per-node " + std::to_string(world_size) +
+                      " --snapshot snapshot.pt --nproc-per-node " + std::to_string(ranks_of_job) +
                       " --max-restarts " + std::to_string(interruptions_count) +
                       " " INTERRUPTED_JOB " result.pt" + interruptions);
   CAPTURE(job.error);
