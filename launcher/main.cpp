@@ -6,6 +6,7 @@
 #include "launcher/dry_run.hpp"
 #include "launcher/folders.hpp"
 #include "launcher/guard.hpp"
+#include "launcher/hostlist_command.hpp"
 #include "launcher/option_table.hpp"
 #include "launcher/random_number.hpp"
 #include "launcher/supervisor.hpp"
@@ -130,6 +131,9 @@ int run_agent(Job job, GuardLink link) {
 }
 
 int run(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && arguments.front() == "hostlist") {
+    return print(hostlist_output({arguments.begin() + 1, arguments.end()}));
+  }
   const bool is_coordinator = !arguments.empty() && arguments.front() == "coordinator";
   const Source command_line =
       parse_command_line({arguments.begin() + (is_coordinator ? 1 : 0), arguments.end()}).value();
