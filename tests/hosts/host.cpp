@@ -109,15 +109,26 @@ Host::~Host() {
 }
 
 Program& Host::run(const Words& words, const Variables& environment) {
-  if (!on()) throw std::runtime_error(name_ + " is powered off");
-  programs_.push_back(std::make_unique<Program>(
-      place_,
-      ProgramSetup{.words = words,
-                   .variables = test_.variables(environment),
-                   .folder = test_.folder(),
-                   .output = name_ + "." + std::to_string(programs_.size()),
-                   .deadline = test_.deadline()}));
+  const std::string number = std::to_string(programs_.size());
+  programs_.push_back(std::make_unique<Program>(place_, setup_of(words, environment, number)));
   return *programs_.back();
+}
+
+std::string Host::answer(const Words& words, const Variables& environment) {
+  Program program(place_, setup_of(words, environment, "answer"));
+  if (program.wait() != 0) throw std::runtime_error("it fails\n" + program.description());
+  return program.out();
+}
+
+ProgramSetup Host::setup_of(const Words& words,
+                            const Variables& environment,
+                            const std::string& output) const {
+  if (!on()) throw std::runtime_error(name_ + " is powered off");
+  return {.words = words,
+          .variables = test_.variables(environment),
+          .folder = test_.folder(),
+          .output = name_ + "." + output,
+          .deadline = test_.deadline()};
 }
 
 void Host::power_off() {

@@ -36,6 +36,8 @@ class Host {
 
   /// Starts a program in the test's folder. The reference holds as long as the host.
   Program& run(const Words& words, const Variables& environment = {});
+  /// What a program prints, which is run to its end and then forgotten; throws if it fails.
+  std::string answer(const Words& words, const Variables& environment = {});
 
   /// As when its plug is pulled: silence first, then nothing lives. Others hear nothing of it.
   void power_off();
@@ -60,6 +62,9 @@ class Host {
 
  private:
   void kill_all();
+  [[nodiscard]] ProgramSetup setup_of(const Words& words,
+                                      const Variables& environment,
+                                      const std::string& output) const;
 
   e2e::Case& test_;
   Network& network_;

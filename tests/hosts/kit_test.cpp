@@ -127,6 +127,14 @@ TEST_CASE("hosts kit: programs keep their status and output") {
   CHECK(cluster[0].run({"no-such-program"}).wait() == 127);
 }
 
+TEST_CASE("hosts kit: an answer is what a program prints that succeeds") {
+  if (!can_hold_hosts()) return;
+  Cluster cluster(1);
+  CHECK(cluster[0].answer(e2e::shell("uname -n; echo $WORD"), {{"WORD", "a"}}) == "n0\na\n");
+  CHECK_THROWS(cluster[0].answer(e2e::shell("echo a; exit 7")));
+  CHECK(cluster[0].programs().empty());
+}
+
 TEST_CASE("hosts kit: a host's own name may be a loopback address") {
   if (!can_hold_hosts()) return;
   Cluster cluster(2, {.names = Names::loopback});

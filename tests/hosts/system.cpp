@@ -34,17 +34,6 @@ std::string all_of(const Fd& end) {
   return text;
 }
 
-bool has_tool(const std::string& name) {
-  std::string folders = tool_path;
-  for (std::size_t begin = 0; begin < folders.size();) {
-    const std::size_t end = std::min(folders.find(':', begin), folders.size());
-    const std::string path = folders.substr(begin, end - begin) + "/" + name;
-    if (::access(path.c_str(), X_OK) == 0) return true;
-    begin = end + 1;
-  }
-  return false;
-}
-
 }  // namespace
 
 void fail(const std::string& what) {
@@ -132,11 +121,22 @@ void forget_parent() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+std::string path_of_tool(const std::string& name) {
+  const std::string folders = tool_path;
+  for (std::size_t begin = 0; begin < folders.size();) {
+    const std::size_t end = std::min(folders.find(':', begin), folders.size());
+    std::string path = folders.substr(begin, end - begin) + "/" + name;
+    if (::access(path.c_str(), X_OK) == 0) return path;
+    begin = end + 1;
+  }
+  return "";
+}
+
 bool can_hold_hosts() {
   std::string reason;
   if (::geteuid() != 0) {
     reason = "only root can make network namespaces";
-  } else if (!has_tool("ip")) {
+  } else if (path_of_tool("ip").empty()) {
     reason = "there is no ip (Debian: iproute2)";
   } else if (::access("/etc/hosts", F_OK) != 0) {
     reason = "there is no /etc/hosts, over which each host's own is put";

@@ -37,6 +37,9 @@ void set_network(const Fd& network, const std::vector<std::string>& settings);
 /// A child between fork and exec: default signals, none blocked, no core, no descriptor above 2.
 void forget_parent();
 
+/// Where a program of the system is; empty if it is nowhere.
+[[nodiscard]] std::string path_of_tool(const std::string& name);
+
 /// Whether this machine can hold hosts; if not, says that the test is skipped and why.
 [[nodiscard]] bool can_hold_hosts();
 
