@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing of the named sets of Debian packages; silent when all is there.
-# Usage: .ci/packages.sh [build] [data] [test] [ci]
+# Usage: .ci/packages.sh [build] [data] [test] [ci] [slurm]
 #   build  to configure and compile everything        data  what examples/quickstart.sh trains on
 #   test   what tests run                             ci    what tests/run.sh --all adds
+#   slurm  what tests/slurm runs; its tests start daemons of their own and need no others
 set -euo pipefail
 
 declare -A sets=(
@@ -11,18 +12,19 @@ declare -A sets=(
     [data]="dataset-fashion-mnist"
     [test]="mandoc python3 python3-torch procps iproute2 e2fsprogs"
     [ci]="clang clang-format clang-tidy libclang-rt-14-dev shellcheck python3-venv ca-certificates"
+    [slurm]="munge slurm-client slurmctld slurmd"
 )
 
 wanted=()
 for set in "$@"; do
     if [[ -z ${sets[$set]:-} ]]; then
-        echo "packages: unknown set '$set'; there are: build data test ci" >&2
+        echo "packages: unknown set '$set'; there are: build data test ci slurm" >&2
         exit 2
     fi
     read -r -d '' -a names <<<"${sets[$set]}" || true
     wanted+=("${names[@]}")
 done
-[[ ${#wanted[@]} -gt 0 ]] || { echo "packages: name a set: build data test ci" >&2; exit 2; }
+[[ ${#wanted[@]} -gt 0 ]] || { echo "packages: name a set: build data test ci slurm" >&2; exit 2; }
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     echo "packages: this is no Debian; make sure that these are installed: ${wanted[*]}" >&2

@@ -24,7 +24,7 @@ run_dev() {
 # run_preset NAME: another preset, its tests in one part; those on many hosts ran in dev.
 run_preset() {
     part "build $1" "${build_s[$1]}" build "$1" all || return 0
-    part "test $1" "${test_s[$1]}" tests_of "$1" -LE '^hosts' || true
+    part "test $1" "${test_s[$1]}" tests_of "$1" -LE '^(hosts|slurm)' || true
 }
 
 run_everything_else() {
@@ -33,6 +33,7 @@ run_everything_else() {
     part "format" 30 check_format || true
     part "hosts_kit" 60 tests_of dev -L '^hosts_kit$' || true
     part "hosts" 240 tests_of dev -L '^hosts$' || true
+    part "slurm_kit" 60 tests_of dev -L '^slurm_kit$' -j 4 || true  # they mostly wait
     local preset
     for preset in asan clang ci; do
         run_preset "$preset"
@@ -49,7 +50,7 @@ case "${1:-}" in
 esac
 
 if [[ $all == yes ]]; then
-    .ci/packages.sh build data test ci
+    .ci/packages.sh build data test ci slurm
 else
     .ci/packages.sh build data test
 fi

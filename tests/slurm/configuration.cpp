@@ -1,0 +1,65 @@
+#include "tests/slurm/configuration.hpp"
+
+#include "tests/hosts/network.hpp"
+
+#include <string_view>
+
+namespace slurm {
+namespace {
+
+constexpr int cores = 4;  // more than there are, perhaps: Slurm is told to believe it
+
+constexpr std::string_view rules = R"(ClusterName=pretended
+SlurmUser=root
+SlurmctldSyslogDebug=quiet
+SlurmdSyslogDebug=quiet
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+SchedulerParameters=batch_sched_delay=0,sched_interval=1
+ReturnToService=2
+SlurmdTimeout=5
+MessageTimeout=3
+TCPTimeout=1
+KillWait=2
+)";
+
+/// A requeued job may run again when its old credential has expired.
+constexpr std::string_view credential_s = "5";
+
+std::string node_line(int index) {
+  const std::string name = "n" + std::to_string(index);
+  return "NodeName=" + name + " NodeAddr=" + hosts::address_of(index) +
+         " CPUs=" + std::to_string(cores) + " RealMemory=1000\n";
+}
+
+}  // namespace
+
+std::string text_of(const Configuration& configuration) {
+  const std::string folder = configuration.folder;
+  const int head = configuration.node_count;
+  std::string text(rules);
+  text += "SlurmctldHost=n" + std::to_string(head) + "(" + hosts::address_of(head) + ")\n";
+  text += "SlurmctldPort=" + std::to_string(controller_port) + "\n";
+  text += "SlurmdPort=" + std::to_string(node_port) + "\n";
+  text += "AuthInfo=socket=" + munge_socket(configuration.folder).string() +
+          ",cred_expire=" + std::string(credential_s) + "\n";
+  text += "StateSaveLocation=" + folder + "/state\n";
+  text += "SlurmctldPidFile=" + folder + "/slurmctld.pid\n";
+  text += "SlurmdSpoolDir=" + folder + "/spool.%n\n";
+  text += "SlurmdPidFile=" + folder + "/slurmd.%n.pid\n";
+  text += "SlurmdLogFile=" + folder + "/slurmd.%n.log\n";
+  for (int index = 0; index < head; ++index) text += node_line(index);
+  return text + "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE\n";
+}
+
+std::filesystem::path munge_socket(const std::filesystem::path& folder) {
+  return folder / "munge.socket";
+}
+
+}  // namespace slurm

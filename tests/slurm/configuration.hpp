@@ -1,0 +1,23 @@
+// The slurm.conf of a pretended cluster: all times are as short as Slurm bears, and every path is
+// in the test's folder. The ports are Slurm's usual ones, since each host has a network of its own.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace slurm {
+
+constexpr int controller_port = 6817;
+constexpr int node_port = 6818;
+
+struct Configuration {
+  int node_count = 1;            ///< Nodes are the hosts n0, n1...; the next one has slurmctld.
+  std::filesystem::path folder;  ///< Of what the daemons write.
+};
+
+[[nodiscard]] std::string text_of(const Configuration& configuration);
+
+/// Where munged listens.
+[[nodiscard]] std::filesystem::path munge_socket(const std::filesystem::path& folder);
+
+}  // namespace slurm
