@@ -146,7 +146,9 @@ void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
     refused_since_.reset();
     give_up_at_.reset();
   }
+  const bool had_another = lines_.size() > 1;
   keep_only(from, out);
+  if (had_another) repeat_news(from, out);  // they may have gone over that one, and with it
 }
 
 void Uplink::take(Instant now, ConnectionId from, const Forgotten& forgotten, Actions& out) {
@@ -289,6 +291,10 @@ void Uplink::greet(ConnectionId connection, Actions& out) const {
 /// leads to is taken only under a lease.
 void Uplink::enter(Instant now, ConnectionId connection, Actions& out) {
   beat(now, out);
+  repeat_news(connection, out);
+}
+
+void Uplink::repeat_news(ConnectionId connection, Actions& out) const {
   for (const Numbered<News>& news : outbox_.unconfirmed()) {
     out.emplace_back(SendUp{connection, news});
   }

@@ -167,6 +167,7 @@ class Uplink {
   void hear_of(const Line& line, const Leader& leader, Actions& out) const;
   [[nodiscard]] bool at_own_leaders_place(const Line& line) const;
   void enter(Instant now, ConnectionId connection, Actions& out);
+  void repeat_news(ConnectionId connection, Actions& out) const;
   [[nodiscard]] std::string next_door();
   [[nodiscard]] bool leads_to_followed(const Line& line) const;
   void beat(Instant now, Actions& out);

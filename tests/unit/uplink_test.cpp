@@ -123,6 +123,15 @@ TEST_CASE("uplink: silence opens a second connection, and the first one to answe
   CHECK(story.uplink.lease_end() == Instant{4'000});
 }
 
+TEST_CASE("uplink: U3 news that went over a connection which is given up are said over the other") {
+  UplinkStory story = leased();
+  (void)story.after(1'000);
+  (void)story.connects(2);
+  CHECK(story.tells() == Lines{"2: news 1"});
+  CHECK(story.is_answered(3, 1) == Lines{"disconnect 2", "1: news 1"});
+  CHECK(story.after(500) == Lines{"1: heartbeat 4 got 0"});  // nothing is said for a third time
+}
+
 TEST_CASE("uplink: of two connections that stay silent the elder one is given up") {
   UplinkStory story = leased();
   (void)story.after(1'000);
