@@ -17,17 +17,24 @@ namespace ddprun::sim {
 
 class Cells {
  public:
-  void count(const Succession& machine, const SuccessionEvent& event);
-  void count(const Coordinator& machine, const CoordinatorEvent& event);
-  void count(const Uplink& machine, const UplinkEvent& event);
-  void count(const Roster& machine, const RosterEvent& event);
+  /// Each returns what tells the cell from others of its machine.
+  std::int64_t count(const Succession& machine, const SuccessionEvent& event);
+  std::int64_t count(const Coordinator& machine, const CoordinatorEvent& event);
+  std::int64_t count(const Uplink& machine, const UplinkEvent& event);
+  std::int64_t count(const Roster& machine, const RosterEvent& event);
   void add(const Cells& other);
 
-  /// "coordinator deciding: JobOver", one for each that was never reached.
+  /// "coordinator deciding: Join", one for each that was never reached, and of those that cannot
+  /// be, each that was.
   [[nodiscard]] std::vector<std::string> missing() const;
+  [[nodiscard]] std::size_t reached_count() const;
+  [[nodiscard]] static std::size_t impossible_count();
   [[nodiscard]] std::size_t size() const;
 
  private:
+  [[nodiscard]] std::vector<std::string> unreached() const;
+
+  // Kinds of events, then kinds of what arrives by one of them.
   template <std::size_t States, std::size_t Events>
   using Table = std::array<std::array<std::int64_t, Events>, States>;
 

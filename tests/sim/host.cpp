@@ -2,32 +2,25 @@
 
 #include "tests/sim/cluster.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <type_traits>
 #include <utility>
 
 namespace ddprun::sim {
 namespace {
 
-constexpr Millis kill_slow_min{300};
-constexpr Millis kill_slow_max{950};  // the last moment before dead-after, with the lease's end
-
 AgentOptions agent_options(const HostOptions& options) {
   AgentOptions agent;
-  agent.host = fmt::format("n{}", options.index);
+  agent.host = name_of(options.index);
   agent.worker_count = options.worker_count;
-  agent.sees_snapshots = options.sees_snapshots;
+  agent.sees_snapshots = options.snapshots != Snapshots::unseen;
   return agent;
 }
 
 UplinkOptions uplink_options(const HostOptions& options, std::uint64_t agent) {
   UplinkOptions uplink;
   uplink.agent = agent;
-  uplink.host = fmt::format("n{}", options.index);
+  uplink.host = name_of(options.index);
   uplink.witness = options.worker_count == 0;
   if (!uplink.witness && (options.has_place || options.index == 0))
     uplink.node = NodeId{options.index};
@@ -41,7 +34,7 @@ UplinkOptions uplink_options(const HostOptions& options, std::uint64_t agent) {
 SuccessionOptions succession_options(const HostOptions& options, std::uint64_t agent) {
   SuccessionOptions succession;
   succession.self = {
-      agent, NodeId{options.index}, fmt::format("n{}", options.index), address_of(options.index)};
+      agent, NodeId{options.index}, name_of(options.index), address_of(options.index)};
   succession.times = options.times;
   succession.endpoint = address_of(0);
   succession.founds = options.index == 0;
@@ -77,6 +70,7 @@ void Host::power_off() {
   on_ = false;
   paused_ = false;
   ++boot_;
+  alarm_at_.reset();
   alive_ = 0;
   sweeping_ = false;
   guarded_until_.reset();
@@ -89,6 +83,7 @@ void Host::power_off() {
   spawn_fails_ = false;
   doomed_ = false;
   stuck_until_ = {};
+  outcome_.reset();
   agent_.reset();
   uplink_.reset();
   succession_.reset();
@@ -104,6 +99,12 @@ void Host::kill_agent() {
   on_ = true;
 }
 
+void Host::exit() {
+  const std::optional<Outcome> outcome = outcome_;
+  kill_agent();
+  outcome_ = outcome;
+}
+
 void Host::pause(Millis time) {
   if (!agent_ || paused_) return;
   paused_ = true;
@@ -112,22 +113,6 @@ void Host::pause(Millis time) {
     paused_ = false;
     drain();
   });
-}
-
-void Host::worker_fails() {
-  if (living() != nullptr) end_workers(1, {WorkerEnd::Kind::exited, 1});
-}
-
-void Host::gets_stuck(Millis time) {
-  stuck_until_ = cluster_.schedule().now() + time;
-}
-
-void Host::kills_slowly(Millis time) {
-  slow_until_ = cluster_.schedule().now() + time;
-}
-
-void Host::workers_succeed() {
-  end_workers(alive_, {WorkerEnd::Kind::exited, 0});
 }
 
 Instant Host::local_now() const {
@@ -175,9 +160,11 @@ std::function<void()> Host::mine(std::function<void()> what) {
   };
 }
 
-/// The one timer, and the guard's knowledge of the lease.
+/// The process's end, once all others have been told of the job's; the one timer, and the guard's
+/// knowledge of the lease.
 void Host::settle() {
   if (!agent_) return;
+  if (outcome_ && (!roster_ || roster_->all_told())) return exit();
   std::optional<Instant> next = agent_->next_deadline();
   const auto consider = [&](std::optional<Instant> other) {
     if (other) next = next ? std::min(*next, *other) : other;
@@ -187,9 +174,12 @@ void Host::settle() {
   if (roster_) consider(roster_->next_deadline());
   if (coordinator_) consider(coordinator_->next_deadline());
   guard_lease();
+  if (next == alarm_at_) return;
+  alarm_at_ = next;
   if (!next) return;
   cluster_.schedule().at(global(*next), [this, alarm = ++alarm_, boot = boot_] {
     if (alarm != alarm_ || boot != boot_ || !agent_) return;
+    alarm_at_.reset();
     timer_due_ = true;
     drain();
   });
@@ -203,40 +193,34 @@ void Host::time_out() {
   feed(AgentEvent(Timeout{}));
 }
 
-void Host::guard_lease() {
-  if (!uplink_->lease_end()) return;
-  const Instant end = global(*uplink_->lease_end());
-  if (guarded_until_ == end) return;
-  guarded_until_ = end;
-  cluster_.schedule().at(end, [this, end, boot = boot_] {
-    if (boot == boot_ && guarded_until_ == end && alive_ > 0) kill_workers();
-  });
-}
-
 void Host::feed(const AgentEvent& event) {
   std::vector<AgentAction> actions;
   agent_->on_event(local_now(), event, actions);
+  cluster_.answered(actions.size());
   for (const AgentAction& action : actions) perform(action);
 }
 
 void Host::feed(const UplinkEvent& event) {
   std::vector<UplinkAction> actions;
-  cluster_.cells().count(*uplink_, event);
+  cluster_.tell(options_.index, *uplink_, event);
   uplink_->on_event(local_now(), event, actions);
+  cluster_.answered(actions.size());
   for (const UplinkAction& action : actions) perform(action);
 }
 
 void Host::feed(const RosterEvent& event) {
   std::vector<RosterAction> actions;
-  cluster_.cells().count(*roster_, event);
+  cluster_.tell(options_.index, *roster_, event);
   roster_->on_event(local_now(), event, actions);
+  cluster_.answered(actions.size());
   for (const RosterAction& action : actions) perform(action);
 }
 
 void Host::feed(const CoordinatorEvent& event) {
   std::vector<CoordinatorAction> actions;
-  cluster_.cells().count(*coordinator_, event);
+  cluster_.tell(options_.index, *coordinator_, event);
   coordinator_->on_event(local_now(), event, actions);
+  cluster_.answered(actions.size());
   for (const CoordinatorAction& action : actions) perform(action);
   const std::optional<Generation>& proposal = coordinator_->proposal();
   if (!proposal || proposal->number == proposed_) return;
@@ -247,8 +231,9 @@ void Host::feed(const CoordinatorEvent& event) {
 /// At once: what the machines of one process say to each other comes before anything else.
 void Host::feed(const SuccessionEvent& event) {
   std::vector<SuccessionAction> actions;
-  cluster_.cells().count(*succession_, event);
+  cluster_.tell(options_.index, *succession_, event);
   succession_->on_event(local_now(), event, actions);
+  cluster_.answered(actions.size());
   cluster_.check_succession(options_.index, actions);
   for (const SuccessionAction& action : actions) perform(action);
 }
@@ -267,6 +252,7 @@ void Host::perform(const AgentAction& action) {
     kill_workers();
   } else if (const auto* exit = std::get_if<ExitWith>(&action)) {
     outcome_ = exit->outcome;
+    cluster_.ended(options_.index, exit->outcome);
     feed(SuccessionEvent(JobOver{}));
   } else if (const auto* tell = std::get_if<TellCoordinator>(&action)) {
     if (std::holds_alternative<WorkersStuck>(tell->event)) feed(SuccessionEvent(WorkersGone{}));
@@ -307,7 +293,7 @@ void Host::perform(const UplinkAction& action) {
   } else if (const auto* given_up = std::get_if<GiveUp>(&action)) {
     post([this, what = *given_up] { feed(AgentEvent(what)); });
   } else if (std::holds_alternative<LeaseEnded>(action)) {
-    post([this] { feed(AgentEvent(LeaseEnded{})); });
+    feed(AgentEvent(LeaseEnded{}));  // before the ends of workers that came of it
   } else if (std::holds_alternative<LifeEnded>(action)) {
     post([this] { feed(AgentEvent(LifeEnded{})); });
   }
@@ -406,64 +392,6 @@ void Host::perform(const CoordinatorAction& action) {
         }
       },
       action);
-}
-
-/// Which may take longer than anybody waits, or for ever.
-void Host::look_at_snapshot() {
-  const std::int64_t time = (part_.number.value * 97 + options_.index * 41) % 400;
-  if (time > 350) return;
-  const SnapshotPosition position{part_.number.value, 0, 0};
-  cluster_.schedule().after(Millis{time},
-                            mine([this, position] { feed(AgentEvent(SnapshotSeen{position})); }));
-}
-
-void Host::spawn(const Part& part) {
-  part_ = part;
-  doomed_ = false;
-  alive_ = options_.worker_count;
-  cluster_.started(options_.index, part);
-  feed(SuccessionEvent(WorkersStarted{}));
-  if (std::exchange(spawn_fails_, false)) end_workers(1, {WorkerEnd::Kind::not_started, EAGAIN});
-}
-
-/// Each worker ends within a second and a half, which may be after the grace.
-void Host::signal_workers() {
-  for (int worker = 0; worker < alive_; ++worker) {
-    const Millis time{cluster_.chance().between(0, 1'500)};
-    cluster_.schedule().after(time, [this, boot = boot_, number = part_.number] {
-      if (boot != boot_ || number != part_.number || living() == nullptr) return;
-      end_workers(1, {WorkerEnd::Kind::killed, SIGTERM});
-    });
-  }
-}
-
-void Host::kill_workers() {
-  const bool slow = cluster_.schedule().now() < slow_until_;
-  const Millis least = slow ? kill_slow_min : Millis{1};
-  const Millis most = slow ? kill_slow_max : options_.kill_max;
-  Millis time{alive_ > 0 ? cluster_.chance().between(least.count, most.count) : 0};
-  if (alive_ > 0 && cluster_.schedule().now() < stuck_until_) {
-    doomed_ = true;
-    time = stuck_until_ - cluster_.schedule().now();
-  }
-  cluster_.schedule().after(time, [this, boot = boot_, number = part_.number] {
-    if (boot != boot_ || number != part_.number) return;
-    end_workers(alive_, {WorkerEnd::Kind::killed, SIGKILL});
-    if (!std::exchange(sweeping_, false)) return;
-    post([this] {
-      feed(SuccessionEvent(WorkersGone{}));
-      feed(AgentEvent(AllGone{}));
-    });
-  });
-}
-
-void Host::end_workers(int count, WorkerEnd end) {
-  for (int i = 0; i < count; ++i) {
-    const LocalRank local_rank{--alive_};
-    post([this, local_rank, end] {
-      feed(AgentEvent(WorkerEnded{local_rank, 100 + local_rank.value, end}));
-    });
-  }
 }
 
 }  // namespace ddprun::sim

@@ -8,6 +8,7 @@
 #include "rendezvous/roster.hpp"
 #include "rendezvous/succession.hpp"
 #include "tests/sim/network.hpp"
+#include "tests/sim/story.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -24,9 +25,10 @@ struct HostOptions {
   int index = 0;
   bool has_place = false;  ///< Its agent is given its place in the order of nodes.
   std::vector<std::string> doors;
-  int worker_count = 1;         ///< 0: a witness.
-  bool sees_snapshots = false;  ///< Each generation leaves one.
+  int worker_count = 1;  ///< 0: a witness.
+  Snapshots snapshots = Snapshots::unseen;
   std::int64_t drift_ppm = 0;
+  Millis kill_min{1};
   Millis kill_max{300};  ///< From SIGKILL to the last process's end.
   LeaseTimes times;
   CoordinatorOptions coordinator;
@@ -47,13 +49,16 @@ class Host {
   void next_spawn_fails() { spawn_fails_ = true; }
   void kills_slowly(Millis time);
   void workers_succeed();
+  void lose_lines_with(int other);
+  void complain(GenerationNumber generation);  ///< Its store cannot be reached.
+  void stop();                                 ///< SIGTERM.
   void gets_stuck(Millis time);  ///< What is killed until then runs no more, but cannot end.
 
   [[nodiscard]] bool on() const { return on_; }
   [[nodiscard]] bool paused() const { return paused_; }
   /// Of the generation whose workers live here; or null.
   [[nodiscard]] const Part* living() const { return alive_ > 0 && !doomed_ ? &part_ : nullptr; }
-  [[nodiscard]] int alive() const { return alive_; }
+  [[nodiscard]] bool is_witness() const { return options_.worker_count == 0; }
   [[nodiscard]] const std::optional<Outcome>& outcome() const { return outcome_; }
   [[nodiscard]] const Coordinator* coordinator() const { return coordinator_.get(); }
   [[nodiscard]] const Succession* succession() const { return succession_.get(); }
@@ -104,12 +109,14 @@ class Host {
   void disconnect(ConnectionId connection);
   void accept(Line line);
   void settle();
+  void exit();
   void time_out();
   void spawn(const Part& part);
   void signal_workers();
   void kill_workers();
   void end_workers(int count, WorkerEnd end);
   void guard_lease();
+  void look_at_clock();
   void look_at_snapshot();
 
   Cluster& cluster_;
@@ -140,6 +147,7 @@ class Host {
   Instant stuck_until_;
   Instant slow_until_;
   std::optional<Instant> guarded_until_;
+  std::optional<Instant> alarm_at_;
   std::optional<Outcome> outcome_;
 };
 

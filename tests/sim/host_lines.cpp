@@ -61,6 +61,24 @@ void Host::disconnect(ConnectionId connection) {
   }));
 }
 
+/// Both ends hear of it, and what was on its way is lost.
+void Host::lose_lines_with(int other) {
+  ballot_lines_.erase(other);
+  std::erase_if(lines_, [&](const auto& entry) {
+    if (entry.second.door != other || !entry.second.there) return false;
+    mine([this, id = entry.first] { feed(UplinkEvent(ConnectionDown{id})); })();
+    return true;
+  });
+  std::erase_if(sessions_, [&](const auto& entry) {
+    if (entry.second.agent != other) return false;
+    mine([this, session = entry.first] {
+      hellos_.erase(session);
+      if (roster_) feed(RosterEvent(SessionClosed{session}));
+    })();
+    return true;
+  });
+}
+
 void Host::send_ballot(const SendBallot& send) {
   const int to = host_at(send.address);
   Network& network = cluster_.network();

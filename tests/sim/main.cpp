@@ -1,95 +1,97 @@
-// Plays pretended jobs:
-//   sim [--seeds A-B] [--step N] [--hosts N] [--faults N] [--one-head]
-//       [--witness] [--print] [--first] [--cells]
-// --one-head plays jobs that elect nobody, whose head may be held up but not lost; --witness those
-// whose first host is a coordinator without workers; --first stops at
-// the first seed that breaks a promise; --cells prints which events were never met in which states.
-#include "tests/sim/cluster.hpp"
+// Plays pretended jobs; see usage() below.
+#include "tests/sim/plays.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace {
 
-struct Plan {
-  std::uint64_t first = 1;
-  std::uint64_t last = 100;
-  std::uint64_t step = 1;
-  bool stops = false;  // at the first failure
-  bool cells = false;
-  ddprun::sim::ClusterOptions options;
-};
+constexpr auto usage =
+    "usage: sim [--seeds A-B] [--step N] [--hosts N] [--faults N] [--one-head] [--witness]\n"
+    "           [--first] [--cells] [--print] [--options]   plays the stories of seeds\n"
+    "       sim --scenario FILE... [--print]                plays what is written down\n"
+    "       sim --text SEED                                 writes a seed's story down\n"
+    "       sim --shrink SEED|FILE                          writes what is left of one that fails\n"
+    "       sim --hashes N | --check-hashes FILE            of what happens in N stories\n"
+    "       sim --scale N,M                                 messages of jobs of so many hosts\n"
+    "--hosts, --faults, --one-head and --witness are asked of all stories; the rest is drawn.\n"
+    "--first stops at the first seed that breaks a promise, --cells fails where an event never\n"
+    "met a machine in one of its states, --options prints what was drawn.\n";
 
-Plan plan_of(const std::vector<std::string>& arguments) {
-  Plan plan;
+ddprun::sim::Plan plan_of(const std::vector<std::string>& arguments) {
+  ddprun::sim::Plan plan;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const auto value = [&] { return i + 1 < arguments.size() ? arguments[++i] : std::string("0"); };
-    if (arguments[i] == "--seeds") {
+    const auto is = [&](const char* name) { return arguments[i] == name; };
+    const auto value = [&] {
+      if (i + 1 == arguments.size()) throw std::invalid_argument(arguments[i] + " needs a value");
+      return arguments[++i];
+    };
+    if (is("--seeds")) {
       const std::string range = value();
-      plan.first = std::stoull(range);
       const std::size_t dash = range.find('-');
+      plan.first = std::stoull(range);
       plan.last = dash == std::string::npos ? plan.first : std::stoull(range.substr(dash + 1));
-    } else if (arguments[i] == "--step") {
+    } else if (is("--step")) {
       plan.step = std::stoull(value());
-    } else if (arguments[i] == "--hosts") {
-      plan.options.hosts_count = std::stoi(value());
-    } else if (arguments[i] == "--faults") {
-      plan.options.faults_count = std::stoi(value());
-    } else if (arguments[i] == "--one-head") {
-      plan.options.elects = false;
-    } else if (arguments[i] == "--witness") {
-      plan.options.witness = true;
-    } else if (arguments[i] == "--print") {
-      plan.options.prints = true;
-    } else if (arguments[i] == "--first") {
-      plan.stops = true;
-    } else if (arguments[i] == "--cells") {
-      plan.cells = true;
+    } else if (is("--hosts")) {
+      plan.wishes.hosts_count = std::stoi(value());
+    } else if (is("--faults")) {
+      plan.wishes.faults_count = std::stoi(value());
+    } else if (is("--one-head")) {
+      plan.wishes.one_head = true;
+    } else if (is("--witness")) {
+      plan.wishes.witness = true;
+    } else if (is("--print")) {
+      plan.prints = ddprun::sim::Cluster::Prints::events;
+    } else if (is("--options")) {
+      plan.prints_options = true;
+    } else if (is("--first")) {
+      plan.stops_at_failure = true;
+    } else if (is("--cells")) {
+      plan.asks_for_cells = true;
+    } else {
+      throw std::invalid_argument("unknown: " + arguments[i]);
     }
   }
   return plan;
 }
 
+int act(const std::vector<std::string>& arguments) {
+  using namespace ddprun::sim;
+  const std::string what = arguments.empty() ? std::string() : arguments.front();
+  const auto value = [&] {
+    if (arguments.size() < 2) throw std::invalid_argument(what + " needs a value");
+    return arguments[1];
+  };
+  if (what == "--help") {
+    fmt::print("{}", usage);
+    return EXIT_SUCCESS;
+  }
+  if (what == "--scenario") return play_scenarios({arguments.begin() + 1, arguments.end()});
+  if (what == "--text") {
+    fmt::print("{}", text_of(story_of(value())));
+    return EXIT_SUCCESS;
+  }
+  if (what == "--shrink") return shrink(story_of(value()));
+  if (what == "--hashes") return print_hashes(std::stoi(value()));
+  if (what == "--check-hashes") return check_hashes(value());
+  if (what == "--scale") return compare_scales(value());
+  return play_seeds(plan_of(arguments));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Plan plan = plan_of({argv + 1, argv + argc});
-  std::uint64_t hash = 0;
-  std::int64_t events = 0;
-  std::int64_t generations = 0;
-  int failures = 0;
-  int lost = 0;
-  ddprun::sim::Cells cells;
-  for (std::uint64_t seed = plan.first; seed <= plan.last; seed += plan.step) {
-    ddprun::sim::Cluster cluster(seed, plan.options);
-    const std::string broken = cluster.run();
-    hash = hash * 31 + cluster.trace_hash();
-    events += cluster.events_count();
-    generations += cluster.generations_count();
-    lost += cluster.majority_lost() ? 1 : 0;
-    cells.add(cluster.cells());
-    if (broken.empty()) continue;
-    ++failures;
-    fmt::print("seed {}: {}\n", seed, broken);
-    if (plan.stops) break;
+  try {
+    return act({argv + 1, argv + argc});
+  } catch (const std::exception& wrong) {
+    fmt::print(stderr, "sim: {}\n{}", wrong.what(), usage);
+    return EXIT_FAILURE;
   }
-  const std::vector<std::string> missing = cells.missing();
-  if (plan.cells) {
-    for (const std::string& cell : missing) fmt::print("never reached: {}\n", cell);
-    fmt::print("{} of {} cells reached\n", cells.size() - missing.size(), cells.size());
-  }
-  fmt::print(
-      "{} seeds, {} events, {} generations, {} failures, {} majorities lost, "
-      "trace hash {:016x}\n",
-      (plan.last - plan.first) / plan.step + 1,
-      events,
-      generations,
-      failures,
-      lost,
-      hash);
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -6,16 +6,38 @@ namespace ddprun::sim {
 
 void Network::send(const PipePtr& pipe, Deliver deliver) {
   if (pipe->from_ == pipe->to_) return schedule_.at(schedule_.now(), std::move(deliver));
+  ++messages_count_;
   if (is_cut(pipe->from_, pipe->to_)) {
     pipe->held_.push_back(std::move(deliver));
     return;
   }
-  Millis delay{chance_.between(0, options_.delay_max.count)};
+  pipe->last_ = std::max(pipe->last_, schedule_.now() + draw_delay(*pipe));
+  carry(pipe, std::move(deliver));
+}
+
+Millis Network::draw_delay(const Pipe& pipe) {
+  Millis delay{chance_.between(options_.delay_min.count, options_.delay_max.count)};
   if (chance_.percent(options_.clog_percent)) {
     delay = Millis{chance_.between(0, options_.clog_max.count)};
   }
-  pipe->last_ = std::max(pipe->last_, schedule_.now() + delay);
-  schedule_.at(pipe->last_, std::move(deliver));
+  const auto slow = slow_.find({pipe.from_, pipe.to_});
+  return slow == slow_.end() ? delay : std::max(delay, slow->second);
+}
+
+/// To arrive when all before it has.
+void Network::carry(const PipePtr& pipe, Deliver deliver) {
+  schedule_.at(pipe->last_, [pipe, deliver = std::move(deliver)] {
+    if (!pipe->lost_) deliver();
+  });
+}
+
+void Network::reset(int from, int to) {
+  for (const auto& each : pipes_[{from, to}]) {
+    const PipePtr pipe = each.lock();
+    if (!pipe) continue;
+    pipe->lost_ = true;
+    pipe->held_.clear();
+  }
 }
 
 void Network::cut(int from, int to) {
@@ -31,7 +53,7 @@ void Network::heal(int from, int to) {
     if (!pipe) continue;
     const Millis wait{chance_.between(0, length.count)};
     pipe->last_ = std::max(pipe->last_, schedule_.now() + wait);
-    for (Deliver& deliver : pipe->held_) schedule_.at(pipe->last_, std::move(deliver));
+    for (Deliver& deliver : pipe->held_) carry(pipe, std::move(deliver));
     pipe->held_.clear();
   }
 }

@@ -4,6 +4,7 @@
 #include "tests/sim/prng.hpp"
 #include "tests/sim/schedule.hpp"
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -15,6 +16,7 @@
 namespace ddprun::sim {
 
 struct NetworkOptions {
+  Millis delay_min{0};
   Millis delay_max{20};
   int clog_percent = 0;  ///< Of messages that are held up, with all behind them,
   Millis clog_max{0};    ///< for so long at most.
@@ -22,6 +24,9 @@ struct NetworkOptions {
 
 [[nodiscard]] inline std::string address_of(int host) {
   return "10.0.0." + std::to_string(host);
+}
+[[nodiscard]] inline std::string name_of(int host) {
+  return "n" + std::to_string(host);
 }
 [[nodiscard]] inline int host_at(const std::string& address) {
   return std::stoi(address.substr(address.rfind('.') + 1));
@@ -41,6 +46,7 @@ class Network {
     int from_;
     int to_;
     Instant last_;  // nothing overtakes
+    bool lost_ = false;
     std::deque<Deliver> held_;
   };
   using PipePtr = std::shared_ptr<Pipe>;
@@ -61,15 +67,26 @@ class Network {
   /// another wait of up to the same length, since TCP's repetitions become rarer.
   void cut(int from, int to);
   void heal(int from, int to);
+  /// What is sent from now on takes at least so long.
+  void slow_down(int from, int to, Millis delay) { slow_[{from, to}] = delay; }
+  /// What is on its way over the connections that there are is lost.
+  void reset(int from, int to);
   /// From now on nothing is held up.
   void calm() { options_.clog_percent = 0; }
   [[nodiscard]] bool is_cut(int from, int to) const { return cut_.contains({from, to}); }
+  /// From one host to another.
+  [[nodiscard]] std::int64_t messages_count() const { return messages_count_; }
 
  private:
+  [[nodiscard]] Millis draw_delay(const Pipe& pipe);
+  void carry(const PipePtr& pipe, Deliver deliver);
+
   Schedule& schedule_;
   Prng& chance_;
   NetworkOptions options_;
+  std::int64_t messages_count_ = 0;
   std::map<std::pair<int, int>, Instant> cut_;  // since when
+  std::map<std::pair<int, int>, Millis> slow_;
   std::map<std::pair<int, int>, std::vector<std::weak_ptr<Pipe>>> pipes_;
 };
 

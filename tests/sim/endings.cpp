@@ -1,0 +1,122 @@
+// How a pretended job is brought to its end, and that it then ends on every host.
+#include "rendezvous/result.hpp"
+#include "tests/sim/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+namespace ddprun::sim {
+namespace {
+
+constexpr int stopped = 128 + SIGTERM;
+constexpr int stuck = static_cast<int>(ExitStatus::system_refused);
+constexpr Millis soon{15'000};  // a signal, its grace, and a round of messages
+
+}  // namespace
+
+void Cluster::end_job() {
+  switch (story_.ending) {
+    case Ending::success:
+      return succeed();
+    case Ending::stop_one:
+    case Ending::stop_all:
+    case Ending::stop_amid:
+      return ask_for_stop();
+    case Ending::failures:
+      return fail_until_spent();
+    case Ending::unreachable:
+      return complain_of_store();
+  }
+}
+
+void Cluster::succeed() {
+  for (const auto& each : hosts_) {
+    if (each->living() != nullptr) each->workers_succeed();
+  }
+  expect_end(schedule_.now() + soon, {0});
+}
+
+/// Where faults go on, they may last for so long, and hold up what is on its way for as long again.
+void Cluster::ask_for_stop() {
+  if (story_.ending == Ending::stop_one) {
+    Host& asked = host(story_.ending_host);
+    (asked.agent_id() != 0 ? asked : host(who_leads())).stop();
+    return expect_end(schedule_.now() + soon, {stopped});
+  }
+  is_over_ = true;
+  for (const auto& each : hosts_) each->stop();
+  if (story_.ending == Ending::stop_all) return expect_end(schedule_.now() + soon, {stopped});
+  expect_end(schedule_.now() + Millis{45'000} + soon, {stopped, stuck});
+}
+
+/// Always two workers fail, of which the first one is to blame.
+void Cluster::fail_until_spent() {
+  const int gave_up = static_cast<int>(ExitStatus::gave_up);
+  const bool all = story_.restart_window == Millis{};
+  for (int count = 0; count <= story_.restarts_max; ++count) {
+    std::vector<Host*> living;
+    for (const auto& each : hosts_) {
+      if (each->living() != nullptr) living.push_back(each.get());
+    }
+    if (living.empty()) return break_rule("L1: nothing lives after a failure; " + state());
+    const auto first = static_cast<std::size_t>(story_.ending_host) % living.size();
+    const GenerationNumber number = living[first]->living()->number;
+    living[first]->worker_fails();
+    Host* other = living[(first + 1) % living.size()];
+    schedule_.after(Millis{500}, [other, number] {
+      if (other->living() != nullptr && other->living()->number == number) other->worker_fails();
+    });
+    play_until(schedule_.now() + story_.restart_wait_max + soon);
+    if (!all_ended()) continue;
+    const bool spent = !all || count == story_.restarts_max;
+    const std::set<int> statuses =
+        spent ? std::set<int>{1, gave_up} : std::set<int>{gave_up};  // for want of progress
+    return expect_end(schedule_.now(), statuses);
+  }
+  if (all) return break_rule("S6: the budget is never spent; " + state());
+  succeed();
+}
+
+void Cluster::complain_of_store() {
+  const Part part = parts_.rbegin()->second.begin()->second;
+  for (const auto& each : hosts_) {
+    if (each->living() == nullptr) continue;
+    each->complain(part.number);
+    break;
+  }
+  const ExitStatus status =
+      part.restart_count == 0 ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
+  expect_end(schedule_.now() + soon, {static_cast<int>(status)});
+}
+
+bool Cluster::all_ended() const {
+  return std::ranges::all_of(hosts_, [](const auto& each) { return each->agent_id() == 0; });
+}
+
+void Cluster::expect_end(Instant until, const std::set<int>& statuses) {
+  play_until(until);
+  for (const auto& each : hosts_) {
+    const auto& outcome = each->outcome();
+    if (each->agent_id() == 0 && !outcome) continue;  // it was off
+    if (!outcome || !statuses.contains(outcome->exit_status)) {
+      break_rule(fmt::format(
+          "L3: not all have ended as they should ({}); {}", fmt::join(statuses, ", "), state()));
+    }
+  }
+}
+
+void Cluster::worker_failed(int host, const Part& part) {
+  say(fmt::format("a worker of n{} fails", host));
+  causes_.worker_failed(schedule_.now(), part.number, host);
+}
+
+void Cluster::ended(int host, const Outcome& outcome) {
+  say(fmt::format("n{} ends with {}: {}", host, outcome.exit_status, outcome.text));
+  mix(outcome.exit_status);
+  if (this->host(host).living() != nullptr) break_rule("S5: workers outlive their agent");
+  if (const std::string broken = causes_.ended(outcome); !broken.empty()) break_rule(broken);
+}
+
+}  // namespace ddprun::sim

@@ -1,0 +1,143 @@
+// What goes wrong with the hosts of a pretended job, as its story says.
+#include "tests/sim/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace ddprun::sim {
+
+void Cluster::happen(const Fault& drawn) {
+  if (is_over_) return;
+  Fault fault = drawn;
+  if (fault.host == Fault::leader) fault.host = who_leads();
+  fault = made_bearable(fault);
+  say(text_of(fault));
+  // An outage lasts for up to twice as long, since repetitions become rarer.
+  causes_.disturb(schedule_.now() + std::min(fault.time, Millis{60'000}) * 2 + fault.delay);
+  Host& victim = host(fault.host);
+  switch (fault.kind) {
+    case FaultKind::cut_off:
+    case FaultKind::link_cut:
+    case FaultKind::split:
+      return cut(fault);
+    case FaultKind::slow_link:
+      return slow_down(fault);
+    case FaultKind::reset:
+      return reset(fault);
+    case FaultKind::pause:
+      return victim.pause(fault.time);
+    case FaultKind::agent_killed:
+      victim.kill_agent();
+      return power_on_after(fault.time, fault.host);
+    case FaultKind::power_off:
+      victim.power_off();
+      return power_on_after(fault.time, fault.host);
+    case FaultKind::worker_fails:
+      return victim.worker_fails();
+    case FaultKind::spawn_fails:
+      return victim.next_spawn_fails();
+    case FaultKind::slow_kills:
+      return victim.kills_slowly(fault.time);
+    case FaultKind::stuck:
+      return get_stuck(fault);
+    case FaultKind::complains:
+      return victim.complain(GenerationNumber{spawned_.value - 1});
+  }
+}
+
+int Cluster::who_leads() const {
+  int leader = 0;
+  for (int index = 0; index < story_.hosts_count(); ++index) {
+    if (hosts_[static_cast<std::size_t>(index)]->lead_end()) leader = index;
+  }
+  return leader;
+}
+
+/// Nothing is lost for ever that the job cannot do without.
+Fault Cluster::made_bearable(Fault fault) const {
+  const bool fatal = fault.kind == FaultKind::agent_killed || fault.kind == FaultKind::power_off;
+  if (!fatal) return fault;
+  const int index = fault.host;
+  const bool may_be_lost =
+      story_.elects ? story_.may_lose_majority || majority_lives(index) : index != 0;
+  if (!may_be_lost) fault.kind = FaultKind::pause;
+  const bool enough = !parts_.empty() && hosts_left() > story_.nodes_min + 1;
+  const bool is_found = index != 0 || story_.know_hosts;  // who comes back has to find somebody
+  if (fault.time == Fault::for_good && !(may_be_lost && enough && is_found)) {
+    fault.time = Millis{10'000};
+  }
+  return fault;
+}
+
+bool Cluster::cuts(const Fault& fault, int from, int to) const {
+  if (fault.kind == FaultKind::split) {
+    const auto side = [&](int host) { return (fault.side >> (host % 64)) & 1; };
+    return side(from) != side(to) && (side(from) == 1 ? fault.outward : fault.inward);
+  }
+  if (fault.kind == FaultKind::link_cut && from != fault.other && to != fault.other) return false;
+  return (from == fault.host && fault.outward) || (to == fault.host && fault.inward);
+}
+
+void Cluster::cut(const Fault& fault) {
+  std::vector<std::pair<int, int>> links;
+  for (int from = 0; from < story_.hosts_count(); ++from) {
+    for (int to = 0; to < story_.hosts_count(); ++to) {
+      if (from != to && cuts(fault, from, to)) links.emplace_back(from, to);
+    }
+  }
+  for (const auto& [from, to] : links) network_.cut(from, to);
+  schedule_.after(fault.time, [this, links] {
+    for (const auto& [from, to] : links) network_.heal(from, to);
+  });
+}
+
+void Cluster::slow_down(const Fault& fault) {
+  network_.slow_down(fault.host, fault.other, fault.delay);
+  schedule_.after(fault.time,
+                  [this, fault] { network_.slow_down(fault.host, fault.other, Millis{}); });
+}
+
+void Cluster::reset(const Fault& fault) {
+  if (fault.host == fault.other) return;
+  network_.reset(fault.host, fault.other);
+  network_.reset(fault.other, fault.host);
+  host(fault.host).lose_lines_with(fault.other);
+  host(fault.other).lose_lines_with(fault.host);
+}
+
+void Cluster::power_on_after(Millis time, int index) {
+  if (time == Fault::for_good) return;
+  schedule_.after(time, [this, index] {
+    if (!is_over_) host(index).power_on();
+  });
+}
+
+/// Longer than an agent waits.
+void Cluster::get_stuck(const Fault& fault) {
+  host(fault.host).gets_stuck(fault.time + Millis{4'000});
+  host(fault.host).worker_fails();
+}
+
+/// Whether those who could elect a coordinator after the newest record that anybody has are still
+/// there, all or without one host.
+bool Cluster::majority_lives(int without) const {
+  std::set<AgentId> living;
+  for (int index = 0; index < story_.hosts_count(); ++index) {
+    if (index != without) living.insert(hosts_[static_cast<std::size_t>(index)]->agent_id());
+  }
+  for (const auto& each : hosts_) {
+    if (each->succession() == nullptr || !each->succession()->knowledge()) continue;
+    const Knowledge& known = *each->succession()->knowledge();
+    const bool old = !decided_.empty() && known.record.number < decided_.rbegin()->first;
+    if (old) continue;
+    if (!known.record.voters.is_majority(living)) return false;
+    if (!known.decided && !known.before.is_majority(living)) return false;
+  }
+  return decided_.empty() || decided_.rbegin()->second.voters.is_majority(living);
+}
+
+}  // namespace ddprun::sim

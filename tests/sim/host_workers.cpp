@@ -1,0 +1,126 @@
+// A host's workers: how they start, fail and are killed, by its agent or by its guard.
+#include "tests/sim/cluster.hpp"
+#include "tests/sim/host.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+namespace ddprun::sim {
+namespace {
+
+constexpr Millis kill_slow_spare{50};  // before dead-after, with the lease's end
+
+}  // namespace
+
+void Host::worker_fails() {
+  if (living() == nullptr) return;
+  cluster_.worker_failed(options_.index, part_);
+  end_workers(1, {WorkerEnd::Kind::exited, 1});
+}
+
+void Host::gets_stuck(Millis time) {
+  stuck_until_ = cluster_.schedule().now() + time;
+}
+
+void Host::kills_slowly(Millis time) {
+  slow_until_ = cluster_.schedule().now() + time;
+}
+
+void Host::workers_succeed() {
+  end_workers(alive_, {WorkerEnd::Kind::exited, 0});
+}
+
+void Host::guard_lease() {
+  if (!uplink_->lease_end()) return;
+  const Instant end = global(*uplink_->lease_end());
+  if (guarded_until_ == end) return;
+  guarded_until_ = end;
+  cluster_.schedule().at(end, [this, end, boot = boot_] {
+    if (boot == boot_ && guarded_until_ == end && alive_ > 0) kill_workers();
+  });
+}
+
+void Host::complain(GenerationNumber generation) {
+  if (!agent_ || generation < GenerationNumber{1}) return;
+  post([this, generation] {
+    feed(UplinkEvent(TellNews{StoreUnreachable{generation, name_of(options_.index), "timed out"}}));
+  });
+}
+
+void Host::stop() {
+  if (!agent_) return;
+  post([this] { feed(AgentEvent(SignalArrived{SIGTERM})); });
+}
+
+/// Who was paused finds workers that the guard has killed: those have not failed.
+void Host::look_at_clock() {
+  if (!uplink_->lease_end() || local_now() < *uplink_->lease_end()) return;
+  feed(UplinkEvent(Timeout{}));
+}
+
+/// Which may take longer than anybody waits, or for ever.
+void Host::look_at_snapshot() {
+  const std::int64_t time = (part_.number.value * 97 + options_.index * 41) % 400;
+  if (time > 350) return;
+  const bool grows = options_.snapshots == Snapshots::growing;
+  const SnapshotPosition position{grows ? part_.number.value : 1, 0, 0};
+  cluster_.schedule().after(Millis{time},
+                            mine([this, position] { feed(AgentEvent(SnapshotSeen{position})); }));
+}
+
+void Host::spawn(const Part& part) {
+  part_ = part;
+  doomed_ = false;
+  alive_ = options_.worker_count;
+  cluster_.started(options_.index, part);
+  feed(SuccessionEvent(WorkersStarted{}));
+  if (!std::exchange(spawn_fails_, false)) return;
+  cluster_.worker_failed(options_.index, part_);
+  end_workers(1, {WorkerEnd::Kind::not_started, EAGAIN});
+}
+
+/// Each worker ends within a second and a half, which may be after the grace.
+void Host::signal_workers() {
+  for (int worker = 0; worker < alive_; ++worker) {
+    const Millis time{cluster_.chance().between(0, 1'500)};
+    cluster_.schedule().after(time, [this, boot = boot_, number = part_.number] {
+      if (boot != boot_ || number != part_.number || living() == nullptr) return;
+      end_workers(1, {WorkerEnd::Kind::killed, SIGTERM});
+    });
+  }
+}
+
+void Host::kill_workers() {
+  const bool slow = cluster_.schedule().now() < slow_until_;
+  const std::int64_t margin = options_.times.dead_after.count - options_.times.lease().count;
+  const std::int64_t least = slow ? margin * 3 / 10 : options_.kill_min.count;
+  const std::int64_t most = slow ? margin - kill_slow_spare.count : options_.kill_max.count;
+  Millis time{alive_ > 0 ? cluster_.chance().between(least, most) : 0};
+  if (alive_ > 0 && cluster_.schedule().now() < stuck_until_) {
+    doomed_ = true;
+    time = stuck_until_ - cluster_.schedule().now();
+  }
+  cluster_.schedule().after(time, [this, boot = boot_, number = part_.number] {
+    if (boot != boot_ || number != part_.number) return;
+    end_workers(alive_, {WorkerEnd::Kind::killed, SIGKILL});
+    if (!std::exchange(sweeping_, false)) return;
+    post([this] {
+      feed(SuccessionEvent(WorkersGone{}));
+      feed(AgentEvent(AllGone{}));
+    });
+  });
+}
+
+void Host::end_workers(int count, WorkerEnd end) {
+  for (int i = 0; i < count; ++i) {
+    const LocalRank local_rank{--alive_};
+    post([this, local_rank, end] {
+      look_at_clock();
+      feed(AgentEvent(WorkerEnded{local_rank, 100 + local_rank.value, end}));
+    });
+  }
+}
+
+}  // namespace ddprun::sim

@@ -1,0 +1,41 @@
+// What the simulator can be asked for: each returns the exit status.
+#pragma once
+
+#include "tests/sim/cluster.hpp"
+#include "tests/sim/story.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ddprun::sim {
+
+struct Plan {
+  std::uint64_t first = 1;
+  std::uint64_t last = 100;
+  std::uint64_t step = 1;
+  bool stops_at_failure = false;
+  bool asks_for_cells = false;
+  bool prints_options = false;
+  Cluster::Prints prints = Cluster::Prints::nothing;
+  Wishes wishes;
+};
+[[nodiscard]] int play_seeds(const Plan& plan);
+
+/// Of files; `--print` among them prints what happens.
+[[nodiscard]] int play_scenarios(const std::vector<std::string>& paths);
+
+/// A file's, or a seed's.
+[[nodiscard]] Story story_of(const std::string& seed_or_path);
+
+/// Prints the smallest story found that breaks the same promise as `story`.
+[[nodiscard]] int shrink(Story story);
+
+/// "SEED HASH" of each seed from 1 on: the same by any compiler.
+[[nodiscard]] int print_hashes(int count);
+[[nodiscard]] int check_hashes(const std::string& path);
+
+/// "N,M": plays both, and compares how many messages each node costs.
+[[nodiscard]] int compare_scales(const std::string& counts);
+
+}  // namespace ddprun::sim

@@ -1,0 +1,127 @@
+// What is to happen to a pretended job: drawn from a seed, or written down as a scenario.
+//
+// A story is a value, known before it is played, and what goes wrong does not depend on what the
+// job makes of it: so a story that breaks a promise can be made smaller and is still a story.
+// Its seed only draws what is left: each delay and each end of a process.
+#pragma once
+
+#include "rendezvous/coordinator.hpp"
+#include "rendezvous/units.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ddprun::sim {
+
+enum class FaultKind : std::uint8_t {
+  cut_off,       ///< All that a host hears, or says, or both.
+  link_cut,      ///< The same between two hosts.
+  split,         ///< The same between two groups of hosts.
+  slow_link,     ///< What one host says to another takes long.
+  reset,         ///< All connections of two hosts end, and what was on its way is lost.
+  pause,         ///< SIGSTOP of the agent; guard and workers go on.
+  agent_killed,  ///< The guard kills the workers, the kernel closes the connections.
+  power_off,     ///< Nothing is sent any more, not even a FIN.
+  worker_fails,
+  spawn_fails,  ///< The next time.
+  slow_kills,   ///< What is killed takes as long as it ever may.
+  stuck,        ///< A worker fails where nothing can be killed for a while.
+  complains,    ///< Of the store of a generation that is over.
+};
+constexpr int fault_kinds_count = 13;
+
+struct Fault {
+  static constexpr int leader = -1;  ///< As a host: who leads then.
+  static constexpr Millis for_good{1'000'000'000};
+
+  FaultKind kind = FaultKind::cut_off;
+  Instant at;
+  int host = 0;
+  int other = 0;           ///< Of link_cut, slow_link and reset.
+  std::uint64_t side = 0;  ///< Of split: a bit for each host.
+  Millis time;             ///< Until it is over; of a power_off `for_good` if it stays so.
+  Millis delay;            ///< Of slow_link.
+  bool inward = false;     ///< Of cuts: what the host hears,
+  bool outward = false;    ///< what it says.
+  friend bool operator==(const Fault&, const Fault&) = default;
+};
+
+/// How the job is brought to its end.
+enum class Ending : std::uint8_t {
+  success,      ///< All workers end so.
+  stop_one,     ///< Somebody asks one host for it.
+  stop_all,     ///< A batch system asks all hosts for it.
+  stop_amid,    ///< The same while faults go on.
+  failures,     ///< Workers fail until no restart is left.
+  unreachable,  ///< One host cannot reach the workers' store.
+};
+constexpr int endings_count = 6;
+
+/// What hosts see of the snapshots of the job.
+enum class Snapshots : std::uint8_t { unseen, growing, stalled };
+
+struct StoryHost {
+  int workers = 1;  ///< 0: a witness.
+  std::int64_t drift_ppm = 0;
+  Instant start;
+  friend bool operator==(const StoryHost&, const StoryHost&) = default;
+};
+
+struct Story {
+  std::uint64_t seed = 0;
+  bool elects = true;              ///< If not, the first host has the coordinator, and is not lost.
+  bool may_lose_majority = false;  ///< Of the voters; safety is asked for even so.
+  bool mild = false;               ///< Nothing that happens is a reason for a restart.
+  int nodes_min = 1;
+  int nodes_max = 1;
+  JoinPolicy join_policy = JoinPolicy::now;
+  Millis dead_after{4'000};
+  Millis last_call{0};
+  bool have_places = true;  ///< Agents are given their places in the order of nodes.
+  bool know_hosts = true;   ///< Agents know where the others listen.
+  Snapshots snapshots = Snapshots::unseen;
+  int restarts_max = 1'000'000;
+  Millis restart_window{0};  ///< 0: none.
+  Millis restart_wait_min{0};
+  Millis restart_wait_max{0};
+  Millis delay_min{0};
+  Millis delay_max{20};
+  int clog_percent = 0;  ///< Of messages that are held up, with all behind them,
+  Millis clog_max{0};    ///< for so long at most.
+  Millis kill_min{1};    ///< From SIGKILL to the last process's end.
+  Millis kill_max{300};
+  Millis faults_for{120'000};
+  Ending ending = Ending::success;
+  int ending_host = 0;  ///< Of stop_one, failures and unreachable.
+  std::vector<StoryHost> hosts;
+  std::vector<Fault> faults;
+  friend bool operator==(const Story&, const Story&) = default;
+
+  [[nodiscard]] int hosts_count() const { return static_cast<int>(hosts.size()); }
+  [[nodiscard]] bool has_witness() const { return !hosts.empty() && hosts[0].workers == 0; }
+  [[nodiscard]] int nodes_all() const { return hosts_count() - (has_witness() ? 1 : 0); }
+};
+
+/// "pause at 12000 host 3 for 2500".
+[[nodiscard]] std::string text_of(const Fault& fault);
+
+/// One setting a line; what is as usual is left out.
+[[nodiscard]] std::string text_of(const Story& story);
+
+/// The same, settings only and in one line: for people.
+[[nodiscard]] std::string summary_of(const Story& story);
+
+/// Throws std::invalid_argument, which says what is wrong in which line.
+[[nodiscard]] Story read_story(const std::string& text);
+
+/// What is asked of all stories that are drawn.
+struct Wishes {
+  int hosts_count = 0;    ///< 0: from 3 to 9.
+  int faults_count = -1;  ///< -1: any number.
+  bool one_head = false;  ///< Nobody is elected.
+  bool witness = false;
+};
+[[nodiscard]] Story draw_story(std::uint64_t seed, const Wishes& wishes);
+
+}  // namespace ddprun::sim
