@@ -68,9 +68,32 @@ struct Impossible {
   std::string_view name;
   std::string_view why;
 };
-constexpr std::array<Impossible, 1> impossible{{
-    {"coordinator forming: none", "placeholder"},
-}};
+constexpr std::string_view no_coordinator = "a coordinator is where this process leads, only";
+constexpr std::string_view no_lease =
+    "nobody stands before the lease is over, and it follows nobody";
+constexpr std::string_view agent_over = "the agent's end is the last that is heard of it";
+constexpr std::string_view none_lives =
+    "no member has workers: news of a node come in order, and its join or loss was the last";
+constexpr std::string_view decided_once =
+    "each record is decided once, and this one's deciding was over by another event";
+constexpr std::array impossible{
+    Impossible{"succession following: Propose", no_coordinator},
+    Impossible{"succession standing: Propose", no_coordinator},
+    Impossible{"succession finished: Propose", no_coordinator},
+    Impossible{"succession standing: LeaderAnswered", no_lease},
+    Impossible{"succession standing: WorkersStarted", no_lease},
+    Impossible{"succession leading: HeardOf", "a leader's own uplink knocks at no other door"},
+    Impossible{"succession finished: WorkersStarted", agent_over},
+    Impossible{"succession finished: JobOver", agent_over},
+    Impossible{"coordinator forming: WorkerFailed", none_lives},
+    Impossible{"coordinator forming: WorkerSucceeded", none_lives},
+    Impossible{"coordinator deciding: WorkerFailed", none_lives},
+    Impossible{"coordinator deciding: WorkerSucceeded", none_lives},
+    Impossible{"coordinator finished: WorkerFailed", none_lives},
+    Impossible{"coordinator finished: WorkerSucceeded", none_lives},
+    Impossible{"coordinator running: Decided", decided_once},
+    Impossible{"coordinator ending: Decided", decided_once},
+};
 
 template <typename Table, typename States, typename Events>
 void list(std::string_view machine,
@@ -172,6 +195,11 @@ std::vector<std::string> Cells::missing() const {
     }
   }
   return all;
+}
+
+bool Cells::reached(const std::string& name) const {
+  const std::vector<std::string> all = unreached();
+  return std::ranges::find(all, name) == all.end();
 }
 
 std::size_t Cells::reached_count() const {

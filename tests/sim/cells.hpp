@@ -27,6 +27,7 @@ class Cells {
   /// "coordinator deciding: Join", one for each that was never reached, and of those that cannot
   /// be, each that was.
   [[nodiscard]] std::vector<std::string> missing() const;
+  [[nodiscard]] bool reached(const std::string& name) const;
   [[nodiscard]] std::size_t reached_count() const;
   [[nodiscard]] static std::size_t impossible_count();
   [[nodiscard]] std::size_t size() const;

@@ -84,7 +84,7 @@ std::string Cluster::run() {
   play_until(bound);
   if (!settled()) break_rule("L1: no generation on all hosts; " + state());
   const std::int64_t generations = generations_count();
-  play_until(bound + Millis{60'000});
+  play_until(bound + story_.calm_for);
   if (generations != generations_count()) {
     break_rule("L2: a generation ended without a cause; " + state());
   }

@@ -12,11 +12,15 @@ namespace {
 
 constexpr int stopped = 128 + SIGTERM;
 constexpr int stuck = static_cast<int>(ExitStatus::system_refused);
-constexpr Millis soon{15'000};  // a signal, its grace, and a round of messages
+constexpr Millis soon{15'000};  // signals, their grace, and a round of messages
 
 }  // namespace
 
+/// Meanwhile somebody says what is known to be so no longer.
 void Cluster::end_job() {
+  schedule_.after(Millis{chance_.between(0, 4'000)}, [this, stale = spawned_.value - 1] {
+    host(story_.ending_host).complain(GenerationNumber{stale});
+  });
   switch (story_.ending) {
     case Ending::success:
       return succeed();
@@ -46,12 +50,14 @@ void Cluster::ask_for_stop() {
     return expect_end(schedule_.now() + soon, {stopped});
   }
   is_over_ = true;
-  for (const auto& each : hosts_) each->stop();
+  for (const auto& each : hosts_) {
+    schedule_.after(Millis{chance_.between(0, 3'000)}, [&each] { each->stop(); });
+  }
   if (story_.ending == Ending::stop_all) return expect_end(schedule_.now() + soon, {stopped});
   expect_end(schedule_.now() + Millis{45'000} + soon, {stopped, stuck});
 }
 
-/// Always two workers fail, of which the first one is to blame.
+/// Always two workers fail, of which the first one is to blame; a third one succeeds.
 void Cluster::fail_until_spent() {
   const int gave_up = static_cast<int>(ExitStatus::gave_up);
   const bool all = story_.restart_window == Millis{};
@@ -66,7 +72,9 @@ void Cluster::fail_until_spent() {
     living[first]->worker_fails();
     Host* other = living[(first + 1) % living.size()];
     schedule_.after(Millis{500}, [other, number] {
-      if (other->living() != nullptr && other->living()->number == number) other->worker_fails();
+      if (other->living() == nullptr || other->living()->number != number) return;
+      other->worker_succeeds();
+      other->worker_fails();
     });
     play_until(schedule_.now() + story_.restart_wait_max + soon);
     if (!all_ended()) continue;

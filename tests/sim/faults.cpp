@@ -116,10 +116,10 @@ void Cluster::power_on_after(Millis time, int index) {
   });
 }
 
-/// Longer than an agent waits.
+/// Longer than an agent waits, when the failure of another ends the generation.
 void Cluster::get_stuck(const Fault& fault) {
   host(fault.host).gets_stuck(fault.time + Millis{4'000});
-  host(fault.host).worker_fails();
+  host(fault.other).worker_fails();
 }
 
 /// Whether those who could elect a coordinator after the newest record that anybody has are still

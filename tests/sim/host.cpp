@@ -83,6 +83,7 @@ void Host::power_off() {
   spawn_fails_ = false;
   doomed_ = false;
   stuck_until_ = {};
+  leaving_ = false;
   outcome_.reset();
   agent_.reset();
   uplink_.reset();
@@ -99,10 +100,16 @@ void Host::kill_agent() {
   on_ = true;
 }
 
-void Host::exit() {
-  const std::optional<Outcome> outcome = outcome_;
-  kill_agent();
-  outcome_ = outcome;
+/// What workers have printed is still to be written.
+void Host::leave() {
+  leaving_ = true;
+  const Millis time{cluster_.chance().between(0, 200)};
+  cluster_.schedule().after(time, [this, boot = boot_] {
+    if (boot != boot_) return;
+    const std::optional<Outcome> outcome = outcome_;
+    kill_agent();
+    outcome_ = outcome;
+  });
 }
 
 void Host::pause(Millis time) {
@@ -164,7 +171,7 @@ std::function<void()> Host::mine(std::function<void()> what) {
 /// knowledge of the lease.
 void Host::settle() {
   if (!agent_) return;
-  if (outcome_ && (!roster_ || roster_->all_told())) return exit();
+  if (outcome_ && !leaving_ && (!roster_ || roster_->all_told())) leave();
   std::optional<Instant> next = agent_->next_deadline();
   const auto consider = [&](std::optional<Instant> other) {
     if (other) next = next ? std::min(*next, *other) : other;

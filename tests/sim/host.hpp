@@ -48,6 +48,7 @@ class Host {
   void worker_fails();
   void next_spawn_fails() { spawn_fails_ = true; }
   void kills_slowly(Millis time);
+  void worker_succeeds();
   void workers_succeed();
   void lose_lines_with(int other);
   void complain(GenerationNumber generation);  ///< Its store cannot be reached.
@@ -109,7 +110,7 @@ class Host {
   void disconnect(ConnectionId connection);
   void accept(Line line);
   void settle();
-  void exit();
+  void leave();
   void time_out();
   void spawn(const Part& part);
   void signal_workers();
@@ -149,6 +150,7 @@ class Host {
   std::optional<Instant> guarded_until_;
   std::optional<Instant> alarm_at_;
   std::optional<Outcome> outcome_;
+  bool leaving_ = false;
 };
 
 }  // namespace ddprun::sim

@@ -28,6 +28,10 @@ void Host::kills_slowly(Millis time) {
   slow_until_ = cluster_.schedule().now() + time;
 }
 
+void Host::worker_succeeds() {
+  if (living() != nullptr) end_workers(1, {WorkerEnd::Kind::exited, 0});
+}
+
 void Host::workers_succeed() {
   end_workers(alive_, {WorkerEnd::Kind::exited, 0});
 }
@@ -87,6 +91,7 @@ void Host::signal_workers() {
     const Millis time{cluster_.chance().between(0, 1'500)};
     cluster_.schedule().after(time, [this, boot = boot_, number = part_.number] {
       if (boot != boot_ || number != part_.number || living() == nullptr) return;
+      if (cluster_.schedule().now() < stuck_until_) return;
       end_workers(1, {WorkerEnd::Kind::killed, SIGTERM});
     });
   }

@@ -14,15 +14,18 @@ namespace {
 
 constexpr auto usage =
     "usage: sim [--seeds A-B] [--step N] [--hosts N] [--faults N] [--one-head] [--witness]\n"
-    "           [--first] [--cells] [--print] [--options]   plays the stories of seeds\n"
-    "       sim --scenario FILE... [--print]                plays what is written down\n"
+    "           [--scenario FILE]... [--first] [--cells] [--reaches CELL] [--print] [--options]\n"
+    "       plays the stories of seeds, and those that are written down\n"
     "       sim --text SEED                                 writes a seed's story down\n"
-    "       sim --shrink SEED|FILE                          writes what is left of one that fails\n"
+    "       sim --shrink SEED|FILE [CELL]                   writes what is left of one that "
+    "fails,\n"
+    "                                                       or reaches the cell\n"
     "       sim --hashes N | --check-hashes FILE            of what happens in N stories\n"
     "       sim --scale N,M                                 messages of jobs of so many hosts\n"
     "--hosts, --faults, --one-head and --witness are asked of all stories; the rest is drawn.\n"
     "--first stops at the first seed that breaks a promise, --cells fails where an event never\n"
-    "met a machine in one of its states, --options prints what was drawn.\n";
+    "met a machine in one of its states, --reaches names the stories where one did, --options\n"
+    "prints what was drawn.\n";
 
 ddprun::sim::Plan plan_of(const std::vector<std::string>& arguments) {
   ddprun::sim::Plan plan;
@@ -37,6 +40,8 @@ ddprun::sim::Plan plan_of(const std::vector<std::string>& arguments) {
       const std::size_t dash = range.find('-');
       plan.first = std::stoull(range);
       plan.last = dash == std::string::npos ? plan.first : std::stoull(range.substr(dash + 1));
+    } else if (is("--scenario")) {
+      plan.scenarios.push_back(value());
     } else if (is("--step")) {
       plan.step = std::stoull(value());
     } else if (is("--hosts")) {
@@ -51,6 +56,8 @@ ddprun::sim::Plan plan_of(const std::vector<std::string>& arguments) {
       plan.prints = ddprun::sim::Cluster::Prints::events;
     } else if (is("--options")) {
       plan.prints_options = true;
+    } else if (is("--reaches")) {
+      plan.cells.push_back(value());
     } else if (is("--first")) {
       plan.stops_at_failure = true;
     } else if (is("--cells")) {
@@ -73,16 +80,17 @@ int act(const std::vector<std::string>& arguments) {
     fmt::print("{}", usage);
     return EXIT_SUCCESS;
   }
-  if (what == "--scenario") return play_scenarios({arguments.begin() + 1, arguments.end()});
   if (what == "--text") {
     fmt::print("{}", text_of(story_of(value())));
     return EXIT_SUCCESS;
   }
-  if (what == "--shrink") return shrink(story_of(value()));
+  if (what == "--shrink") {
+    return shrink(story_of(value()), arguments.size() > 2 ? arguments[2] : std::string());
+  }
   if (what == "--hashes") return print_hashes(std::stoi(value()));
   if (what == "--check-hashes") return check_hashes(value());
   if (what == "--scale") return compare_scales(value());
-  return play_seeds(plan_of(arguments));
+  return play_all(plan_of(arguments));
 }
 
 }  // namespace

@@ -38,15 +38,16 @@ int judge(const Cells& cells) {
   return missing.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/// Messages from host to host, for each host and second of a job in which two nodes are lost.
+/// Messages from host to host, for each host and second of a job in which one is lost for a while.
 double messages_per_node(int hosts_count) {
   Story story;
   story.seed = 1;
   story.hosts.resize(static_cast<std::size_t>(hosts_count));
-  for (StoryHost& host : story.hosts) host.workers = 1;
-  story.nodes_min = story.nodes_max = hosts_count;
-  story.nodes_min -= 2;
+  story.know_hosts = false;  // a list of all, on each
+  story.nodes_min = hosts_count - 1;
+  story.nodes_max = hosts_count;
   story.faults_for = Millis{4'000};
+  story.calm_for = {};
   story.faults.push_back({.kind = FaultKind::power_off, .at = {3'000}, .host = 7, .time = {2'000}});
   Cluster cluster(std::move(story));
   if (const std::string broken = cluster.run(); !broken.empty()) {
@@ -62,64 +63,61 @@ double messages_per_node(int hosts_count) {
   return each;
 }
 
-}  // namespace
-
-int play_seeds(const Plan& plan) {
-  std::uint64_t hash = 0;
-  std::int64_t seeds = 0;
+struct Sum {
+  std::int64_t stories = 0;
   std::int64_t events = 0;
   std::int64_t generations = 0;
   int failures = 0;
-  int lost = 0;
+  int majorities_lost = 0;
+  std::uint64_t hash = 0;
   Cells cells;
-  for (std::uint64_t seed = plan.first; seed <= plan.last; seed += plan.step) {
-    const Story story = draw_story(seed, plan.wishes);
-    if (plan.prints_options) fmt::print("seed {}: {}\n", seed, summary_of(story));
+
+  void play(const std::string& name, const Story& story, const Plan& plan) {
+    if (plan.prints_options) fmt::print("{}: {}\n", name, summary_of(story));
     Cluster cluster(story, plan.prints);
     const std::string broken = cluster.run();
-    ++seeds;
+    ++stories;
     hash = hash * 31 + cluster.trace_hash();
     events += cluster.events_count();
     generations += cluster.generations_count();
-    lost += cluster.majority_lost() ? 1 : 0;
+    majorities_lost += cluster.majority_lost() ? 1 : 0;
     cells.add(cluster.cells());
-    if (broken.empty()) continue;
+    for (const std::string& cell : plan.cells) {
+      if (cluster.cells().reached(cell)) fmt::print("{} reaches {}\n", name, cell);
+    }
+    if (broken.empty()) return;
     ++failures;
-    fmt::print("seed {}: {}\n", seed, broken);
-    if (plan.stops_at_failure) break;
+    fmt::print("{}: {}\n", name, broken);
+  }
+};
+
+}  // namespace
+
+int play_all(const Plan& plan) {
+  Sum sum;
+  for (const std::string& path : plan.scenarios) {
+    sum.play(path, read_story(read_file(path)), plan);
+  }
+  for (std::uint64_t seed = plan.first; seed <= plan.last; seed += plan.step) {
+    sum.play(fmt::format("seed {}", seed), draw_story(seed, plan.wishes), plan);
+    if (plan.stops_at_failure && sum.failures > 0) break;
   }
   fmt::print(
-      "{} seeds, {} events, {} generations, {} failures, {} majorities lost, "
+      "{} stories, {} events, {} generations, {} failures, {} majorities lost, "
       "trace hash {:016x}\n",
-      seeds,
-      events,
-      generations,
-      failures,
-      lost,
-      hash);
-  if (failures > 0) return EXIT_FAILURE;
-  return plan.asks_for_cells ? judge(cells) : EXIT_SUCCESS;
+      sum.stories,
+      sum.events,
+      sum.generations,
+      sum.failures,
+      sum.majorities_lost,
+      sum.hash);
+  if (sum.failures > 0 || sum.stories == 0) return EXIT_FAILURE;
+  return plan.asks_for_cells ? judge(sum.cells) : EXIT_SUCCESS;
 }
 
 Story story_of(const std::string& seed_or_path) {
   const bool is_seed = seed_or_path.find_first_not_of("0123456789") == std::string::npos;
   return is_seed ? draw_story(std::stoull(seed_or_path), {}) : read_story(read_file(seed_or_path));
-}
-
-int play_scenarios(const std::vector<std::string>& paths) {
-  int failures = 0;
-  Cluster::Prints prints = Cluster::Prints::nothing;
-  for (const std::string& path : paths) {
-    if (path == "--print") prints = Cluster::Prints::events;
-  }
-  for (const std::string& path : paths) {
-    if (path == "--print") continue;
-    Cluster cluster(read_story(read_file(path)), prints);
-    const std::string broken = cluster.run();
-    fmt::print("{}: {}\n", path, broken.empty() ? "holds" : broken);
-    failures += broken.empty() ? 0 : 1;
-  }
-  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int print_hashes(int count) {

@@ -10,26 +10,27 @@
 
 namespace ddprun::sim {
 
+/// Seeds and scenarios to play.
 struct Plan {
   std::uint64_t first = 1;
-  std::uint64_t last = 100;
+  std::uint64_t last = 0;
   std::uint64_t step = 1;
+  std::vector<std::string> scenarios;  // files
+  std::vector<std::string> cells;      // who reaches one is named
   bool stops_at_failure = false;
   bool asks_for_cells = false;
   bool prints_options = false;
   Cluster::Prints prints = Cluster::Prints::nothing;
   Wishes wishes;
 };
-[[nodiscard]] int play_seeds(const Plan& plan);
-
-/// Of files; `--print` among them prints what happens.
-[[nodiscard]] int play_scenarios(const std::vector<std::string>& paths);
+[[nodiscard]] int play_all(const Plan& plan);
 
 /// A file's, or a seed's.
 [[nodiscard]] Story story_of(const std::string& seed_or_path);
 
-/// Prints the smallest story found that breaks the same promise as `story`.
-[[nodiscard]] int shrink(Story story);
+/// Prints the smallest story found that breaks the same promise as `story`, or, with the name of a
+/// cell, that reaches it and breaks none.
+[[nodiscard]] int shrink(Story story, const std::string& cell);
 
 /// "SEED HASH" of each seed from 1 on: the same by any compiler.
 [[nodiscard]] int print_hashes(int count);

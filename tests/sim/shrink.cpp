@@ -20,9 +20,17 @@ std::string broken_rule(const Story& story) {
   return broken.substr(begin + 4, broken.find(':', begin + 4) - begin - 4);
 }
 
+bool reaches(const Story& story, const std::string& cell) {
+  Cluster cluster(story);
+  return cluster.run().empty() && cluster.cells().reached(cell);
+}
+
 class Shrinker {
  public:
-  Shrinker(Story story, std::string rule) : story_(std::move(story)), rule_(std::move(rule)) {}
+  using Keeps = std::function<bool(const Story&)>;
+
+  /// As long as what is left `keeps` what matters.
+  Shrinker(Story story, Keeps keeps) : story_(std::move(story)), keeps_(std::move(keeps)) {}
 
   const Story& shrink() {
     std::size_t before = 0;
@@ -40,7 +48,7 @@ class Shrinker {
   [[nodiscard]] std::size_t weight() const { return text_of(story_).size(); }
 
   bool try_story(const Story& smaller) {
-    if (smaller == story_ || broken_rule(smaller) != rule_) return false;
+    if (smaller == story_ || !keeps_(smaller)) return false;
     story_ = smaller;
     return true;
   }
@@ -120,19 +128,23 @@ class Shrinker {
   }
 
   Story story_;
-  std::string rule_;
+  Keeps keeps_;
 };
 
 }  // namespace
 
-int shrink(Story story) {
+int shrink(Story story, const std::string& cell) {
   const std::string rule = broken_rule(story);
-  if (rule.empty()) {
-    fmt::print("# nothing is broken\n{}", text_of(story));
+  const bool keeps = cell.empty() ? !rule.empty() : reaches(story, cell);
+  if (!keeps) {
+    fmt::print("# nothing is broken, or reached\n{}", text_of(story));
     return EXIT_FAILURE;
   }
-  Shrinker shrinker(std::move(story), rule);
-  fmt::print("# breaks {}\n{}", rule, text_of(shrinker.shrink()));
+  Shrinker shrinker(std::move(story), [&](const Story& smaller) {
+    return cell.empty() ? broken_rule(smaller) == rule : reaches(smaller, cell);
+  });
+  fmt::print("# {} {}\n", cell.empty() ? "Breaks" : "Reaches", cell.empty() ? rule : cell);
+  fmt::print("{}", text_of(shrinker.shrink()));
   return EXIT_SUCCESS;
 }
 

@@ -101,6 +101,7 @@ void visit_settings(Of& story, Visit visit) {
   visit("kill_min", story.kill_min);
   visit("kill_max", story.kill_max);
   visit("faults_for", story.faults_for);
+  visit("calm_for", story.calm_for);
   visit("ending", story.ending);
   visit("ending_host", story.ending_host);
 }

@@ -38,7 +38,7 @@ struct Fault {
   FaultKind kind = FaultKind::cut_off;
   Instant at;
   int host = 0;
-  int other = 0;           ///< Of link_cut, slow_link and reset.
+  int other = 0;           ///< Of link_cut, slow_link, reset and stuck.
   std::uint64_t side = 0;  ///< Of split: a bit for each host.
   Millis time;             ///< Until it is over; of a power_off `for_good` if it stays so.
   Millis delay;            ///< Of slow_link.
@@ -92,6 +92,7 @@ struct Story {
   Millis kill_min{1};    ///< From SIGKILL to the last process's end.
   Millis kill_max{300};
   Millis faults_for{120'000};
+  Millis calm_for{60'000};  ///< In which nothing may happen, before the end.
   Ending ending = Ending::success;
   int ending_host = 0;  ///< Of stop_one, failures and unreachable.
   std::vector<StoryHost> hosts;

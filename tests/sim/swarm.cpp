@@ -29,7 +29,7 @@ Weights draw_weights(Prng& chance, const Story& story) {
     const auto often = static_cast<int>(chance.between(1, 4));
     each = on ? often : 0;
   }
-  weight(weights, FaultKind::stuck) = std::min(weight(weights, FaultKind::stuck), 1);
+  if (chance.percent(60)) weight(weights, FaultKind::stuck) = 0;
   const bool none_may_fail = story.ending == Ending::failures;  // that would be counted
   if (none_may_fail || story.mild) {
     for (const FaultKind kind :
@@ -103,6 +103,33 @@ void make_mild(Prng& chance, Story& story) {
   }
   const Instant end = Instant{} + story.faults_for;
   std::erase_if(story.faults, [&](const Fault& fault) { return fault.at > end; });
+}
+
+/// Somebody wants the end while others are about to elect, to form, or to wait for what is stuck.
+void add_eventful_end(Prng& chance, Story& story) {
+  constexpr std::array kinds{FaultKind::power_off, FaultKind::pause, FaultKind::cut_off};
+  story.faults_for = Millis{chance.between(25'000, 90'000)};
+  std::erase_if(story.faults,
+                [&](const Fault& fault) { return fault.at > Instant{} + story.faults_for; });
+  const auto before_end = [&](Millis most) {
+    return Instant{} + story.faults_for - Millis{chance.between(0, most.count)};
+  };
+  Fault fault;
+  const auto kind = static_cast<std::size_t>(chance.between(0, 2));
+  fault.kind = kinds.at(kind);
+  fault.host = Fault::leader;
+  fault.at = before_end(story.dead_after * 2);
+  fault.time = Millis{chance.between(500, 12'000)};
+  fault.inward = fault.outward = true;
+  if (fault.kind != FaultKind::cut_off) fault.inward = fault.outward = false;
+  story.faults.push_back(fault);
+  if (chance.percent(50)) return;
+  fault = {.kind = FaultKind::stuck};
+  fault.host = static_cast<int>(chance.between(0, story.hosts_count() - 1));
+  fault.other = (fault.host + 1) % story.hosts_count();
+  fault.at = before_end(Millis{15'000});
+  fault.time = Millis{chance.between(0, 12'000)};
+  story.faults.push_back(fault);
 }
 
 void draw_nodes(Prng& chance, Story& story) {
@@ -185,7 +212,11 @@ Story draw_story(std::uint64_t seed, const Wishes& wishes) {
   story.mild = chance.percent(15) || faults == 0;
   const Weights weights = draw_weights(chance, story);
   for (int i = 0; i < faults; ++i) story.faults.push_back(draw_fault(chance, story, weights));
-  if (story.mild) make_mild(chance, story);
+  if (story.mild) {
+    make_mild(chance, story);
+  } else if (story.ending == Ending::stop_amid) {
+    add_eventful_end(chance, story);
+  }
   std::ranges::stable_sort(story.faults, {}, &Fault::at);
   return story;
 }
