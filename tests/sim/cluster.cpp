@@ -88,6 +88,9 @@ std::string Cluster::run() {
   if (generations != generations_count()) {
     break_rule("L2: a generation ended without a cause; " + state());
   }
+  if (story_.generations_max > 0 && generations > story_.generations_max) {
+    break_rule("L2: more generations than are needed; " + state());
+  }
   if (broken_.empty()) end_job();
   return broken_;
 }

@@ -1,4 +1,4 @@
-"""The rules that mutations.py takes away, one by one: the exact text that is replaced, and by what."""
+"""The rules that mutations.py takes away, one by one: the exact text that is replaced, by what."""
 
 import dataclasses
 
@@ -201,7 +201,8 @@ MUTATIONS = [
              "rendezvous/coordinator_generations.cpp",
              "return member_lost_ ? std::nullopt : restarts_", "return restarts_"),
     Mutation("C5 the last failure is blamed", "rendezvous/coordinator.cpp",
-             "  if (state_ != State::running || failed.generation != current_.number) return;  // C5",
+             "  if (state_ != State::running || failed.generation != current_.number) "
+             "return;  // C5",
              "  if (state_ == State::ending && failed.generation == current_.number) {\n"
              "    failure_ = failed.failure;\n"
              "  }\n"

@@ -1,11 +1,11 @@
 """Shows that each rule matters: takes one away, and looks for where that is seen.
 
-Usage: mutations.py [--build FOLDER] [PART OF A NAME...]. Changes one place in a copy of the sources,
-compiles what includes it, plays scenarios and seeds until one breaks a promise or hangs, and then
-the unit test of the changed file. What was found stays in the build folder, so that it goes on where
-it was ended; with the sources, all begins anew. Without names, and when all are done, it writes
-mutations.tsv beside this file. Ends with 1 if a mutation was not caught. JOBS says how many at once.
-Nothing of this is in the product.
+Usage: mutations.py [--build FOLDER] [PART OF A NAME...]. Changes one place in a copy of the
+sources, compiles what includes it, plays scenarios and seeds until one breaks a promise or hangs,
+and then the unit test of the changed file. What was found stays in the build folder, so that it
+goes on where it was ended; when the sources change, all begins anew. Without names it writes
+mutations.tsv beside this file. Ends with 1 if a mutation was not caught. JOBS says how many at
+once. Nothing of this is in the product.
 """
 
 import argparse
@@ -45,8 +45,9 @@ def sources():
 def digest_of_tree():
     digest = hashlib.sha256(" ".join(COMPILER).encode() + repr(PLAYS).encode())
     for part in PARTS:
-        for file in sorted((ROOT / part).rglob("*.[cht]*pp")) + sorted((ROOT / part).rglob("*.txt")):
-            digest.update(str(file.relative_to(ROOT)).encode() + file.read_bytes())
+        for kind in ("*.?pp", "scenarios/*.txt"):
+            for file in sorted((ROOT / part).rglob(kind)):
+                digest.update(str(file.relative_to(ROOT)).encode() + file.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -172,7 +173,8 @@ def main():
         texts = list(pool.map(lambda each: caught_by(each, objects, folder), chosen))
     missed = texts.count("NOT CAUGHT")
     if not asked.names:
-        rows = [f"{each.name}\t{each.file}\t{text}\n" for each, text in zip(chosen, texts)]
+        rows = [f"{each.name}\t{each.file}\t{text.partition(';')[0]}\n"
+                for each, text in zip(chosen, texts)]
         (HERE / "mutations.tsv").write_text("".join(rows), encoding="utf-8")
     print(f"{len(chosen) - missed} of {len(chosen)} mutations caught")
     return 1 if missed else 0

@@ -102,6 +102,7 @@ void visit_settings(Of& story, Visit visit) {
   visit("kill_max", story.kill_max);
   visit("faults_for", story.faults_for);
   visit("calm_for", story.calm_for);
+  visit("generations_max", story.generations_max);
   visit("ending", story.ending);
   visit("ending_host", story.ending_host);
 }
