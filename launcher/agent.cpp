@@ -104,6 +104,11 @@ void Agent::on(Instant, const StartGeneration& start, Actions& out) {
 }
 
 void Agent::on(Instant now, const StopGeneration& stop, Actions& out) {
+  if (state_ == State::joined && stop.generation > part_.number) {  // it was never started here
+    part_.number = stop.generation;
+    close_store(out);
+    return bind(now, out);
+  }
   const bool lives = state_ == State::running || state_ == State::stopping;
   if (!lives || stop.generation != part_.number) return;
   if (alive_.empty() || stop.grace <= Millis{0}) return kill_all(now, out);

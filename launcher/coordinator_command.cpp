@@ -28,6 +28,7 @@ Options read_options(Source command_line, const Environment& environment) {
   options.worker_count = 0;
   options.log_dir.clear();
   options.snapshot.clear();
+  options.claim_dir.clear();
   options.rendezvous.is_host = true;
   return options;
 }

@@ -6,6 +6,8 @@
 #include "launcher/program.hpp"
 #include "launcher/worker_env.hpp"
 
+#include <string>
+
 namespace ddprun {
 
 struct Job {
@@ -14,6 +16,7 @@ struct Job {
   WorkerSetup setup;
   bool share_terminal = false;  ///< The single worker keeps ddprun's terminal.
   Meeting meeting;              ///< With the other nodes, if there are any.
+  std::string claims_folder;    ///< The same on all of them; empty: none.
 
   /// It only votes and coordinates, and has no workers.
   [[nodiscard]] bool is_witness() const { return options.worker_count == 0; }

@@ -70,6 +70,15 @@ std::string absolute(const std::string& path) {
   return path.empty() || error ? path : full.string();
 }
 
+/// Jobs at one endpoint, or of one name, are told apart.
+std::string claims_folder(const Job& job) {
+  if (job.options.claim_dir.empty()) return {};
+  return fmt::format("{}/.ddprun/{}@{}",
+                     absolute(job.options.claim_dir),
+                     job.setup.job_id,
+                     text_of(*job.options.rendezvous.endpoint));
+}
+
 Job make_job(const Source& command_line) {
   const Environment environment = current_environment();
   const NodeResources node{count_usable_cores(), list_gpus(nvidia_gpus_folder)};
@@ -86,6 +95,7 @@ Job make_job(const Source& command_line) {
   if (job.options.rendezvous.has_many_nodes()) {
     job.meeting = prepare_meeting(job.options.rendezvous, environment, job.setup.host).value();
     job.setup.job_id = job.meeting.credentials.job_id;
+    job.claims_folder = claims_folder(job);
   } else {
     job.meeting.interfaces = network_interfaces();
     const std::string& given = job.options.rendezvous.job_id;

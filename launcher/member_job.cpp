@@ -19,6 +19,10 @@ MemberJob::MemberJob(boost::asio::io_context& context,
       handlers_(std::move(handlers)),
       courier_(context, credentials),
       timer_(context, [this] { feed(SuccessionTimeout{}); }) {
+  if (!options_.claims_folder.empty()) {
+    folder_.emplace(
+        context_, options_.claims_folder, [this](const FolderAnswer& answer) { feed(answer); });
+  }
   listen(credentials);
   begin(credentials, std::move(on_lease));
 }
@@ -52,6 +56,7 @@ void MemberJob::begin(const Credentials& credentials, OnLease on_lease) {
   succession.times = options_.uplink.times;
   succession.endpoint = options_.founds ? options_.uplink.contact : text_of(options_.endpoint);
   succession.founds = options_.founds;
+  succession.folder = options_.claims_folder;
   succession_ = std::make_unique<Succession>(std::move(succession));
 
   RemoteJob::LinkHandlers link;
@@ -139,7 +144,7 @@ void MemberJob::on(const TakeLead& lead) {
     roster.inherit(now(), *lead.record, lead.old_head_heard);
     coordinator = Coordinator(options_.coordinator, *lead.record, "head " + old + " was lost");
     handlers_.on_note(fmt::format(
-        "{} coordinates the job from now on, elected in place of {}", options_.uplink.host, old));
+        "{} coordinates the job from now on, in place of {}", options_.uplink.host, old));
   }
   headquarters_ = std::make_unique<Headquarters>(
       context_, std::move(coordinator), std::move(roster), none, handlers_, std::move(outside));
@@ -153,11 +158,11 @@ void MemberJob::on(const StepDown&) {
   const AgentId self = options_.uplink.agent;
   const bool had_founded =
       known && (known->record.voters.contains(self) || known->before.contains(self));
-  handlers_.on_note(
-      fmt::format("{} {}",
-                  options_.uplink.host,
-                  had_founded ? "coordinates the job no longer: too few of the voters answer it"
-                              : "takes part in the job that lives already"));
+  handlers_.on_note(fmt::format(
+      "{} {}",
+      options_.uplink.host,
+      had_founded ? "coordinates the job no longer: too few voters answer it, or another does"
+                  : "takes part in the job that lives already"));
 }
 
 void MemberJob::on(const LeadChanged& changed) {
@@ -189,6 +194,10 @@ void MemberJob::on(const Admit& admit) {
 void MemberJob::on(const TurnAway& turned) {
   sessions_[turned.session].reset();
   server_->send(turned.session, Redirect{turned.leader});
+}
+
+void MemberJob::on(const FolderTask& task) {
+  folder_->start(task);
 }
 
 /// Once for each thing that there is to say.

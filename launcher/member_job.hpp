@@ -5,6 +5,7 @@
 // so its lease ends with its lead.
 #pragma once
 
+#include "launcher/claims_folder.hpp"
 #include "launcher/courier.hpp"
 #include "launcher/deadline_timer.hpp"
 #include "launcher/endpoint.hpp"
@@ -31,6 +32,7 @@ struct MemberOptions {
   std::string listen_address;     ///< Where it listens,
   std::uint16_t listen_port = 0;  ///< if that is free, else at any port,
   std::string address;            ///< and by which others reach it.
+  std::string claims_folder;      ///< Empty: there is none.
   UplinkOptions uplink;           ///< Without contact.
   CoordinatorOptions coordinator;
 };
@@ -73,6 +75,7 @@ class MemberJob final : public JobLink {
   void on(const Unfollow&);
   void on(const Admit& admit);
   void on(const TurnAway& turned);
+  void on(const FolderTask& task);
   void say_who_leads();
 
   boost::asio::io_context& context_;
@@ -83,6 +86,7 @@ class MemberJob final : public JobLink {
   std::unique_ptr<RemoteJob> link_;
   std::unique_ptr<Headquarters> headquarters_;  // while it leads
   Courier courier_;
+  std::optional<ClaimsFolder> folder_;
   DeadlineTimer timer_;
   std::map<SessionId, std::optional<Hello>> sessions_;  // and those that were not answered yet
   std::string leader_said_;                             // the newest that was said of it

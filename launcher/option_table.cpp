@@ -38,6 +38,16 @@ constexpr std::array table{
                false,
                "Where workers keep their snapshot; they find it in DDPRUN_SNAPSHOT. Its folder is "
                "created and must be writable."},
+    OptionSpec{"claim-dir",
+               "",
+               "DIR",
+               "",
+               job,
+               false,
+               false,
+               "A folder that all nodes share, in which those that are left of a job claim it when "
+               "others are lost, however few they are. That of --snapshot unless given; 'none': "
+               "nodes vote."},
     OptionSpec{
         "dry-run",
         "",

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <optional>
 
 namespace ddprun {
@@ -94,6 +95,17 @@ void choose_program(const Source& command_line, const Source& job, Options& opti
   }
 }
 
+/// Beside the snapshot unless it was named, since nodes share that.
+std::string claim_dir(const Settings& all) {
+  const std::string& given = all.at("claim-dir").value;
+  if (given == "none") return {};
+  if (!given.empty()) return given;
+  const std::string& snapshot = all.at("snapshot").value;
+  if (snapshot.empty()) return {};
+  const std::string folder = std::filesystem::path(snapshot).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
 /// Turns the texts in `options.effective` into values.
 Result<void> interpret(int core_count, Options& options) {
   const Settings& all = options.effective;
@@ -125,6 +137,7 @@ Result<void> interpret(int core_count, Options& options) {
   if (!rendezvous) return rendezvous.error();
   options.rendezvous = *std::move(rendezvous);
   options.snapshot = all.at("snapshot").value;
+  options.claim_dir = claim_dir(all);
   options.log_dir = all.at("log-dir").value;
   if (options.module && options.no_python) {
     return Error(ExitStatus::usage,

@@ -31,8 +31,9 @@ struct Options {
   Millis grace;
   Millis restart_grace;
   RendezvousOptions rendezvous;
-  std::string snapshot;  ///< Empty: not given.
-  std::string log_dir;   ///< Empty: no files.
+  std::string snapshot;   ///< Empty: not given.
+  std::string claim_dir;  ///< Empty: nodes vote.
+  std::string log_dir;    ///< Empty: no files.
   RankSet console;
   bool module = false;
   bool no_python = false;

@@ -64,6 +64,7 @@ MemberOptions member_options(const Job& job) {
   options.address = plan.own_address;
   options.listen_address = plan.listen_address;
   options.listen_port = plan.listen_port;
+  options.claims_folder = job.claims_folder;
   options.coordinator = elected_coordinator_options(job.options);
   UplinkOptions& uplink = options.uplink;
   uplink.agent = random_number();

@@ -37,8 +37,8 @@ Result<std::uint64_t> TextReader::take_number() {
   const auto [end, error] = std::from_chars(begin, text_.value.data() + text_.value.size(), number);
   if (error == std::errc::invalid_argument) return unexpected("a number");
   if (error == std::errc::result_out_of_range) {
-    constexpr auto number_max = std::numeric_limits<std::uint64_t>::max();
-    return refuse(at_, "the number is too large", fmt::format("write {} at most", number_max));
+    constexpr auto largest = std::numeric_limits<std::uint64_t>::max();
+    return refuse(at_, "the number is too large", fmt::format("write {} at most", largest));
   }
   at_ += static_cast<std::size_t>(end - begin);
   return number;

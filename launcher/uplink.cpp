@@ -52,7 +52,7 @@ void Uplink::take(Instant now, ConnectionId from, const Welcome& welcome, Action
   Line& line = *find(from);
   line.leader = welcome.leader;
   if (any_place_) options_.node = welcome.node;
-  if (!welcome.voters.empty()) voters_ = welcome.voters;
+  if (!welcome.voters.all.empty()) voters_ = welcome.voters;
   if (leads_to_followed(line)) {
     enter(now, from, out);
   } else {
@@ -78,7 +78,10 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
   if (begins_anew) served_at_endpoint_ = false;
   attempts_ = 0;
   retry_ = options_.retry_first;
-  if (begins_anew) forget_all(now, out);  // U4
+  if (begins_anew) {  // U4; the one before may be followed again
+    ++self_.life;
+    forget_all(now, out);
+  }
   std::optional<ConnectionId> there;
   for (const Line& line : lines_) {
     if (leads_to_followed(line)) there = line.id;
@@ -171,6 +174,7 @@ void Uplink::forget_all(Instant now, Actions& out) {
   beats_.clear();
   outbox_ = {};
   inbox_ = {};
+  put_off_ = 0;
   lease_end_.reset();
   give_up_at_ = now + options_.replace_timeout;
   out.emplace_back(LifeEnded{});
@@ -181,7 +185,8 @@ void Uplink::forget_all(Instant now, Actions& out) {
 /// first refused, with a margin for what is on its way, it is not. The answer may have been on its
 /// way for long, too: it was given after its connection was up, and how much later nobody knows.
 void Uplink::take(Instant now, ConnectionId from, const Refused& refused, Actions& out) {
-  if (!refused_since_) refused_since_ = now;
+  if (!refused_since_ || !refused_by_.continues(refused.by)) refused_since_ = now;
+  refused_by_ = refused.by;
   const bool may_be_lost =
       refused.holder_silent &&
       find(from)->since - *refused_since_ <= *refused.holder_silent + options_.times.dead_after;
@@ -189,14 +194,20 @@ void Uplink::take(Instant now, ConnectionId from, const Refused& refused, Action
   retry_ = options_.retry_max;
 }
 
-/// Confirmed at once: the last one ends this process.
+/// Confirmed at once: the last one ends this process. Without a lease nothing is started; what ends
+/// it overtakes it.
 void Uplink::take(Instant now,
                   ConnectionId from,
                   const Numbered<Instruction>& instruction,
                   Actions& out) {
-  const bool starts_nothing = std::holds_alternative<FinishJob>(instruction.message);
-  if (!lease_end_ && !starts_nothing) return;  // it is repeated until a heartbeat confirms it
   if (!leads_to_followed(*find(from))) return;
+  const bool is_next = instruction.number == inbox_.newest() + 1;
+  if (!lease_end_ && std::holds_alternative<StartGeneration>(instruction.message)) {
+    if (is_next) put_off_ = instruction.number;
+    return beat(now, out);  // it is repeated under a lease
+  }
+  const bool overtakes = put_off_ == inbox_.newest() + 1 && instruction.number == put_off_ + 1;
+  if (overtakes) (void)inbox_.accept(put_off_);
   if (!inbox_.accept(instruction.number)) return;
   beat(now, out);
   out.emplace_back(PassOn{instruction.message});
@@ -255,7 +266,8 @@ std::string Uplink::next_door() {
   if (at_leader || doors.empty()) return followed_ ? followed_->address : std::string();
   const std::size_t round = doors_count_ / 3;
   const std::size_t kind = doors_count_++ % 3;
-  if (kind == 0 && !voters_.empty()) return voters_[round % voters_.size()].address;
+  const std::vector<Voter>& voters = voters_.all;
+  if (kind == 0 && !voters.empty()) return voters[round % voters.size()].address;
   if (kind == 1 && doors.size() > 1) return doors[1 + round % (doors.size() - 1)];
   return doors.front();
 }
@@ -280,8 +292,7 @@ void Uplink::greet(ConnectionId connection, Actions& out) const {
   hello.any_place = any_place_;
   hello.contact = options_.contact;
   hello.knows = knows_;
-  constexpr std::size_t alone_with_leader = 2;  // of so many voters no one is a majority
-  hello.orphaned = !voters_.empty() && voters_.size() <= alone_with_leader &&
+  hello.orphaned = !voters_.all.empty() && !voters_.outlive_head() &&
                    at_own_leaders_place(*std::ranges::find(lines_, connection, &Line::id));
   hello.witness = options_.witness;
   out.emplace_back(SendUp{connection, hello});

@@ -4,7 +4,7 @@
 // heartbeat was sent. When the lease ends the node's workers must die, since the coordinator may
 // soon start others in their place. Nothing that is told to the coordinator gets lost while this
 // life of the agent lasts; what the coordinator instructs is passed on once, in order, and only
-// under a lease: an instruction that was long on its way must not start anything.
+// under a lease if it starts anything: it may have been long on its way.
 //
 // Silence for a third of the lease opens a second connection beside the first, whose repetitions
 // the kernel may have put off for seconds. It does the same with attempts to connect: one that is
@@ -185,7 +185,7 @@ class Uplink {
   std::optional<Leader> served_;     // whom this life belongs to
   bool served_at_endpoint_ = false;  // it answered there
   Epoch knows_;
-  std::vector<Voter> voters_;  // whom to ask when it is lost
+  Voters voters_;  // whom to ask when it is lost
   std::size_t doors_count_ = 0;
   int attempts_ = 0;         // since the last answer
   std::vector<Line> lines_;  // oldest first
@@ -202,9 +202,11 @@ class Uplink {
   std::optional<Instant> give_up_at_;  // unless there is a lease by then
   std::string why_down_;               // the last connection
   std::optional<Instant> refused_since_;
+  Leader refused_by_;
   std::optional<int> stop_signal_;  // by which the end of the job was asked for
   Outbox<News> outbox_;
   Inbox inbox_;
+  std::int64_t put_off_ = 0;  // the number of a start that came without a lease
 };
 
 }  // namespace ddprun

@@ -10,6 +10,7 @@
 #include "rendezvous/voters.hpp"
 
 #include <compare>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -39,15 +40,28 @@ struct RecordId {
   auto operator<=>(const RecordId&) const = default;
 };
 
+/// Where a record is claimed (claims.hpp).
+struct Place {
+  std::uint64_t folder = 0;  ///< Its proof.
+  std::int64_t number = 0;   ///< From 1.
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
 /// A record as a voter has it.
 struct Knowledge {
   Generation record;
   Epoch accepted;
-  Voters before;  ///< Of the last decided record before it: they decide too.
+  Voters before;  ///< Of the last decided record before it: they decide too, where voters vote.
   bool decided = false;
+  std::optional<Place> place;  ///< Where voters claim.
   friend bool operator==(const Knowledge&, const Knowledge&) = default;
 
   [[nodiscard]] RecordId id() const { return {accepted, record.number}; }
+
+  /// The newest place that it knows to be claimed; 0: none.
+  [[nodiscard]] std::int64_t claimed() const {
+    return place ? place->number - (decided ? 0 : 1) : 0;
+  }
 };
 
 struct VoteRequest {
@@ -83,6 +97,7 @@ struct Leading {
   Instant sent;
   RecordId record;
   bool decided = false;
+  std::int64_t claimed = 0;        ///< The newest place that is; 0 where voters vote.
   std::optional<Knowledge> whole;  ///< The record, for those who have not accepted it.
   friend bool operator==(const Leading&, const Leading&) = default;
 };
@@ -94,6 +109,19 @@ struct Following {
   RecordId record;
   friend bool operator==(const Following&, const Following&) = default;
 };
-using Ballot = std::variant<VoteRequest, Vote, Refusal, Release, Leading, Following>;
+/// The founder asks whether this voter sees its proof, before there is a record.
+struct SurveyRequest {
+  std::string address;  ///< For the answer.
+  std::uint64_t folder = 0;
+  friend bool operator==(const SurveyRequest&, const SurveyRequest&) = default;
+};
+struct SurveyAnswer {
+  AgentId voter = 0;
+  std::uint64_t folder = 0;
+  bool sees = false;
+  friend bool operator==(const SurveyAnswer&, const SurveyAnswer&) = default;
+};
+using Ballot = std::
+    variant<VoteRequest, Vote, Refusal, Release, Leading, Following, SurveyRequest, SurveyAnswer>;
 
 }  // namespace ddprun

@@ -35,7 +35,8 @@ std::optional<Instant> Coordinator::next_deadline() const {
       if (straggler_deadline_ && last_call_) return std::min(*straggler_deadline_, *last_call_);
       return straggler_deadline_ ? straggler_deadline_ : last_call_;
     case State::deciding:
-      return undecided_deadline_;
+      return undecided_deadline_ ? std::min(*undecided_deadline_, *give_up_deadline_)
+                                 : *give_up_deadline_;
     case State::ending:
     case State::finished:
       break;
@@ -216,6 +217,7 @@ void Coordinator::on(Instant now, const Timeout&, Actions& out) {
     return deadline && now >= *deadline;
   };
   if (state_ == State::forming && due(next_deadline())) return form(now, out);
+  if (state_ == State::deciding && due(give_up_deadline_)) return give_up_deciding(out);
   if (state_ == State::deciding && due(undecided_deadline_)) {
     undecided_deadline_.reset();
     out.emplace_back(Note{reason() + ": all nodes must reach each other where they listen"});

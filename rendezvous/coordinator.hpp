@@ -21,7 +21,8 @@
 //   C5  The failure reported is the first one of its generation; later ones are its victims.
 //   C6  Every StartGeneration is followed by exactly one verdict on that generation, and every node
 //       that joined, or is stuck, is told the job's outcome once.
-//   C7  Where voters decide, nothing starts before they have.
+//   C7  Where voters decide, nothing starts before they have. What is proposed, again and again
+//       perhaps, is decided within `replace_timeout`, or the job ends.
 // Bounds
 //   At most one offer and one action per node and event, and two notes.
 #pragma once
@@ -196,6 +197,7 @@ class Coordinator {
   void withdraw();
   void start(Instant now, Generation next, Actions& out);
   void give_up(Actions& out);
+  void give_up_deciding(Actions& out);
   void name_stragglers(Actions& out);
   void finish(Actions& out);
 
@@ -217,6 +219,7 @@ class Coordinator {
   std::optional<WorkerFailure> failure_;  // the first one of it
   std::optional<Instant> straggler_deadline_;
   std::optional<Instant> undecided_deadline_;  // to say that the voters take long
+  std::optional<Instant> give_up_deadline_;    // nothing was decided since the first proposal
   std::optional<Instant> last_call_;           // for nodes that join while it runs
   std::optional<Instant> resume_at_;           // the wait before a restart is over
   std::string cause_ = "start";                // of the next one

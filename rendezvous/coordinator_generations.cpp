@@ -127,6 +127,7 @@ void Coordinator::propose(Instant now, Actions& out) {
   for (const auto& [node, offer] : gathering_.ready()) add_voter(offer);
   proposal_ = std::move(next);
   undecided_deadline_ = now + options_.undecided_after;
+  if (!give_up_deadline_) give_up_deadline_ = now + options_.gathering.replace_timeout;
   state_ = State::deciding;
 }
 
@@ -139,6 +140,7 @@ void Coordinator::withdraw() {
 
 void Coordinator::start(Instant now, Generation next, Actions& out) {
   restarts_.generation_starts(now);
+  give_up_deadline_.reset();
   for (const Member& member : next.members) gathering_.remove(member.offer.node);
   hosts_told_ = 0;
   stopped_.clear();
@@ -165,6 +167,20 @@ void Coordinator::give_up(Actions& out) {
                    : Outcome{static_cast<int>(ExitStatus::run_again),
                              fmt::format("{}; {}", cause_, missing),
                              {}};
+  finish(out);
+}
+
+void Coordinator::give_up_deciding(Actions& out) {
+  const bool first = current_.number == GenerationNumber{};
+  const auto status = first ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
+  outcome_ =
+      Outcome{static_cast<int>(status),
+              fmt::format("{} for {:g} s: all nodes must reach each other where they listen, "
+                          "and where they claim the folder",
+                          reason(),
+                          in_seconds(options_.gathering.replace_timeout)),
+              {}};
+  withdraw();
   finish(out);
 }
 

@@ -14,6 +14,11 @@ void Lead::heard(AgentId voter, Instant sent) {
   until_ = end();
 }
 
+bool Lead::heard_after(Instant sent, AgentId voter) const {
+  const auto found = heard_.find(voter);
+  return found != heard_.end() && found->second > sent;
+}
+
 void Lead::set_electors(std::vector<Voters> electors) {
   electors_ = std::move(electors);
   until_ = end();

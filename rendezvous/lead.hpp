@@ -35,6 +35,8 @@ class Lead {
   /// `voter` has answered what was sent then.
   void heard(AgentId voter, Instant sent);
 
+  [[nodiscard]] bool heard_after(Instant sent, AgentId voter) const;
+
   /// Who may elect another from now on: a majority of any of them.
   void set_electors(std::vector<Voters> electors);
   [[nodiscard]] const std::vector<Voters>& electors() const { return electors_; }

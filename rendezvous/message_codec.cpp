@@ -101,6 +101,7 @@ void fields(auto& archive, Is<Voter> auto& voter) {
 void fields(auto& archive, Is<Voters> auto& voters) {
   archive.list(voters.all, Voters::count_max);
   archive.integer(voters.head);
+  archive.flag(voters.claim);
 }
 void fields(auto& archive, Is<Leader> auto& leader) {
   archive.integer(leader.agent);
@@ -142,11 +143,16 @@ void fields(auto& archive, Is<Generation> auto& record) {
   archive.optional(record.snapshot);
   archive.list(record.blames, blames_max);
 }
+void fields(auto& archive, Is<Place> auto& place) {
+  archive.integer(place.folder);
+  archive.integer(place.number, 1, number_max);
+}
 void fields(auto& archive, Is<Knowledge> auto& known) {
   fields(archive, known.record);
   fields(archive, known.accepted);
   fields(archive, known.before);
   archive.flag(known.decided);
+  archive.optional(known.place);
 }
 
 void fields(auto& archive, Is<Hello> auto& hello) {
@@ -218,6 +224,7 @@ void fields(auto& archive, Is<Leading> auto& leading) {
   fields(archive, leading.sent);
   fields(archive, leading.record);
   archive.flag(leading.decided);
+  archive.integer(leading.claimed, 0, number_max);
   archive.optional(leading.whole);
 }
 void fields(auto& archive, Is<Following> auto& following) {
@@ -226,16 +233,25 @@ void fields(auto& archive, Is<Following> auto& following) {
   fields(archive, following.sent);
   fields(archive, following.record);
 }
+void fields(auto& archive, Is<SurveyRequest> auto& request) {
+  archive.string(request.address, name_bytes_max);
+  archive.integer(request.folder);
+}
+void fields(auto& archive, Is<SurveyAnswer> auto& answer) {
+  archive.integer(answer.voter);
+  archive.integer(answer.folder);
+  archive.flag(answer.sees);
+}
 void fields(auto& archive, Is<Welcome> auto& welcome) {
   fields(archive, welcome.leader);
   fields(archive, welcome.node);
-  archive.list(welcome.voters, Voters::count_max);
+  fields(archive, welcome.voters);
 }
 void fields(auto& archive, Is<Redirect> auto& redirect) {
   archive.optional(redirect.leader);
 }
 void fields(auto& archive, Is<VotersChanged> auto& changed) {
-  archive.list(changed.voters, Voters::count_max);
+  fields(archive, changed.voters);
 }
 void fields(auto& archive, Is<Ack> auto& ack) {
   archive.integer(ack.answers, 0);
@@ -249,6 +265,7 @@ void fields(auto& archive, Is<Forgotten> auto& forgotten) {
 void fields(auto& archive, Is<Refused> auto& refused) {
   archive.string(refused.why, text_bytes_max);
   archive.optional(refused.holder_silent);
+  fields(archive, refused.by);
 }
 void fields(auto& archive, Is<StartGeneration> auto& start) {
   fields(archive, start.node);
@@ -443,6 +460,8 @@ Result<Message> decode_any(std::string_view bytes) {
   return message;
 }
 
+constexpr std::uint8_t record_version = 1;
+
 }  // namespace
 
 std::string encode(const ToCoordinator& message) {
@@ -452,11 +471,30 @@ std::string encode(const ToAgent& message) {
   return encode_any(message);
 }
 
+std::string encode(const Knowledge& known) {
+  Writer writer;
+  writer.integer(record_version);
+  fields(writer, known);
+  return writer.take();
+}
+
 Result<ToCoordinator> decode_to_coordinator(std::string_view bytes) {
   return decode_any<ToCoordinator>(bytes);
 }
 Result<ToAgent> decode_to_agent(std::string_view bytes) {
   return decode_any<ToAgent>(bytes);
+}
+
+Result<Knowledge> decode_record(std::string_view bytes) {
+  Reader reader(bytes);
+  std::uint8_t version = 0;
+  reader.integer(version, record_version, record_version);
+  Knowledge known;
+  fields(reader, known);
+  if (std::string why = reader.problem(); !why.empty()) {
+    return Error(ExitStatus::system_refused, "record refused", std::move(why), "");
+  }
+  return known;
 }
 
 }  // namespace ddprun

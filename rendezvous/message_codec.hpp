@@ -45,9 +45,12 @@ constexpr std::int64_t number_max = std::int64_t{1} << 62;
 /// none.
 [[nodiscard]] std::string encode(const ToCoordinator& message);
 [[nodiscard]] std::string encode(const ToAgent& message);
+/// Of a record as files have it: a version before its fields.
+[[nodiscard]] std::string encode(const Knowledge& known);
 
 /// The message that `bytes` are, all of them, or what is wrong with them.
 [[nodiscard]] Result<ToCoordinator> decode_to_coordinator(std::string_view bytes);
 [[nodiscard]] Result<ToAgent> decode_to_agent(std::string_view bytes);
+[[nodiscard]] Result<Knowledge> decode_record(std::string_view bytes);
 
 }  // namespace ddprun

@@ -42,6 +42,10 @@ inline constexpr std::uint8_t kind_of<Leading> = 0x25;
 template <>
 inline constexpr std::uint8_t kind_of<Following> = 0x26;
 template <>
+inline constexpr std::uint8_t kind_of<SurveyRequest> = 0x27;
+template <>
+inline constexpr std::uint8_t kind_of<SurveyAnswer> = 0x28;
+template <>
 inline constexpr std::uint8_t kind_of<Ack> = 0x81;
 template <>
 inline constexpr std::uint8_t kind_of<Forgotten> = 0x82;

@@ -45,8 +45,8 @@ using ToCoordinator = std::variant<Hello, Heartbeat, Numbered<News>, Ballot>;
 /// The answer to a Hello: heartbeats and news are taken from now on.
 struct Welcome {
   Leader leader;
-  NodeId node;                ///< Its place in the order of nodes.
-  std::vector<Voter> voters;  ///< Whom to ask when this leader is lost.
+  NodeId node;    ///< Its place in the order of nodes.
+  Voters voters;  ///< Whom to ask when this leader is lost.
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 /// The answer of a process that does not lead.
@@ -76,6 +76,7 @@ struct Refused {
   /// coordinator has never heard it: it may be this one's predecessor, which is lost before long.
   /// Nothing: time changes nothing.
   std::optional<Millis> holder_silent;
+  Leader by;
   friend bool operator==(const Refused&, const Refused&) = default;
 };
 /// What the node has to do.

@@ -97,7 +97,11 @@ void Roster::take(Instant now, SessionId session, const Hello& hello, Actions& o
     return;
   }
   if (from.life > peer->life) {
-    if (peer->life != 0 && !peer->lost) return;  // O1
+    if (peer->life != 0 && !peer->lost) {  // O1: what it says here is not said by the life before
+      speakers_.erase(session);
+      if (peer->session == session) peer->session = 0;
+      return;
+    }
     peer->life = from.life;
     peer->lost = false;
     peer->outbox = {};
@@ -120,9 +124,10 @@ void Roster::take(Instant now, SessionId session, const Heartbeat& heartbeat, Ac
   if (peer == nullptr) return;
   hear(now, *peer);
   peer->outbox.confirm(heartbeat.received);
-  if (now - peer->sent >= options_.times.heartbeat()) resend(now, *peer, out);
   const Millis lead = std::clamp(lead_end_ - now, Millis{0}, options_.times.lease());  // O6
   out.emplace_back(SendDown{session, Ack{heartbeat.number, peer->inbox.newest(), lead}});
+  const bool first_lease = !std::exchange(peer->leased, lead > Millis{0}) && peer->leased;
+  if (first_lease || now - peer->sent >= options_.times.heartbeat()) resend(now, *peer, out);
 }
 
 void Roster::take(Instant now, SessionId session, const Numbered<News>& news, Actions& out) {
@@ -231,7 +236,8 @@ void Roster::hear(Instant now, Peer& peer) {
   peer.patience_from = now;
 }
 
-void Roster::refuse(SessionId session, Refused refusal, Actions& out) {
+void Roster::refuse(SessionId session, Refused refusal, Actions& out) const {
+  refusal.by = options_.leader;
   out.emplace_back(SendDown{session, refusal});
   out.emplace_back(CloseSession{session, std::move(refusal.why)});
 }

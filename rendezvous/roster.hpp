@@ -108,7 +108,8 @@ class Roster {
     bool lost = false;
     Outbox<Instruction> outbox;
     Inbox inbox;
-    Instant sent;  // when all of the outbox was
+    Instant sent;         // when all of the outbox was,
+    bool leased = false;  // or before it was told that anybody leads
     friend bool operator==(const Peer&, const Peer&) = default;
   };
   struct Speaker {
@@ -133,7 +134,7 @@ class Roster {
   [[nodiscard]] Peer* living_on(NodeId node);
   [[nodiscard]] Peer* admit(Instant now, SessionId session, const Hello& hello, Actions& out);
   static void hear(Instant now, Peer& peer);
-  static void refuse(SessionId session, Refused refusal, Actions& out);
+  void refuse(SessionId session, Refused refusal, Actions& out) const;
   [[nodiscard]] NodeId next_place(const Hello& hello) const;
   static void resend(Instant now, Peer& peer, Actions& out);
 
@@ -141,7 +142,7 @@ class Roster {
   std::map<AgentId, Peer> peers_;
   std::map<NodeId, AgentId> places_;
   std::map<SessionId, Speaker> speakers_;
-  std::vector<Voter> voters_;
+  Voters voters_;
   Instant lead_end_ = Lead::forever;
   Instant ticked_;
 };

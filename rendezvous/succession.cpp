@@ -19,6 +19,10 @@ void Succession::start(Instant now, Actions& out) {
   out.emplace_back(TakeLead{*leader_, std::nullopt, now});
   lead_changed(out);
   out.emplace_back(Follow{*leader_});
+  settled_ = options_.folder.empty();
+  if (settled_) return;
+  folder_by_ = now + options_.times.dead_after;
+  out.emplace_back(FolderTask(OpenFolder{self.agent}));
 }
 
 void Succession::on_event(Instant now, const SuccessionEvent& event, Actions& out) {
@@ -46,12 +50,21 @@ std::optional<Instant> Succession::next_deadline() const {
 std::string Succession::reason() const {
   if (!leader_) return "nobody is known to lead";
   std::string text = fmt::format("{} leads", leader_->host);
-  if (known_ && known_->decided && !known_->record.voters.outlive_head()) {
-    text += fmt::format("; its loss ends the job: {} of {} voters cannot elect another",
-                        known_->record.voters.all.size() - 1,
-                        known_->record.voters.all.size());
+  if (!known_ || !known_->decided) return text;
+  const Voters& voters = known_->record.voters;
+  const std::size_t left = voters.all.size() - 1;
+  if (voters.claim) {
+    text += left == 0
+                ? "; its loss ends the job: nobody else may claim"
+                : fmt::format("; if it is lost, who is left of {} others claims the job", left);
+    return text + " in " + options_.folder;
   }
-  return text;
+  text +=
+      voters.outlive_head()
+          ? fmt::format("; if it is lost, {} voters elect another", left)
+          : fmt::format(
+                "; its loss ends the job: {} of {} voters cannot elect another", left, left + 1);
+  return why_votes_.empty() ? text : text + ", since " + why_votes_;
 }
 
 std::optional<Instant> Succession::lead_end() const {
@@ -59,9 +72,18 @@ std::optional<Instant> Succession::lead_end() const {
   return lead_.until();
 }
 
-/// Once the job is over nobody starts anything, and those not told yet should find it.
+/// Once the job is over nobody starts anything, and those not told yet should find it. Where voters
+/// claim, who does not lead any more gathers.
 Instant Succession::lead_end_to_heed() const {
-  return job_over_ ? Lead::forever : lead_.until();
+  return job_over_ || claims() ? Lead::forever : lead_.until();
+}
+
+/// Where voters claim, several may gather at once: each in an epoch that hardly anybody else takes.
+Epoch Succession::next_epoch() const {
+  const std::int64_t highest = std::max(pledge_.epoch(), highest_).value;
+  if (!claims()) return Epoch{highest + 1};
+  constexpr std::int64_t own = 1 << 16;
+  return Epoch{(highest / own + 1) * own + static_cast<std::int64_t>(options_.self.agent % own)};
 }
 
 void Succession::on(Instant now, const BallotArrived& arrived, Actions& out) {
@@ -93,7 +115,9 @@ void Succession::on(Instant, const HeardOf& heard, Actions& out) {
 }
 
 void Succession::on(Instant now, const LeaderAnswered&, Actions&) {
-  if (state_ == State::following) patience_ = now;
+  if (state_ != State::following) return;
+  patience_ = now;
+  if (claims()) heard_ = now;
 }
 
 void Succession::on(Instant, const WorkersStarted&, Actions&) {
@@ -114,7 +138,10 @@ void Succession::on(Instant now, const Propose& proposed, Actions& out) {
   }
 }
 
-void Succession::on(Instant, const JobOver&, Actions&) {
+void Succession::on(Instant now, const JobOver&, Actions& out) {
+  if (claims() && !job_over_ && state_ == State::leading && now < lead_.until()) {
+    out.emplace_back(FolderTask(CloseFolder{claimed_->folder}));
+  }
   job_over_ = true;
   if (state_ == State::leading) return;  // others are still to be told
   state_ = State::finished;
@@ -133,7 +160,9 @@ void Succession::on(Instant now, const SuccessionTimeout&, Actions& out) {
   if (election_ && now >= election_->ask_at()) ask(now, out);
   if (state_ != State::leading || now < announce_at_) return;
   announce(now, out);
-  if (!founding() && !election_ && highest_ > leader_->epoch) raise_epoch(now, out);
+  if (founding()) return settle(now, out);
+  if (claims()) return keep_gathering(now, out);
+  if (!election_ && highest_ > leader_->epoch) raise_epoch(now, out);
 }
 
 }  // namespace ddprun

@@ -6,10 +6,16 @@
 // only once it is decided: a majority of its own voters and of those of the last decided one have
 // accepted it. So the next leader knows of each generation that may ever have been started.
 //
+// Where all voters of the first record see one folder, they claim instead (claims.hpp), for the
+// whole job: a record is decided once all its voters have accepted it and it is linked as the
+// folder's next place. Then any voter of the newest claim that hears nobody gathers who is left,
+// and claims the next place; no majority is needed.
+//
 // States
 //   following  hears a leader, or looks for one
 //   standing   asks the voters to be elected
-//   leading    is the coordinator's process; may ask for a higher epoch meanwhile
+//   leading    is the coordinator's process; may ask for a higher epoch meanwhile. Where voters
+//              claim it may do so without a lead, and then only gathers
 //   finished   the job is over here; no vote is given, and none asked for
 // Invariants
 //   V1  Of each epoch there is one leader at most.
@@ -21,15 +27,22 @@
 //       has forgotten what it promised.
 //   V6  Who has founded no generation yet gives way to anybody who knows of one, unless that one is
 //       over: nobody can be elected without a leader that listened where the founder listens now.
+//   V7  Only a voter of the newest claim claims the place after it, and only where the proof is
+//       that the founder left; and a founder, who has no claim before it. Nobody follows a leader
+//       of a claim that it knows not to be the newest.
+//   V8  A job's records are all voted on, or all claimed.
 // Bounds
-//   One election at a time; seven voters of a record, and seven of the one before it.
+//   One election at a time; seven voters of a record, and seven of the one before it. One claim and
+//   one look into the folder under way.
 #pragma once
 
 #include "rendezvous/ballots.hpp"
+#include "rendezvous/claims.hpp"
 #include "rendezvous/election.hpp"
 #include "rendezvous/lead.hpp"
 #include "rendezvous/lease.hpp"
 #include "rendezvous/pledge.hpp"
+#include "rendezvous/survey.hpp"
 #include "rendezvous/units.hpp"
 #include "rendezvous/voters.hpp"
 
@@ -48,6 +61,7 @@ struct SuccessionOptions {
   std::string endpoint;         ///< Where those who know nobody look for the job.
   bool founds = false;          ///< It is the process there, and begins a job where it finds none.
   Millis call_interval{1'000};  ///< From one call of the endpoint to the next.
+  std::string folder;           ///< For claims, as people know it; empty: there is none.
   friend bool operator==(const SuccessionOptions&, const SuccessionOptions&) = default;
 };
 
@@ -87,6 +101,7 @@ using SuccessionEvent = std::variant<BallotArrived,
                                      WorkersGone,
                                      Propose,
                                      JobOver,
+                                     FolderAnswer,
                                      SuccessionTimeout>;
 
 struct SendBallot {
@@ -132,7 +147,8 @@ using SuccessionAction = std::variant<SendBallot,
                                       Follow,
                                       Unfollow,
                                       Admit,
-                                      TurnAway>;
+                                      TurnAway,
+                                      FolderTask>;
 
 class Succession {
  public:
@@ -171,6 +187,7 @@ class Succession {
   void on(Instant now, const WorkersGone&, Actions& out);
   void on(Instant now, const Propose& propose, Actions& out);
   void on(Instant now, const JobOver&, Actions& out);
+  void on(Instant now, const FolderAnswer& answer, Actions& out);
   void on(Instant now, const SuccessionTimeout&, Actions& out);
   void take(Instant now, const VoteRequest& request, Actions& out);
   void take(Instant now, const Vote& vote, Actions& out);
@@ -178,8 +195,15 @@ class Succession {
   void take(Instant now, const Release& release, Actions& out);
   void take(Instant now, const Leading& leading, Actions& out);
   void take(Instant now, const Following& following, Actions& out);
+  void take(Instant now, const SurveyRequest& request, Actions& out);
+  void take(Instant now, const SurveyAnswer& answer, Actions& out);
+  void take(Instant now, const FolderOpened& opened, Actions& out);
+  void take(Instant now, const ProofSought& sought, Actions& out);
+  void take(Instant now, const ClaimsRead& read, Actions& out);
+  void take(Instant now, const PlaceClaimed& claimed, Actions& out);
 
   [[nodiscard]] Instant lead_end_to_heed() const;
+  [[nodiscard]] Epoch next_epoch() const;
 
   // As a voter.
   [[nodiscard]] bool is_voter() const;
@@ -187,14 +211,21 @@ class Succession {
   [[nodiscard]] bool gives_way_to(const VoteRequest& request) const;
   [[nodiscard]] std::vector<Voters> electors() const;
   [[nodiscard]] bool may_follow(const Leader& leader) const;
+  [[nodiscard]] bool may_follow(Instant now, const Leading& leading) const;
+  [[nodiscard]] bool is_news(const Knowledge& whole) const;
   [[nodiscard]] bool is_orphan_of(AgentId leader) const;
   void forget_job();
   void follow(const Leader& leader, Actions& out);
   void unfollow(Actions& out);
   void refuse(const std::string& address, Actions& out);
   void learn(const Leading& leading);
+  // As the founder.
   [[nodiscard]] bool founding() const;
   void give_way(Actions& out);
+  void settle(Instant now, Actions& out);
+  [[nodiscard]] bool survey_is_over(Instant now, Actions& out);
+  void ask_survey(Actions& out);
+  void bar_earlier_job(Instant now, Actions& out);
   // As a candidate.
   [[nodiscard]] std::optional<Instant> stand_at() const;
   void stand(Instant now, Actions& out);
@@ -202,15 +233,29 @@ class Succession {
   void conclude_election(Instant now, Actions& out);
   void give_up(Instant now, Actions& out);
   void be_elected(Instant now, Actions& out);
+  void take_lead(Instant now, Epoch epoch, Instant old_head_heard, Actions& out);
   // As the leader.
   void announce(Instant now, Actions& out);
   void tell(Instant now, const Voter& voter, Actions& out);
   void propose(Instant now, Generation record, Actions& out);
   void decide_if_accepted(Instant now, Actions& out);
+  void decided(Instant now, Actions& out);
   void raise_epoch(Instant now, Actions& out);
   void lead_changed(Actions& out);
   void step_down(Instant now, Actions& out);
   [[nodiscard]] std::vector<Voter> others() const;
+  [[nodiscard]] std::vector<Voter> voters_of(const Generation& record, bool claim) const;
+  // Where voters claim.
+  [[nodiscard]] bool claims() const;
+  [[nodiscard]] std::int64_t claimed() const;
+  void read_claims(Instant now, Actions& out);
+  void gather(Instant now, Actions& out);
+  void keep_gathering(Instant now, Actions& out);
+  void claim(Actions& out);
+  void claim_again(Instant now, Actions& out);
+  void claim_without_silent(Instant now, Actions& out);
+  [[nodiscard]] bool yields_to(Instant now, const Leading& leading) const;
+  void adopt(Instant now, const Knowledge& newest, Actions& out);
 
   SuccessionOptions options_;
   State state_ = State::following;
@@ -233,6 +278,22 @@ class Succession {
   Epoch highest_;                         // of all that it has heard of
   Epoch superseded_;                      // while it founds: of the job that it replaces
   RecordId forgotten_;                    // of a job that is over: it helps nobody to go on there
+  std::string survey_from_;               // where it is to be said whether a proof is seen
+  // While it founds:
+  std::optional<Instant> folder_by_;    // then its folder is waited for no longer
+  std::optional<FolderOpened> opened_;  // what the folder has answered
+  std::optional<Survey> survey_;
+  bool settled_ = false;   // whether voters vote or claim
+  std::string why_votes_;  // for people
+  // Where voters claim:
+  std::optional<Place> claimed_;            // while it leads: the newest place that is
+  std::int64_t seen_ = 0;                   // the newest place that it has ever seen to be claimed
+  bool may_be_linked_ = false;              // the place after, by this process
+  bool reading_ = false;                    // the folder
+  bool claiming_ = false;                   // a place is being linked
+  std::optional<Instant> unreached_since_;  // the folder, by this leader's claims
+  Instant read_at_;    // while it gathers: when it looks again for others' claims
+  Instant accept_by_;  // then those who have not accepted a record do not claim after it
 };
 
 }  // namespace ddprun

@@ -28,16 +28,20 @@ std::vector<Voters> Succession::electors() const {
 std::optional<Instant> Succession::stand_at() const {
   const AgentId self = options_.self.agent;
   if (state_ != State::following || workers_live_) return std::nullopt;
-  if (!known_ || !known_->record.voters.contains(self)) return std::nullopt;
+  if (!known_ || job_over_) return std::nullopt;
+  if (known_->place && options_.folder.empty()) return std::nullopt;
+  const bool may_claim = known_->place && known_->before.contains(self);
+  if (!may_claim && !known_->record.voters.contains(self)) return std::nullopt;
   const Millis lease = options_.times.lease();
   const Instant turn = patience_ + lease + lease / 4 * known_->record.voters.place_of(self);
   return std::max({turn, stand_after_, pledge_.until()});
 }
 
 void Succession::stand(Instant now, Actions& out) {
+  if (claims()) return read_claims(now, out);
   unfollow(out);
   state_ = State::standing;
-  const Epoch epoch{std::max(pledge_.epoch(), highest_).value + 1};
+  const Epoch epoch = next_epoch();
   pledge_.vote(now + options_.times.lease(), epoch, options_.self.agent);
   election_.emplace(options_.self.agent, epoch, now, options_.times);
   ask(now, out);
@@ -45,7 +49,7 @@ void Succession::stand(Instant now, Actions& out) {
 
 /// Somebody has voted in a higher epoch, in vain, and cannot follow this one any more.
 void Succession::raise_epoch(Instant now, Actions& out) {
-  const Epoch epoch{std::max(pledge_.epoch(), highest_).value + 1};
+  const Epoch epoch = next_epoch();
   pledge_.vote(now + options_.times.lease(), epoch, options_.self.agent);
   election_.emplace(options_.self.agent, epoch, now, options_.times);
   ask(now, out);
@@ -86,22 +90,26 @@ void Succession::conclude_election(Instant now, Actions& out) {
 }
 
 void Succession::be_elected(Instant now, Actions& out) {
-  const Voter& self = options_.self;
   const Election election = *std::exchange(election_, std::nullopt);
-  state_ = State::leading;
-  leader_ = Leader{self.agent, self.host, self.address, election.epoch(), election.epoch()};
-  lead_ = Lead(self.agent, options_.times);
+  lead_ = Lead(options_.self.agent, options_.times);
   lead_.set_electors(electors());
   for (const auto& [voter, sent] : election.votes()) lead_.heard(voter, sent);
-  base_ = known_->decided ? known_->record.voters : known_->before;
   if (!known_->decided) known_->accepted = election.epoch();
+  take_lead(now, election.epoch(), election.last_vote() - options_.times.lease(), out);
+}
+
+/// It inherits the record that it knows.
+void Succession::take_lead(Instant now, Epoch epoch, Instant old_head_heard, Actions& out) {
+  const Voter& self = options_.self;
+  state_ = State::leading;
+  leader_ = Leader{self.agent, self.host, self.address, epoch, epoch};
+  base_ = known_->decided ? known_->record.voters : known_->before;
   accepted_ = {{self.agent, known_->id()}};
   wanted_.reset();
   call_at_ = now;
-  const Instant counted_from = election.last_vote() - options_.times.lease();
-  out.emplace_back(TakeLead{*leader_, known_->record, counted_from});
+  out.emplace_back(TakeLead{*leader_, known_->record, old_head_heard});
   lead_changed(out);
-  out.emplace_back(VotersChanged{known_->record.voters.all});
+  out.emplace_back(VotersChanged{known_->record.voters});
   out.emplace_back(Follow{*leader_});
   announce(now, out);
   decide_if_accepted(now, out);

@@ -6,18 +6,6 @@
 
 namespace ddprun {
 
-bool Succession::founding() const {
-  return state_ == State::leading && leader_->epoch == Epoch{};
-}
-
-/// Another job lives, or this one goes on elsewhere: whoever came here is sent on.
-void Succession::give_way(Actions& out) {
-  state_ = State::following;
-  leader_.reset();
-  out.emplace_back(StepDown{});
-  out.emplace_back(Unfollow{});
-}
-
 std::vector<Voter> Succession::others() const {
   std::vector<Voter> all;
   const auto add = [&](const Voters& voters) {
@@ -35,6 +23,7 @@ std::vector<Voter> Succession::others() const {
 
 void Succession::announce(Instant now, Actions& out) {
   announce_at_ = now + options_.times.heartbeat();
+  if (founding() && survey_) ask_survey(out);
   bool told = options_.endpoint == options_.self.address || options_.endpoint.empty();
   for (const Voter& voter : others()) {
     tell(now, voter, out);
@@ -42,14 +31,16 @@ void Succession::announce(Instant now, Actions& out) {
   }
   if (told || founding() || now < call_at_) return;
   call_at_ = now + options_.call_interval;
-  out.emplace_back(SendBallot{options_.endpoint,
-                              Leading{*leader_, now, known_->id(), known_->decided, std::nullopt}});
+  out.emplace_back(SendBallot{
+      options_.endpoint, Leading{*leader_, now, known_->id(), known_->decided, claimed(), {}}});
 }
 
 void Succession::tell(Instant now, const Voter& voter, Actions& out) {
-  Leading leading{*leader_, now, known_->id(), known_->decided, std::nullopt};
+  Leading leading{*leader_, now, known_->id(), known_->decided, claimed(), {}};
   const auto accepted = accepted_.find(voter.agent);
-  if (accepted == accepted_.end() || accepted->second != known_->id()) leading.whole = known_;
+  const bool has_it = accepted != accepted_.end() && accepted->second == known_->id();
+  const bool may_forget = claims() && !lead_.heard_after(now - options_.times.lease(), voter.agent);
+  if (!has_it || may_forget) leading.whole = known_;
   out.emplace_back(SendBallot{voter.address, std::move(leading)});
 }
 
@@ -65,21 +56,41 @@ void Succession::take(Instant now, const Following& following, Actions& out) {
   decide_if_accepted(now, out);
 }
 
+/// Itself first. Who claims must have been a member, and know what it was a member of.
+std::vector<Voter> Succession::voters_of(const Generation& record, bool claim) const {
+  const Voter& self = options_.self;
+  std::vector<Voter> voters = record.voters.all;
+  std::erase_if(voters, [&](const Voter& voter) {
+    const auto is_it = [&](const Member& member) { return member.offer.agent == voter.agent; };
+    const bool may = !claim || std::ranges::any_of(record.members, is_it);
+    return voter.agent == self.agent || !may;
+  });
+  voters.insert(voters.begin(), self);
+  if (voters.size() > Voters::count_max) voters.resize(Voters::count_max);
+  return voters;
+}
+
 void Succession::propose(Instant now, Generation record, Actions& out) {
+  if (claiming_ || (founding() && !settled_)) {
+    wanted_ = std::move(record);
+    survey_.reset();  // it may have other voters
+    if (founding()) settle(now, out);
+    return;
+  }
   if (founding()) leader_->epoch = Epoch{superseded_.value + 1};
   pledge_.follow(*leader_);
   const Voter& self = options_.self;
   record.epoch = leader_->epoch;
   record.voters.head = self.agent;
-  std::vector<Voter>& voters = record.voters.all;
-  std::erase_if(voters, [&](const Voter& voter) { return voter.agent == self.agent; });
-  voters.insert(voters.begin(), self);
-  if (voters.size() > Voters::count_max) voters.resize(Voters::count_max);
-  known_ = Knowledge{std::move(record), leader_->epoch, base_, false};
+  record.voters.claim = claims();
+  record.voters.all = voters_of(record, claims());
+  known_ = Knowledge{std::move(record), leader_->epoch, base_, false, std::nullopt};
+  if (claims()) known_->place = Place{claimed_->folder, claimed_->number + 1};
+  accept_by_ = now + options_.times.dead_after / 2;
   accepted_[self.agent] = known_->id();
   if (lead_.electors().empty()) lead_.set_electors({base_});
   lead_changed(out);
-  out.emplace_back(VotersChanged{known_->record.voters.all});
+  out.emplace_back(VotersChanged{known_->record.voters});
   announce(now, out);
   decide_if_accepted(now, out);
 }
@@ -90,8 +101,14 @@ void Succession::decide_if_accepted(Instant now, Actions& out) {
   for (const auto& [agent, record] : accepted_) {
     if (record == known_->id()) agents.insert(agent);
   }
-  if (!known_->before.is_majority(agents) || !known_->record.voters.is_majority(agents)) return;
+  if (!known_->record.voters.is_majority(agents)) return;
+  if (claims()) return claim(out);
+  if (known_->before.is_majority(agents)) decided(now, out);
+}
+
+void Succession::decided(Instant now, Actions& out) {
   known_->decided = true;
+  claimed_ = known_->place;
   base_ = known_->record.voters;
   lead_.set_electors({base_});
   lead_changed(out);
@@ -110,6 +127,8 @@ void Succession::lead_changed(Actions& out) {
 void Succession::step_down(Instant now, Actions& out) {
   state_ = State::following;
   election_.reset();
+  claimed_.reset();
+  wanted_.reset();
   leader_.reset();
   heard_ = patience_ = now;
   pledge_.abstain(now + options_.times.lease());

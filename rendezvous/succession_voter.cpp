@@ -64,25 +64,44 @@ void Succession::take(Instant now, const Leading& leading, Actions& out) {
   highest_ = std::max(highest_, leader.epoch);
   if (founding() && leader.epoch > Epoch{}) give_way(out);  // V6
   if (state_ == State::leading) {
-    if (leader.agent != options_.self.agent) refuse(leader.address, out);
-    return;
+    if (leader.agent == options_.self.agent) return;
+    if (!yields_to(now, leading)) return refuse(leader.address, out);
+    step_down(now, out);
+    heard_ = {};
   }
   if (state_ == State::standing) {
     if (leader.epoch <= election_->epoch()) return;  // it may be over; if not, this comes again
     give_up(now, out);
   }
   patience_ = now;
-  if (!may_follow(leader)) return refuse(leader.address, out);
+  if (!may_follow(now, leading)) {
+    const bool is_stale = claims() && leading.claimed < seen_;
+    if (is_stale && now >= read_at_) read_claims(now, out);
+    return refuse(leader.address, out);
+  }
   heard_ = now;
+  const std::size_t before = out.size();
   follow(leader, out);
+  const bool was_decided = known_ && known_->decided;
   learn(leading);
+  const bool first = known_ && known_->decided && !was_decided && out.size() == before;
+  if (first) out.emplace_back(Follow{leader});  // V6
   if (!is_voter()) return;
   out.emplace_back(SendBallot{
       leader.address, Following{options_.self.agent, leader.epoch, leading.sent, known_->id()}});
 }
 
+/// Of an undecided claim, the newest is what this process's leader says.
+bool Succession::is_news(const Knowledge& whole) const {
+  if (!known_) return true;
+  if (!whole.place || !known_->place) return whole.id() > known_->id();
+  const std::int64_t place = known_->place->number;
+  return whole.place->number > place ||
+         (whole.place->number == place && !known_->decided && whole.id() != known_->id());
+}
+
 void Succession::learn(const Leading& leading) {
-  if (leading.whole && (!known_ || leading.whole->id() > known_->id())) known_ = leading.whole;
+  if (leading.whole && is_news(*leading.whole)) known_ = leading.whole;
   if (known_ && leading.decided && leading.record == known_->id()) known_->decided = true;
 }
 
@@ -91,15 +110,21 @@ bool Succession::may_follow(const Leader& leader) const {
   return pledge_.allows(leader) || (leader_ && leader_->continues(leader));
 }
 
+/// Several may gather: a voter stays with the one that it has, as long as that is heard, unless
+/// another has claimed a newer place.
+bool Succession::may_follow(Instant now, const Leading& leading) const {
+  if (!may_follow(leading.leader)) return false;
+  if (leading.claimed != 0 && leading.claimed < seen_) return false;
+  if (!claims() || (leader_ && leader_->continues(leading.leader))) return true;
+  if (leading.claimed != claimed()) return leading.claimed > claimed();
+  return !workers_live_ && now >= heard_ + options_.times.lease();
+}
+
 /// Whether nobody can be elected any more, now that `leader` is dead.
 bool Succession::is_orphan_of(AgentId leader) const {
   if (!known_ || state_ == State::leading || state_ == State::finished) return false;
-  return std::ranges::any_of(electors(), [&](const Voters& voters) {
-    std::set<AgentId> left;
-    for (const Voter& voter : voters.all) left.insert(voter.agent);
-    left.erase(leader);
-    return !voters.is_majority(left);
-  });
+  return std::ranges::any_of(electors(),
+                             [&](const Voters& voters) { return !voters.outlive(leader); });
 }
 
 /// It is over: nobody has, nor will have, a promise of this process.

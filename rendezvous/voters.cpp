@@ -12,6 +12,7 @@ const Voter* Voters::find(AgentId agent) const {
 bool Voters::is_majority(const std::set<AgentId>& agents) const {
   const auto count =
       std::ranges::count_if(all, [&](const Voter& voter) { return agents.contains(voter.agent); });
+  if (claim) return count > 0 && static_cast<std::size_t>(count) == all.size();
   const std::size_t twice = 2 * static_cast<std::size_t>(count);
   if (twice != all.size()) return twice > all.size();
   return contains(head) && agents.contains(head);
@@ -39,12 +40,12 @@ int Voters::place_of(AgentId agent) const {
   return place;
 }
 
-bool Voters::outlive_head() const {
+bool Voters::outlive(AgentId lost) const {
   std::set<AgentId> others;
   for (const Voter& voter : all) {
-    if (voter.agent != head) others.insert(voter.agent);
+    if (voter.agent != lost) others.insert(voter.agent);
   }
-  return is_majority(others);
+  return claim ? !others.empty() : is_majority(others);
 }
 
 int nodes_to_found(int nodes_min, int nodes_all) {

@@ -29,24 +29,27 @@ struct Voters {
   static constexpr std::size_t count_max = 7;
 
   std::vector<Voter> all;
-  AgentId head = 0;  ///< Who formed the generation. Of two halves, the one with it is a majority.
+  AgentId head = 0;    ///< Who formed the generation. Of two halves, the one with it is a majority.
+  bool claim = false;  ///< They claim: nobody leads unless all of them follow.
   friend bool operator==(const Voters&, const Voters&) = default;
 
   [[nodiscard]] bool contains(AgentId agent) const { return find(agent) != nullptr; }
   [[nodiscard]] const Voter* find(AgentId agent) const;
 
-  /// Whether those of them who are in `agents` decide for all. Nobody decides for no voters.
+  /// Whether those of them who are in `agents` decide for all: a majority, or all where they claim.
+  /// Nobody decides for no voters.
   [[nodiscard]] bool is_majority(const std::set<AgentId>& agents) const;
 
-  /// The latest time such that a majority was heard then or later; nothing if no majority was.
+  /// The latest time such that a majority, as above, was heard then or later; nothing if none was.
   [[nodiscard]] std::optional<Instant> heard_by_majority(
       const std::map<AgentId, Instant>& heard) const;
 
   /// How many others stand before `agent`: the head, if it still lives, stands last.
   [[nodiscard]] int place_of(AgentId agent) const;
 
-  /// Whether those who are left can elect another when the head is lost.
-  [[nodiscard]] bool outlive_head() const;
+  /// Whether those who are left can go on when this one is lost, or the head.
+  [[nodiscard]] bool outlive(AgentId lost) const;
+  [[nodiscard]] bool outlive_head() const { return outlive(head); }
 };
 
 /// How many of `nodes_all` have to come before a job is founded, so that those who did not come
@@ -56,7 +59,7 @@ struct Voters {
 
 /// Whom to ask when this leader is lost.
 struct VotersChanged {
-  std::vector<Voter> voters;
+  Voters voters;
   friend bool operator==(const VotersChanged&, const VotersChanged&) = default;
 };
 

@@ -35,8 +35,9 @@ struct ChaosPlan {
   }
 };
 
-Options chaos_options(const ChaosPlan& plan) {
-  return {{"nnodes", "2:" + std::to_string(host_count)},
+Options chaos_options(const ChaosPlan& plan, bool claims) {
+  return {{"claim-dir", claims ? snapshot_folder : "none"},
+          {"nnodes", "2:" + std::to_string(host_count)},
           {"nproc-per-node", "1"},
           {"max-restarts", "1000"},
           {"replace-timeout", "30s"},
@@ -64,16 +65,14 @@ class KeptLogs {
   std::filesystem::path folder_;
 };
 
-}  // namespace
-
-TEST_CASE("hosts: a job that suffers every kind of fault learns what it would have without") {
-  if (!can_hold_hosts()) return;
+void suffer(bool claims) {
   const ChaosPlan plan;
   std::printf("seed %llu, %d of each fault, --dead-after %lld ms\n",
               static_cast<unsigned long long>(plan.seed),
               plan.times,
               static_cast<long long>(plan.dead_after.count()));
-  Training job(host_count, chaos_options(plan), {.time_max = plan.time_max()}, {"./train.sh"});
+  Training job(
+      host_count, chaos_options(plan, claims), {.time_max = plan.time_max()}, {"./train.sh"});
   const e2e::Case& test = job.cluster().test();
   const KeptLogs kept(test.folder());
   REQUIRE(test.script("train.sh", training_script()) == "./train.sh");
@@ -91,6 +90,18 @@ TEST_CASE("hosts: a job that suffers every kind of fault learns what it would ha
   expect_same_training(job, total_epochs);
   std::printf("%lld epochs, trained again without faults: the same\n",
               static_cast<long long>(total_epochs));
+}
+
+}  // namespace
+
+TEST_CASE("hosts: a job that suffers every kind of fault learns what it would have without") {
+  if (!can_hold_hosts()) return;
+  suffer(false);
+}
+
+TEST_CASE("hosts: a job in a shared folder that suffers every kind of fault learns the same") {
+  if (!can_hold_hosts()) return;
+  suffer(true);
 }
 
 }  // namespace hosts

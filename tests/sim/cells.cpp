@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> succession_states{
     "following", "standing", "leading", "finished"};
-constexpr std::array<std::string_view, 15> succession_events{"BallotArrived",
+constexpr std::array<std::string_view, 18> succession_events{"BallotArrived",
                                                              "Called",
                                                              "HeardOf",
                                                              "LeaderAnswered",
@@ -19,13 +19,16 @@ constexpr std::array<std::string_view, 15> succession_events{"BallotArrived",
                                                              "WorkersGone",
                                                              "Propose",
                                                              "JobOver",
+                                                             "FolderAnswer",
                                                              "SuccessionTimeout",
                                                              "VoteRequest",
                                                              "Vote",
                                                              "Refusal",
                                                              "Release",
                                                              "Leading",
-                                                             "Following"};
+                                                             "Following",
+                                                             "SurveyRequest",
+                                                             "SurveyAnswer"};
 constexpr std::array<std::string_view, 5> coordinator_states{
     "forming", "deciding", "running", "ending", "finished"};
 constexpr std::array<std::string_view, 9> coordinator_events{"Join",
@@ -76,7 +79,20 @@ constexpr std::string_view none_lives =
     "no member has workers: news of a node come in order, and its join or loss was the last";
 constexpr std::string_view decided_once =
     "each record is decided once, and this one's deciding was over by another event";
+constexpr std::string_view asked_by_own_founder =
+    "a founder asks those who have joined it, and so follow it, and it itself knows";
+constexpr std::string_view answers_in_time =
+    "who is asked answers within moments of its joining; to whom has given way meanwhile, in a "
+    "unit test";
 constexpr std::array impossible{
+    Impossible{"succession standing: SurveyRequest", asked_by_own_founder},
+    Impossible{"succession leading: SurveyRequest", asked_by_own_founder},
+    Impossible{"succession finished: SurveyRequest", asked_by_own_founder},
+    Impossible{"succession following: SurveyAnswer", answers_in_time},
+    Impossible{"succession standing: SurveyAnswer", answers_in_time},
+    Impossible{"succession finished: SurveyAnswer", answers_in_time},
+    Impossible{"succession standing: FolderAnswer",
+               "who may vote is asked nothing of a folder but by its founder, before"},
     Impossible{"succession following: Propose", no_coordinator},
     Impossible{"succession standing: Propose", no_coordinator},
     Impossible{"succession finished: Propose", no_coordinator},

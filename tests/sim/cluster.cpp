@@ -44,6 +44,7 @@ Cluster::Cluster(Story story, Prints prints)
       network_(schedule_, chance_, network_options(story_)),
       times_{story_.dead_after},
       causes_(story_) {
+  if (story_.earlier_claims > 0) leave_claim(story_.earlier_claims);
   for (int index = 0; index < story_.hosts_count(); ++index) {
     hosts_.push_back(std::make_unique<Host>(*this, host_options(index)));
     const Instant start = story_.hosts[static_cast<std::size_t>(index)].start;
@@ -54,7 +55,17 @@ Cluster::Cluster(Story story, Prints prints)
   }
 }
 
-HostOptions Cluster::host_options(int index) const {
+/// Of a job that was not over.
+void Cluster::leave_claim(int place) {
+  Knowledge left;
+  left.record.number = GenerationNumber{7};
+  left.record.voters = {{Voter{77, NodeId{0}, "n0", address_of(0)}}, 77, true};
+  left.decided = true;
+  left.place = Place{77, place};
+  folder_.leave(left);
+}
+
+HostOptions Cluster::host_options(int index) {
   const StoryHost& drawn = story_.hosts[static_cast<std::size_t>(index)];
   HostOptions host;
   host.index = index;
@@ -68,6 +79,9 @@ HostOptions Cluster::host_options(int index) const {
   host.kill_max = story_.kill_max;
   host.times = times_;
   host.coordinator = coordinator_options(story_);
+  if (story_.claims && drawn.workers > 0) {
+    host.folder = index == story_.other_folder ? &other_folder_ : &folder_;
+  }
   return host;
 }
 
@@ -104,6 +118,7 @@ void Cluster::play_faults(Instant calm) {
   play_until(calm);
   network_.calm();
   causes_.calm();
+  if (story_.claims) causes_.disturb(schedule_.now() + times_.lease());  // by one who was held up
 }
 
 void Cluster::play_until(Instant end) {
@@ -146,10 +161,14 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
       say(fmt::format("n{} leads in epoch {}", index, lead->leader.epoch.value));
     } else if (std::holds_alternative<StepDown>(action)) {
       say(fmt::format("n{} steps down", index));
+    } else if (const auto* task = std::get_if<FolderTask>(&action)) {
+      const auto* claim = std::get_if<ClaimPlace>(task);
+      if (claim != nullptr) say(fmt::format("n{} claims {}", index, claim->known.place->number));
     } else if (const auto* changed = std::get_if<LeadChanged>(&action)) {
-      if (changed->epoch == Epoch{}) continue;
-      const bool first = known->record.number == GenerationNumber{1};
-      if (first && changed->epoch == known->record.epoch) found_job(self);
+      if (changed->epoch == Epoch{} || at.by_all_clocks(changed->until) <= schedule_.now())
+        continue;
+      const bool first = known->record.restart_count == 0;
+      if (first && changed->epoch == known->record.epoch) found_job(self, known->place.has_value());
       const auto leader = leaders_.emplace(changed->epoch, self).first;
       if (leader->second != self) break_rule("S9: two leaders of one epoch; " + state());
     } else if (const auto* send = std::get_if<SendBallot>(&action)) {
@@ -175,10 +194,13 @@ void Cluster::name_voters(const VoteRequest& request) {
 }
 
 /// Nobody may start the job again beside itself; but when it is lost, somebody has to.
-void Cluster::found_job(AgentId founder) {
-  const AgentId before = std::exchange(founder_, founder);
-  if (before == 0 || before == founder) return;
-  if (majority_lives(-1)) break_rule("S9: the job is founded again while it lives; " + state());
+void Cluster::found_job(AgentId founder, bool claims) {
+  const bool is_new = founder_ != 0 && founder_ != founder;
+  const bool lives = claims_ ? a_claimant_knows() : majority_lives(-1);
+  if (is_new && lives) break_rule("S9: the job is founded again while it lives; " + state());
+  founder_ = founder;
+  claims_ = claims;
+  if (!is_new) return;
   say("the job was lost, and is founded again");
   leaders_.clear();
   for (const auto& [number, record] : std::exchange(decided_, {})) buried_.push_back(record);

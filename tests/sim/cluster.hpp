@@ -22,6 +22,7 @@
 
 #include "tests/sim/causes.hpp"
 #include "tests/sim/cells.hpp"
+#include "tests/sim/claim_folder.hpp"
 #include "tests/sim/host.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/prng.hpp"
@@ -77,7 +78,7 @@ class Cluster {
   void check_succession(int index, const std::vector<SuccessionAction>& actions);
 
  private:
-  [[nodiscard]] HostOptions host_options(int index) const;
+  [[nodiscard]] HostOptions host_options(int index);
   void happen(const Fault& drawn);
   [[nodiscard]] Fault made_bearable(Fault fault) const;
   [[nodiscard]] bool cuts(const Fault& fault, int from, int to) const;
@@ -87,7 +88,10 @@ class Cluster {
   void power_on_after(Millis time, int index);
   void get_stuck(const Fault& fault);
   [[nodiscard]] int who_leads() const;
+  void leave_claim(int place);
   [[nodiscard]] bool majority_lives(int without) const;
+  [[nodiscard]] bool a_claimant_lives(const std::set<AgentId>& living) const;
+  [[nodiscard]] bool a_claimant_knows() const;
   void play_until(Instant end);
   void play_faults(Instant calm);
   void end_job();
@@ -102,7 +106,7 @@ class Cluster {
   void break_rule(const std::string& rule);
   void say(const std::string& text) const;
   void name_voters(const VoteRequest& request);
-  void found_job(AgentId founder);
+  void found_job(AgentId founder, bool claims);
   void check_leads();
   void check_lives();
   [[nodiscard]] int hosts_left() const;
@@ -118,6 +122,8 @@ class Cluster {
   LeaseTimes times_;
   Causes causes_;
   std::vector<std::unique_ptr<Host>> hosts_;
+  ClaimFolder folder_;
+  ClaimFolder other_folder_;
   std::map<GenerationNumber, std::map<int, Part>> parts_;  // by GROUP_RANK
   std::map<int, GenerationNumber> newest_on_;
   GenerationNumber spawned_;  // by whoever spawned last
@@ -125,6 +131,7 @@ class Cluster {
   std::vector<Generation> buried_;  // decided ones of a job that was lost: some may know them yet
   std::map<Epoch, AgentId> leaders_;
   AgentId founder_ = 0;
+  bool claims_ = false;      // its job
   std::set<AgentId> named_;  // by a record, as its voters
   std::set<int> leading_;    // hosts whose succession does, or did
   bool is_lost_ = false;

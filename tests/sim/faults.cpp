@@ -44,6 +44,11 @@ void Cluster::happen(const Fault& drawn) {
       return victim.kills_slowly(fault.time);
     case FaultKind::stuck:
       return get_stuck(fault);
+    case FaultKind::folder_lost:
+      return victim.loses_folder(fault.time);
+    case FaultKind::folder_swapped:  // not before there is a generation to go on from
+      if (!decided_.empty()) victim.gets_folder(&other_folder_);
+      return;
     case FaultKind::complains:
       return victim.complain(GenerationNumber{spawned_.value - 1});
   }
@@ -132,12 +137,39 @@ bool Cluster::majority_lives(int without) const {
   for (const auto& each : hosts_) {
     if (each->succession() == nullptr || !each->succession()->knowledge()) continue;
     const Knowledge& known = *each->succession()->knowledge();
+    if (known.place) continue;
     const bool old = !decided_.empty() && known.record.number < decided_.rbegin()->first;
     if (old) continue;
     if (!known.record.voters.is_majority(living)) return false;
     if (!known.decided && !known.before.is_majority(living)) return false;
   }
-  return decided_.empty() || decided_.rbegin()->second.voters.is_majority(living);
+  if (!decided_.empty() && !decided_.rbegin()->second.voters.claim) {
+    return decided_.rbegin()->second.voters.is_majority(living);
+  }
+  return decided_.empty() ? founder_ == 0 || !claims_ : a_claimant_lives(living);
+}
+
+/// The newest claim may not be known to anybody, and whom it names not see its folder any more.
+bool Cluster::a_claimant_lives(const std::set<AgentId>& living) const {
+  const Knowledge* newest = nullptr;
+  for (const auto& [place, claim] : folder_.claims()) {
+    if (claim.place->folder == founder_) newest = &claim;
+  }
+  return std::ranges::any_of(hosts_, [&](const auto& each) {
+    const AgentId agent = each->agent_id();
+    return newest != nullptr && each->folder() == &folder_ && living.contains(agent) &&
+           newest->record.voters.contains(agent);
+  });
+}
+
+/// Whether anybody may go on, and knows of that.
+bool Cluster::a_claimant_knows() const {
+  return std::ranges::any_of(hosts_, [&](const auto& each) {
+    const Succession* other = each->succession();
+    const auto known = other != nullptr ? other->knowledge() : std::nullopt;
+    return known && known->decided && known->place && known->place->folder == founder_ &&
+           known->record.voters.contains(each->agent_id());
+  });
 }
 
 }  // namespace ddprun::sim

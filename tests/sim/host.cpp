@@ -38,6 +38,7 @@ SuccessionOptions succession_options(const HostOptions& options, std::uint64_t a
   succession.times = options.times;
   succession.endpoint = address_of(0);
   succession.founds = options.index == 0;
+  if (options.folder != nullptr) succession.folder = "the folder";
   return succession;
 }
 
@@ -332,6 +333,8 @@ void Host::perform(const SuccessionAction& action) {
     post([this, decided = *decided] {
       if (coordinator_) feed(CoordinatorEvent(decided));
     });
+  } else if (const auto* task = std::get_if<FolderTask>(&action)) {
+    use_folder(*task);
   } else if (const auto* follow = std::get_if<Follow>(&action)) {
     feed(UplinkEvent(*follow));
   } else if (std::holds_alternative<Unfollow>(action)) {

@@ -7,6 +7,7 @@
 #include "rendezvous/coordinator.hpp"
 #include "rendezvous/roster.hpp"
 #include "rendezvous/succession.hpp"
+#include "tests/sim/claim_folder.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/story.hpp"
 
@@ -32,6 +33,8 @@ struct HostOptions {
   Millis kill_max{300};  ///< From SIGKILL to the last process's end.
   LeaseTimes times;
   CoordinatorOptions coordinator;
+  ClaimFolder* folder = nullptr;  ///< None: its job votes.
+  Millis folder_slow_max{100};    ///< For one task.
 };
 
 class Cluster;
@@ -50,6 +53,9 @@ class Host {
   void kills_slowly(Millis time);
   void worker_succeeds();
   void workers_succeed();
+  void loses_folder(Millis time);  ///< Its tasks fail until then, done or not.
+  void gets_folder(ClaimFolder* folder) { options_.folder = folder; }
+  [[nodiscard]] const ClaimFolder* folder() const { return options_.folder; }
   void lose_lines_with(int other);
   void complain(GenerationNumber generation);  ///< Its store cannot be reached.
   void stop();                                 ///< SIGTERM.
@@ -63,6 +69,10 @@ class Host {
   [[nodiscard]] const std::optional<Outcome>& outcome() const { return outcome_; }
   [[nodiscard]] const Coordinator* coordinator() const { return coordinator_.get(); }
   [[nodiscard]] const Succession* succession() const { return succession_.get(); }
+  /// By everybody's clock.
+  [[nodiscard]] Instant by_all_clocks(Instant at) const {
+    return at == Lead::forever ? at : global(at);
+  }
   [[nodiscard]] AgentId agent_id() const { return agent_ ? agent_id_ : 0; }
   /// By everybody's clock; nothing while it does not lead.
   [[nodiscard]] std::optional<Instant> lead_end() const;
@@ -104,6 +114,7 @@ class Host {
   void hear(SessionId session, const ToCoordinator& message);
   void send_down(const Line& line, const UplinkEvent& event);
   void send_ballot(const SendBallot& send);
+  void use_folder(const FolderTask& task);
   void take_lead(const TakeLead& lead);
   void step_down();
   void connect(ConnectionId connection, const std::string& address);
@@ -146,6 +157,8 @@ class Host {
   bool spawn_fails_ = false;
   bool doomed_ = false;  // what lives was killed, and is stuck
   Instant stuck_until_;
+  Instant folder_free_at_;  // when all tasks before are done
+  Instant folder_lost_until_;
   Instant slow_until_;
   std::optional<Instant> guarded_until_;
   std::optional<Instant> alarm_at_;

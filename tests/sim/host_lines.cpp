@@ -100,4 +100,21 @@ void Host::send_down(const Line& line, const UplinkEvent& event) {
   });
 }
 
+/// One task after the other, each of which takes its time. What is on its way there comes to pass,
+/// whatever becomes of the host meanwhile; where the folder is lost, it may or may not.
+void Host::use_folder(const FolderTask& task) {
+  Schedule& schedule = cluster_.schedule();
+  const Millis time{cluster_.chance().between(1, options_.folder_slow_max.count)};
+  folder_free_at_ = std::max(folder_free_at_, schedule.now()) + time;
+  const bool done = cluster_.chance().percent(50);
+  schedule.at(folder_free_at_, [this, task, done, boot = boot_, folder = options_.folder] {
+    const bool lost = cluster_.schedule().now() < folder_lost_until_;
+    std::optional<FolderAnswer> answer;
+    if (!lost || done) answer = folder->perform(task);
+    if (lost) answer = unreached(task);
+    if (!answer || boot != boot_ || !agent_) return;
+    post([this, answer = *answer] { feed(SuccessionEvent(answer)); });
+  });
+}
+
 }  // namespace ddprun::sim

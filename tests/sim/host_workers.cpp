@@ -24,6 +24,10 @@ void Host::gets_stuck(Millis time) {
   stuck_until_ = cluster_.schedule().now() + time;
 }
 
+void Host::loses_folder(Millis time) {
+  folder_lost_until_ = cluster_.schedule().now() + time;
+}
+
 void Host::kills_slowly(Millis time) {
   slow_until_ = cluster_.schedule().now() + time;
 }

@@ -14,6 +14,7 @@ namespace {
 
 constexpr auto usage =
     "usage: sim [--seeds A-B] [--step N] [--hosts N] [--faults N] [--one-head] [--witness]\n"
+    "           [--claims]\n"
     "           [--scenario FILE]... [--first] [--cells] [--reaches CELL] [--print] [--options]\n"
     "       plays the stories of seeds, and those that are written down\n"
     "       sim --text SEED                                 writes a seed's story down\n"
@@ -22,7 +23,8 @@ constexpr auto usage =
     "                                                       or reaches the cell\n"
     "       sim --hashes N | --check-hashes FILE            of what happens in N stories\n"
     "       sim --scale N,M                                 messages of jobs of so many hosts\n"
-    "--hosts, --faults, --one-head and --witness are asked of all stories; the rest is drawn.\n"
+    "--hosts, --faults, --one-head, --witness and --claims are asked of all stories; the rest is\n"
+    "drawn.\n"
     "--first stops at the first seed that breaks a promise, --cells fails where an event never\n"
     "met a machine in one of its states, --reaches names the stories where one did, --options\n"
     "prints what was drawn.\n";
@@ -52,6 +54,8 @@ ddprun::sim::Plan plan_of(const std::vector<std::string>& arguments) {
       plan.wishes.one_head = true;
     } else if (is("--witness")) {
       plan.wishes.witness = true;
+    } else if (is("--claims")) {
+      plan.wishes.claims = true;
     } else if (is("--print")) {
       plan.prints = ddprun::sim::Cluster::Prints::events;
     } else if (is("--options")) {

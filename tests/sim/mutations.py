@@ -30,6 +30,7 @@ PLAYS = [
     ["--seeds", "3001-3300", "--hosts", "3", "--faults", "20"],
     ["--seeds", "1-300", "--hosts", "4", "--faults", "40"],
     ["--seeds", "2001-2300", "--one-head"],
+    ["--seeds", "6001-6600", "--hosts", "3", "--faults", "20", "--claims"],
 ]
 PLAY_SECONDS_MAX = 120  # without a mutation it is a tenth of that
 

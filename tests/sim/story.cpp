@@ -28,7 +28,9 @@ struct Names<FaultKind> {
                                                                        "spawn_fails",
                                                                        "slow_kills",
                                                                        "stuck",
-                                                                       "complains"};
+                                                                       "complains",
+                                                                       "folder_lost",
+                                                                       "folder_swapped"};
 };
 template <>
 struct Names<Ending> {
@@ -80,6 +82,9 @@ template <typename Of, typename Visit>
 void visit_settings(Of& story, Visit visit) {
   visit("seed", story.seed);
   visit("elects", story.elects);
+  visit("claims", story.claims);
+  visit("other_folder", story.other_folder);
+  visit("earlier_claims", story.earlier_claims);
   visit("may_lose_majority", story.may_lose_majority);
   visit("mild", story.mild);
   visit("nodes_min", story.nodes_min);

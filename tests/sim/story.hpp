@@ -24,12 +24,14 @@ enum class FaultKind : std::uint8_t {
   agent_killed,  ///< The guard kills the workers, the kernel closes the connections.
   power_off,     ///< Nothing is sent any more, not even a FIN.
   worker_fails,
-  spawn_fails,  ///< The next time.
-  slow_kills,   ///< What is killed takes as long as it ever may.
-  stuck,        ///< A worker fails where nothing can be killed for a while.
-  complains,    ///< Of the store of a generation that is over.
+  spawn_fails,     ///< The next time.
+  slow_kills,      ///< What is killed takes as long as it ever may.
+  stuck,           ///< A worker fails where nothing can be killed for a while.
+  complains,       ///< Of the store of a generation that is over.
+  folder_lost,     ///< What is asked of the folder of claims fails, done or not.
+  folder_swapped,  ///< A host has another folder from now on.
 };
-constexpr int fault_kinds_count = 13;
+constexpr int fault_kinds_count = 15;
 
 struct Fault {
   static constexpr int leader = -1;  ///< As a host: who leads then.
@@ -71,6 +73,9 @@ struct StoryHost {
 struct Story {
   std::uint64_t seed = 0;
   bool elects = true;              ///< If not, the first host has the coordinator, and is not lost.
+  bool claims = false;             ///< Hosts have a folder for claims.
+  int other_folder = -1;           ///< This one has another.
+  int earlier_claims = 0;          ///< That a job which was not over has left there.
   bool may_lose_majority = false;  ///< Of the voters; safety is asked for even so.
   bool mild = false;               ///< Nothing that happens is a reason for a restart.
   int nodes_min = 1;
@@ -123,6 +128,7 @@ struct Wishes {
   int faults_count = -1;  ///< -1: any number.
   bool one_head = false;  ///< Nobody is elected.
   bool witness = false;
+  bool claims = false;
 };
 [[nodiscard]] Story draw_story(std::uint64_t seed, const Wishes& wishes);
 

@@ -40,6 +40,9 @@ Weights draw_weights(Prng& chance, const Story& story) {
   if (story.mild) {
     weight(weights, FaultKind::agent_killed) = weight(weights, FaultKind::power_off) = 0;
   }
+  for (const FaultKind kind : {FaultKind::folder_lost, FaultKind::folder_swapped}) {
+    weight(weights, kind) = 0;  // not of every job
+  }
   if (std::ranges::count(weights, 0) == fault_kinds_count) weight(weights, FaultKind::pause) = 1;
   return weights;
 }
@@ -143,6 +146,31 @@ void draw_nodes(Prng& chance, Story& story) {
   story.know_hosts = chance.percent(50);
 }
 
+/// In one such job of eight somebody has another folder, in one of four somebody gets another one
+/// while it runs, and in one of four an earlier job has left its claims.
+void draw_claims(Prng& chance, Story& story) {
+  story.claims = true;
+  story.have_places = true;  // one may go on alone: nobody may be counted twice
+  const std::int64_t draw = chance.between(0, 7);
+  const auto index = static_cast<int>(chance.between(0, story.hosts_count() - 1));
+  if (draw == 0) story.other_folder = index;
+  if (chance.percent(25)) story.earlier_claims = static_cast<int>(chance.between(1, 9));
+  if (!story.has_witness()) {
+    story.nodes_min = static_cast<int>(chance.between(1, story.nodes_max));
+  }
+  if (story.mild) return;
+  const auto add = [&](FaultKind kind) {
+    Fault fault{.kind = kind};
+    fault.host = static_cast<int>(chance.between(-1, story.hosts_count() - 1));
+    fault.at = {chance.between(first_fault.count, story.faults_for.count)};
+    fault.time = Millis{chance.between(50, 12'000)};
+    story.faults.push_back(fault);
+  };
+  const std::int64_t losses = chance.between(0, 4);
+  for (std::int64_t i = 0; i < losses; ++i) add(FaultKind::folder_lost);
+  if (draw == 1 || draw == 2) add(FaultKind::folder_swapped);
+}
+
 void draw_times(Prng& chance, Story& story) {
   const bool usual = chance.percent(60);
   const std::int64_t halves = chance.between(4, 16);
@@ -212,6 +240,9 @@ Story draw_story(std::uint64_t seed, const Wishes& wishes) {
   story.mild = chance.percent(15) || faults == 0;
   const Weights weights = draw_weights(chance, story);
   for (int i = 0; i < faults; ++i) story.faults.push_back(draw_fault(chance, story, weights));
+  Prng more(seed + 1'000'000'007);
+  const bool claims = more.percent(30) || wishes.claims;
+  if (claims && story.elects) draw_claims(more, story);
   if (story.mild) {
     make_mild(chance, story);
   } else if (story.ending == Ending::stop_amid) {

@@ -46,6 +46,7 @@ constexpr std::array pure_files{
     "rendezvous/admission",
     "rendezvous/assert.hpp",
     "rendezvous/ballots.hpp",
+    "rendezvous/claims.hpp",
     "rendezvous/connection_end.hpp",
     "rendezvous/coordinator",
     "rendezvous/coordinator_generations",
@@ -71,8 +72,11 @@ constexpr std::array pure_files{
     "rendezvous/store_codec",
     "rendezvous/succession",
     "rendezvous/succession_candidate",
+    "rendezvous/succession_claims",
+    "rendezvous/succession_founder",
     "rendezvous/succession_leader",
     "rendezvous/succession_voter",
+    "rendezvous/survey",
     "rendezvous/units.hpp",
     "rendezvous/voters",
     "rendezvous/worker_end",
@@ -89,6 +93,8 @@ constexpr std::array pure_files{
 };
 
 constexpr std::array shell_files{
+    "launcher/claims_folder",
+    "launcher/claims_on_disk",
     "launcher/complain.hpp",
     "launcher/clock.hpp",
     "launcher/coordinator_command",

@@ -95,6 +95,19 @@ TEST_CASE("agent: a stop of another generation changes nothing") {
   CHECK(node.agent == before);
 }
 
+TEST_CASE(
+    "agent: the stop of a generation that was never started here is answered by a new offer") {
+  Node node;
+  (void)node.store_opens();
+  CHECK(node.is_stopped(0, SIGTERM, Millis{0}).empty());  // it is done with that one
+  CHECK(node.is_stopped(3, SIGTERM, Millis{1'000}) == Lines{"close the store", "bind a store"});
+  CHECK(node.is_stopped(3, SIGTERM, Millis{1'000}).empty());
+  CHECK(node.store_opens() ==
+        Lines{"tell: join of node 0 n1 10.0.0.2:4002 with 2 workers, done with generation 3"});
+  CHECK(node.is_stopped(3, SIGTERM, Millis{1'000}).empty());
+  CHECK(node.starts(4).size() == 1);
+}
+
 TEST_CASE("agent: a death by a signal that jobs are sent waits for our own copy of it") {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
     CAPTURE(signal);
@@ -220,7 +233,9 @@ std::vector<AgentRow> table() {
        {{Phase::joined, {"spawn " + text_of(part(2))}}}},
       {"StopGeneration",
        StopGeneration{NodeId{1}, GenerationNumber{1}, SIGTERM, Millis{1'000}},
-       {{Phase::running, {"signal SIGTERM (15)"}}, {Phase::stopping, {"signal SIGTERM (15)"}}}},
+       {{Phase::joined, {"close the store", "bind a store"}},  // it was never started here
+        {Phase::running, {"signal SIGTERM (15)"}},
+        {Phase::stopping, {"signal SIGTERM (15)"}}}},
       {"FinishJob",
        FinishJob{NodeId{1}, Outcome{7, "over", {}}},
        {{Phase::joined, {"close the store", "exit with status 7: over"}},

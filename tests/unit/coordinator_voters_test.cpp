@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <csignal>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -99,7 +100,57 @@ TEST_CASE("coordinator: that the voters do not agree is said once, after 5 s") {
   CHECK(job.waits(Millis{1}) ==
         Actions{Note{"generation 1 waits for its 3 voters: all nodes must reach each other where "
                      "they listen"}});
+  CHECK(job.coordinator.next_deadline() == Instant{30'000});
+}
+
+/// It ends with `status`, and all nodes are told so.
+void check_given_up(const Actions& actions, int status, const std::string& text) {
+  REQUIRE_FALSE(actions.empty());
+  for (const CoordinatorAction& action : actions) {
+    const Outcome& outcome = std::get<FinishJob>(action).outcome;
+    CHECK(outcome.exit_status == status);
+    CHECK(outcome.text == text);
+  }
+}
+
+const std::string must_reach =
+    " voters for 30 s: all nodes must reach each other where they listen, and "
+    "where they claim the folder";
+
+TEST_CASE("coordinator: C7 a first generation that is not decided ends the job, as unavailable") {
+  JobStory job = deciding();
+  (void)job.waits(Millis{5'000});
+  CHECK(job.waits(Millis{24'999}).empty());
+  check_given_up(job.waits(Millis{1}), 69, "generation 1 waits for its 3" + must_reach);
   CHECK_FALSE(job.coordinator.next_deadline());
+  CHECK(job.meets(Decided{GenerationNumber{1}}).empty());
+}
+
+TEST_CASE("coordinator: C7 a later generation that is not decided ends the job, to be run again") {
+  JobStory job = deciding();
+  (void)job.waits(Millis{29'999});
+  (void)job.meets(Decided{GenerationNumber{1}});
+  CHECK_FALSE(job.coordinator.next_deadline());  // what is decided has no deadline left
+  (void)job.loses(2);
+  for (const int node : {0, 1}) (void)job.joins(node, 1);
+  REQUIRE(job.coordinator.proposal());
+  (void)job.waits(Millis{5'000});
+  CHECK(job.waits(Millis{24'999}).empty());
+  check_given_up(job.waits(Millis{1}), 75, "generation 2 waits for its 2" + must_reach);
+}
+
+TEST_CASE("coordinator: C7 proposing again and again gives the voters no more time") {
+  JobStory job = deciding();
+  Offer other = job.coordinator.proposal()->members[0].offer;
+  for (std::uint16_t changes = 1; changes <= 5; ++changes) {
+    (void)job.waits(Millis{5'000});
+    other.store_port = static_cast<std::uint16_t>(5'000 + changes);
+    (void)job.meets(Join{other, GenerationNumber{0}});
+  }
+  CHECK(job.coordinator.proposal()->number == GenerationNumber{6});
+  CHECK(job.coordinator.next_deadline() == Instant{30'000});
+  (void)job.waits(Millis{4'999});
+  check_given_up(job.waits(Millis{1}), 69, "generation 6 waits for its 3" + must_reach);
 }
 
 TEST_CASE("coordinator: a proposal is withdrawn with a member, and its number is not used again") {

@@ -51,5 +51,29 @@ TEST_CASE("lead: H1 where two sets of voters may elect another, both have to be 
   CHECK(lead.until() == Instant{10'000});
 }
 
+TEST_CASE("lead: H1 where voters claim, each of them may lead next: all have to be heard") {
+  Lead lead(1, {});
+  Voters voters = lead_voters({1, 2, 3});
+  voters.claim = true;
+  lead.set_electors({voters});
+  lead.heard(2, Instant{10'000});
+  CHECK(lead.until() == Instant{});
+  lead.heard(3, Instant{7'000});
+  CHECK(lead.until() == Instant{10'000});
+  Voters alone = lead_voters({1});
+  alone.claim = true;
+  lead.set_electors({alone});
+  CHECK(lead.until() == Lead::forever);
+}
+
+TEST_CASE("lead: it knows whom it has heard since") {
+  Lead lead(1, {});
+  lead.heard(2, Instant{5'000});
+  CHECK(lead.heard_after(Instant{4'999}, 2));
+  CHECK_FALSE(lead.heard_after(Instant{5'000}, 2));
+  CHECK_FALSE(lead.heard_after(Instant{}, 3));
+  CHECK(lead.heard_after(Instant{90'000}, 1));  // itself, always
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -48,7 +48,15 @@ Knowledge sample_knowledge() {
   record.snapshot = SnapshotPosition{4, 5, 6};
   record.blames = {{NodeId{7}, 3, false}, {NodeId{8}, 0, true}};
   record.voters = sample_voters;
-  return {record, Epoch{3}, sample_founder, true};
+  return {record, Epoch{3}, sample_founder, true, std::nullopt};
+}
+
+/// Where voters claim.
+Knowledge sample_claim() {
+  Knowledge known = sample_knowledge();
+  known.record.voters.claim = true;
+  known.place = Place{0xfedcba9876543210, 3};
+  return known;
 }
 
 std::vector<ToCoordinator> messages_up() {
@@ -68,9 +76,12 @@ std::vector<ToCoordinator> messages_up() {
       Ballot{Vote{12, Epoch{4}, Instant{99}}},
       Ballot{Refusal{12, Epoch{5}}},
       Ballot{Release{11, Epoch{4}}},
-      Ballot{Leading{sample_leader, Instant{100}, record_id, true, {}}},
-      Ballot{Leading{sample_leader, Instant{100}, record_id, false, sample_knowledge()}},
+      Ballot{Leading{sample_leader, Instant{100}, record_id, true, 0, {}}},
+      Ballot{Leading{sample_leader, Instant{100}, record_id, false, 0, sample_knowledge()}},
+      Ballot{Leading{sample_leader, Instant{100}, record_id, true, 3, sample_claim()}},
       Ballot{Following{12, Epoch{4}, Instant{100}, record_id}},
+      Ballot{SurveyRequest{"10.0.0.1:29400", 0xfedcba9876543210}},
+      Ballot{SurveyAnswer{12, 0xfedcba9876543210, true}},
   };
 }
 
@@ -90,13 +101,14 @@ std::vector<ToAgent> messages_down() {
   return {
       Ack{12, 3, Millis{2'500}},
       Forgotten{somebody, sample_leader},
-      Welcome{sample_leader, NodeId{5}, sample_voters.all},
+      Welcome{sample_leader, NodeId{5}, sample_voters},
       Welcome{sample_leader, NodeId{0}, {}},
       Redirect{sample_leader},
       Redirect{},
-      VotersChanged{sample_voters.all},
-      Refused{"its place is taken", Millis{700}},
-      Refused{"", {}},
+      VotersChanged{sample_voters},
+      VotersChanged{sample_claim().record.voters},
+      Refused{"its place is taken", Millis{700}, sample_leader},
+      Refused{"", {}, {}},
       Numbered<Instruction>{1, StartGeneration{NodeId{2}, sample_part}},
       Numbered<Instruction>{2, StopGeneration{NodeId{2}, GenerationNumber{7}, 15, Millis{1'000}}},
       Numbered<Instruction>{3, FinishJob{NodeId{2}, {0, "all 8 workers succeeded", {}}}},
@@ -146,6 +158,48 @@ TEST_CASE("message codec: the bytes are those of the manual") {
         hex(wire("04 22 #12 #4 #99")));
   CHECK(hex(encode(ToAgent{Redirect{Leader{11, "n1", "n1:9", Epoch{4}, Epoch{2}}}})) ==
         hex(wire("86 01 #11 02 00 00 00 'n1' 04 00 00 00 'n1:9' #4 #2")));
+}
+
+TEST_CASE("message codec: a record in a file is read as it was written, with a version before it") {
+  for (const Knowledge& each : {sample_knowledge(), sample_claim(), Knowledge{}}) {
+    const auto read = decode_record(encode(each));
+    CHECK(error_of(read) == "");
+    if (read) CHECK(*read == each);
+  }
+  CHECK(encode(sample_claim()).front() == '\1');
+  CHECK(hex(encode(sample_claim())).ends_with(hex(wire("01 10 32 54 76 98 ba dc fe #3"))));
+}
+
+TEST_CASE("message codec: a record of another version, or not a whole one, is refused") {
+  const std::string bytes = encode(sample_claim());
+  for (const char version : {'\0', '\2', '\x7f'}) {
+    const auto read = decode_record(version + bytes.substr(1));
+    CHECK(error_of(read).starts_with("record refused: "));
+  }
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    CHECK_FALSE(decode_record(std::string_view(bytes).substr(0, length)).has_value());
+  }
+  CHECK_FALSE(decode_record(bytes + '\0').has_value());
+}
+
+TEST_CASE("message codec: of a record any byte may be another, and any bytes may be there") {
+  const std::string bytes = encode(sample_claim());
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    for (int change = 1; change < 256; ++change) {
+      std::string changed = bytes;
+      changed[at] = static_cast<char>(changed[at] ^ change);
+      const auto read = decode_record(changed);
+      if (read && encode(*read) != changed) FAIL("read differently than written: " << hex(changed));
+    }
+  }
+  std::mt19937_64 random(20'261'122);
+  for (int round = 0; round < 50'000; ++round) {
+    std::string wild(1 + random() % 200, '\0');
+    for (char& byte : wild) byte = static_cast<char>(random() % 4 == 0 ? random() : random() % 3);
+    wild[0] = '\1';
+    const auto read = decode_record(wild);
+    if (read && encode(*read) != wild) FAIL(hex(wild));
+  }
 }
 
 TEST_CASE("message codec: the addresses of the largest job fit into one message") {
@@ -244,7 +298,7 @@ TEST_CASE("message codec: a string beyond its limit is cut when it is written") 
 
 TEST_CASE("message codec: lists may reach their limits and not exceed them") {
   const auto welcome = [](std::size_t count) {
-    return encode(ToAgent{Welcome{sample_leader, NodeId{}, {count, sample_voters.all[0]}}});
+    return encode(ToAgent{Welcome{sample_leader, NodeId{}, {{count, sample_voters.all[0]}, 11}}});
   };
   CHECK(decode_to_agent(welcome(Voters::count_max)).has_value());
   CHECK(error_of(decode_to_agent(welcome(Voters::count_max + 1))) ==
@@ -270,7 +324,7 @@ TEST_CASE("message codec: the record of the largest job is one message, with sho
   known.before = known.record.voters;
   const Leader named{1, long_name, long_name, Epoch{1}, Epoch{1}};
   const auto bytes = [&] {
-    return encode(ToCoordinator{Ballot{Leading{named, Instant{1}, known.id(), false, known}}});
+    return encode(ToCoordinator{Ballot{Leading{named, Instant{1}, known.id(), false, 0, known}}});
   };
   CHECK(bytes().size() <= message_bytes_max);
   const auto read = decode_to_coordinator(bytes());
@@ -288,7 +342,7 @@ TEST_CASE("message codec: numbers that nobody means are refused in ballots, too"
     return !decode_to_coordinator(encode(ToCoordinator{std::move(ballot)}));
   };
   const auto leading = [](auto change) {
-    Leading each{sample_leader, Instant{1}, record_id, false, sample_knowledge()};
+    Leading each{sample_leader, Instant{1}, record_id, false, 2, sample_claim()};
     change(each);
     return each;
   };
@@ -305,6 +359,10 @@ TEST_CASE("message codec: numbers that nobody means are refused in ballots, too"
   CHECK(refused(
       leading([](auto& each) { each.whole->record.members[0].offer.worker_count = 70'000; })));
   CHECK(refused(leading([](auto& each) { each.whole->before.all[0].node = NodeId{-1}; })));
+  CHECK(refused(leading([](auto& each) { each.claimed = -1; })));
+  CHECK(refused(leading([](auto& each) { each.claimed = number_max + 1; })));
+  CHECK(refused(leading([](auto& each) { each.whole->place->number = 0; })));
+  CHECK(refused(leading([](auto& each) { each.whole->place->number = number_max + 1; })));
   CHECK_FALSE(refused(leading([](auto&) {})));
 }
 

@@ -56,8 +56,9 @@ const std::string endpoint = "n0:1";
 /// An agent that was led by n0, of so many voters, over the endpoint, until it was lost.
 UplinkStory bereaved(int voters_count, bool had_answer) {
   UplinkStory story;
+  story.voters.head = succession_story::voter(0).agent;
   for (int node = 0; node < voters_count; ++node) {
-    story.voters.push_back(succession_story::voter(node));
+    story.voters.all.push_back(succession_story::voter(node));
   }
   (void)story.begins();
   Leader leader = leader_at(0);

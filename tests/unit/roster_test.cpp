@@ -25,10 +25,11 @@ std::string text_of(const ToAgent& message) {
   }
   if (const auto* refused = std::get_if<Refused>(&message)) return "refused: " + refused->why;
   if (const auto* welcome = std::get_if<Welcome>(&message)) {
-    return fmt::format("welcome node {}, {} voters", welcome->node.value, welcome->voters.size());
+    return fmt::format(
+        "welcome node {}, {} voters", welcome->node.value, welcome->voters.all.size());
   }
   if (const auto* changed = std::get_if<VotersChanged>(&message)) {
-    return fmt::format("{} voters", changed->voters.size());
+    return fmt::format("{} voters", changed->voters.all.size());
   }
   return fmt::format("instruction {}", std::get<Numbered<Instruction>>(message).number);
 }
@@ -180,16 +181,53 @@ TEST_CASE("roster: O1 a new life waits until the old one is lost") {
   CHECK(story.joins(2) == Lines{"join of node 1"});
 }
 
+TEST_CASE("roster: O1 in a session where a later life has said hello the earlier one is silent") {
+  RosterStory story;
+  (void)story.greets(1, {11, 1});
+  CHECK(story.greets(1, {11, 2}).empty());  // on the same connection, before the first is lost
+  CHECK(story.beats(1, 1).empty());
+  CHECK(story.joins(1).empty());
+  CHECK(story.instructs(1).empty());  // nor is that life told anything there
+  CHECK(story.after(4'000) == Lines{"node 1 lost: silent for 4 s"});
+  (void)story.greets(1, {11, 2});
+  CHECK(story.joins(1) == Lines{"join of node 1"});
+}
+
+TEST_CASE("roster: O1 a later life's hello elsewhere does not silence the one that lives") {
+  RosterStory story;
+  (void)story.greets(1, {11, 1});
+  (void)story.greets(2, {11, 2});
+  CHECK(story.beats(1, 1) == Lines{"1: ack 1 got 0 lead 3000"});
+  CHECK(story.instructs(1) == Lines{"1: instruction 1"});
+  CHECK(story.beats(2, 1).empty());
+}
+
 TEST_CASE("roster: O3 instructions are said again on a new connection, until they are confirmed") {
   RosterStory story;
   (void)story.greets(1, {11, 1});
   CHECK(story.instructs(1) == Lines{"1: instruction 1"});
   CHECK(story.instructs(1) == Lines{"1: instruction 2"});
-  CHECK(story.beats(1, 1, 1) == Lines{"1: ack 1 got 0 lead 3000"});
+  CHECK(story.beats(1, 1, 1) == Lines{"1: ack 1 got 0 lead 3000", "1: instruction 2"});
   CHECK(story.greets(2, {11, 1}) == Lines{"close 1", "2: instruction 2"});
   (void)story.after(500);
-  CHECK(story.beats(2, 2, 1) == Lines{"2: instruction 2", "2: ack 2 got 0 lead 3000"});
+  CHECK(story.beats(2, 2, 1) == Lines{"2: ack 2 got 0 lead 3000", "2: instruction 2"});
   CHECK(story.beats(2, 3, 2) == Lines{"2: ack 3 got 0 lead 3000"});
+}
+
+TEST_CASE("roster: O3 what came before a lease was said is said again behind the first one") {
+  RosterStory story;
+  (void)story.meets(LeadChanged{Instant{}, Epoch{2}});  // a gatherer's, which nobody follows yet
+  (void)story.greets(1, {11, 1});
+  CHECK(story.beats(1, 1) == Lines{"1: ack 1 got 0 lead 0"});
+  CHECK(story.instructs(1) == Lines{"1: instruction 1"});
+  CHECK(story.beats(1, 2) == Lines{"1: ack 2 got 0 lead 0"});
+  (void)story.meets(LeadChanged{Instant{3'000}, Epoch{2}});
+  CHECK(story.beats(1, 3) == Lines{"1: ack 3 got 0 lead 3000", "1: instruction 1"});
+  CHECK(story.beats(1, 4) == Lines{"1: ack 4 got 0 lead 3000"});  // once
+  (void)story.meets(LeadChanged{Instant{}, Epoch{2}});
+  CHECK(story.beats(1, 5) == Lines{"1: ack 5 got 0 lead 0"});
+  (void)story.meets(LeadChanged{Instant{3'000}, Epoch{2}});
+  CHECK(story.beats(1, 6) == Lines{"1: ack 6 got 0 lead 3000", "1: instruction 1"});
 }
 
 TEST_CASE("roster: O3 an instruction waits for a connection, and is dropped with the life") {
@@ -278,7 +316,8 @@ TEST_CASE("roster: an agent that was told another number of nodes is refused, wi
 TEST_CASE("roster: who greets is told its place and whom to ask when this leader is lost") {
   RosterStory story;
   CHECK(story.says_hello(1, {11, 1}) == Lines{"1: welcome node 1, 0 voters"});
-  CHECK(story.meets(VotersChanged{{Voter{11, NodeId{1}, "n11", "n11:1"}}}) == Lines{"1: 1 voters"});
+  CHECK(story.meets(VotersChanged{{{{11, NodeId{1}, "n11", "n11:1"}}, 11}}) ==
+        Lines{"1: 1 voters"});
   CHECK(story.says_hello(2, {12, 1}) == Lines{"2: welcome node 2, 1 voters"});
 }
 
@@ -291,6 +330,14 @@ TEST_CASE("roster: O6 no ack outlives the lead") {
   CHECK(story.beats(1, 2) == Lines{"1: ack 2 got 0 lead 0"});
   (void)story.meets(LeadChanged{Lead::forever, Epoch{2}});
   CHECK(story.beats(1, 3) == Lines{"1: ack 3 got 0 lead 3000"});
+}
+
+TEST_CASE("roster: a refusal says by whom it is") {
+  RosterStory story;
+  std::vector<RosterAction> actions;
+  story.roster.on_event({}, Received{1, Hello{{11, 1}, "n1", {}, 2, 4}}, actions);
+  REQUIRE(!actions.empty());
+  CHECK(std::get<Refused>(std::get<SendDown>(actions[0]).message).by == roster_leader);
 }
 
 TEST_CASE("roster: a place that was only wished for is not insisted on") {
@@ -372,7 +419,9 @@ TEST_CASE("roster: what succession adds is answered as listed in each state") {
   };
   const std::vector<Row> rows{
       {"the lead changed", LeadChanged{Instant{9'000}, Epoch{3}}, {}},
-      {"voters changed", VotersChanged{{Voter{}}}, {Lines{}, {}, {"1: 1 voters"}, {"1: 1 voters"}}},
+      {"voters changed",
+       VotersChanged{{{Voter{}}}},
+       {Lines{}, {}, {"1: 1 voters"}, {"1: 1 voters"}}},
       {"a ballot", Received{1, Ballot{Vote{}}}, {}},
       {"greets",
        Received{2, hello_of({12, 1}, NodeId{2})},

@@ -21,7 +21,7 @@ TEST_CASE("succession: after a lease of silence the first in order stands, and i
                                                        "follow n1",
                                                        "n0: leading 2 with 1 whole",
                                                        "n2: leading 2 with 1 whole"});
-  CHECK(story.succession.reason() == "n1 leads");
+  CHECK(story.succession.reason() == "n1 leads; if it is lost, 2 voters elect another");
 }
 
 TEST_CASE("succession: the old head's node counts as heard a lease before the last vote") {
@@ -92,7 +92,7 @@ TEST_CASE("succession: a leader that hears of a higher epoch asks for one, and g
   const Lines asked = story.at(3'500);
   CHECK(asked.back() == "n2: elect me in 6");
   CHECK(story.gets_vote(2, 6, Instant{3'500}).at(0) == "lead until 6500");
-  CHECK(story.succession.reason() == "n1 leads");
+  CHECK(story.succession.reason() == "n1 leads; if it is lost, 2 voters elect another");
 }
 
 }  // namespace

@@ -54,8 +54,28 @@ inline std::string text_of(const Ballot& ballot) {
                        leading->decided ? "" : "?",
                        leading->whole ? " whole" : "");
   }
+  if (std::holds_alternative<SurveyRequest>(ballot)) return "do you see the proof?";
+  if (const auto* answer = std::get_if<SurveyAnswer>(&ballot)) {
+    return fmt::format("{} proof {}", answer->sees ? "sees" : "does not see", answer->folder);
+  }
   const auto& following = std::get<Following>(ballot);
   return fmt::format("following {} with {}", following.epoch.value, following.record.number.value);
+}
+
+inline std::string text_of(const FolderTask& task) {
+  if (std::holds_alternative<OpenFolder>(task)) return "open the folder";
+  if (const auto* look = std::get_if<LookForProof>(&task)) {
+    return fmt::format("look for proof {}", look->folder);
+  }
+  if (const auto* read = std::get_if<ReadClaims>(&task)) {
+    return fmt::format("read claims of {}", read->folder);
+  }
+  if (std::holds_alternative<CloseFolder>(task)) return "close the folder";
+  const Knowledge& known = std::get<ClaimPlace>(task).known;
+  std::string text =
+      fmt::format("claim {} with {} for", known.place->number, known.id().number.value);
+  for (const Voter& each : known.record.voters.all) text += " " + each.host;
+  return text;
 }
 
 inline std::string text_of(const SuccessionAction& action) {
@@ -70,7 +90,7 @@ inline std::string text_of(const SuccessionAction& action) {
     return forever ? "lead for ever" : fmt::format("lead until {}", changed->until.ms);
   }
   if (const auto* voters = std::get_if<VotersChanged>(&action)) {
-    return fmt::format("{} voters", voters->voters.size());
+    return fmt::format("{} voters", voters->voters.all.size());
   }
   if (const auto* decided = std::get_if<Decided>(&action)) {
     return fmt::format("decided {}", decided->number.value);
@@ -79,6 +99,7 @@ inline std::string text_of(const SuccessionAction& action) {
   if (const auto* turned = std::get_if<TurnAway>(&action)) {
     return "turn away to " + (turned->leader ? turned->leader->host : std::string("nobody"));
   }
+  if (const auto* task = std::get_if<FolderTask>(&action)) return text_of(*task);
   if (std::holds_alternative<Admit>(action)) return "admit";
   return std::holds_alternative<StepDown>(action) ? "step down" : "unfollow";
 }
@@ -89,8 +110,11 @@ struct SuccessionStory {
   Succession succession;
   Instant now;
 
-  explicit SuccessionStory(int node = 1)
-      : succession(SuccessionOptions{.self = voter(node), .endpoint = "n0", .founds = node == 0}) {
+  explicit SuccessionStory(int node = 1, std::string folder = "")
+      : succession(SuccessionOptions{.self = voter(node),
+                                     .endpoint = "n0",
+                                     .founds = node == 0,
+                                     .folder = std::move(folder)}) {
     std::vector<SuccessionAction> actions;
     succession.start(now, actions);
   }
@@ -103,8 +127,9 @@ struct SuccessionStory {
   }
   Lines hears(Ballot ballot) { return meets(BallotArrived{std::move(ballot)}); }
   Lines is_led(const Leader& leader, const std::optional<Knowledge>& whole = {}) {
-    const RecordId id = whole ? whole->id() : succession.knowledge()->id();
-    return hears(Leading{leader, Instant{77}, id, !whole || whole->decided, whole});
+    Knowledge known = whole ? *whole : succession.knowledge().value();
+    known.decided = !whole || whole->decided;
+    return hears(Leading{leader, Instant{77}, known.id(), known.decided, known.claimed(), whole});
   }
   Lines is_asked(int node, std::int64_t epoch, const Knowledge& record) {
     return hears(

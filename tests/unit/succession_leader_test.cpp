@@ -42,7 +42,7 @@ TEST_CASE("succession: V6 who founds gives way to whoever knows of a job") {
   for (const SuccessionEvent& event :
        {SuccessionEvent(Called{1, Epoch{3}}),
         SuccessionEvent(HeardOf{leader_on(2, 3)}),
-        SuccessionEvent(BallotArrived{Leading{leader_on(2, 3), {}, {}, true, {}}})}) {
+        SuccessionEvent(BallotArrived{Leading{leader_on(2, 3), {}, {}, true, 0, {}}})}) {
     SuccessionStory story(0);
     CHECK(story.meets(Called{1, Epoch{}}) == Lines{"admit"});
     const Lines lines = story.meets(event);

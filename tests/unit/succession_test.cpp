@@ -82,7 +82,7 @@ std::vector<RoleRow> every_role_event() {
         {Role::founding, ""}}},
       {"release", BallotArrived{Release{voter(2).agent, Epoch{6}}}, {{Role::following, ""}}},
       {"leading",
-       BallotArrived{Leading{leader_on(2, 6), {}, record_of(3).id(), true, {}}},
+       BallotArrived{Leading{leader_on(2, 6), {}, record_of(3).id(), true, 0, {}}},
        {{Role::looking, "follow n2"},
         {Role::following, "follow n2"},
         {Role::standing, "n0: release 2"},

@@ -13,7 +13,7 @@ TEST_CASE("succession: a voter accepts the record, follows, and says so") {
   CHECK(story.is_led(leader_on(0, 1), record_of(3)) ==
         Lines{"follow n0", "n0: following 1 with 1"});
   CHECK(story.is_led(leader_on(0, 1)) == Lines{"n0: following 1 with 1"});
-  CHECK(story.succession.reason() == "n0 leads");
+  CHECK(story.succession.reason() == "n0 leads; if it is lost, 2 voters elect another");
 }
 
 TEST_CASE("succession: V2 who has heard a leader within the lease does not vote") {

@@ -53,6 +53,17 @@ TEST_CASE("uplink: U4 for another leader nothing is left, neither news nor lease
   CHECK(story.tells() == Lines{"2: news 1"});
 }
 
+TEST_CASE("uplink: U4 each leader has a life of its own, also one that is followed again") {
+  UplinkStory story = leased();
+  (void)story.follows(leader_at(2, 2));
+  CHECK(story.opens(2) == Lines{"2: hello of life 2"});
+  CHECK(story.follows(leader_at(0)) == Lines{"life ended", "disconnect 2", "connect 3"});
+  CHECK(story.opens(3) == Lines{"3: hello of life 3"});
+  (void)story.meets(Unfollow{});
+  (void)story.follows(leader_at(0));  // nobody else was followed meanwhile
+  CHECK(story.opens(4) == Lines{"4: hello of life 3"});
+}
+
 TEST_CASE("uplink: a leader that only raised its epoch is the same one") {
   UplinkStory story = leased();
   (void)story.tells();
@@ -65,7 +76,7 @@ TEST_CASE("uplink: a leader that only raised its epoch is the same one") {
 TEST_CASE(
     "uplink: while nobody leads it knocks at voters, the endpoint and the other_leader hosts") {
   UplinkStory story;
-  story.voters = {{105, NodeId{5}, "n5", "n5:1"}};
+  story.voters.all = {{105, NodeId{5}, "n5", "n5:1"}};
   (void)story.begins();
   (void)story.connects(1);
   CHECK(story.meets(Unfollow{}) == Lines{"disconnect 1"});
@@ -177,7 +188,7 @@ std::vector<LinkRow> messages(Link state) {
         {Link::entered, {"disconnect 2"}},
         {Link::leased, {"disconnect 2"}}}},
       {"voters",
-       heard(VotersChanged{{{105, NodeId{5}, "n5", "n5:1"}}}),
+       heard(VotersChanged{{{{105, NodeId{5}, "n5", "n5:1"}}}}),
        {{Link::entered, {}}, {Link::leased, {}}}},
       {"forgotten by n0",
        heard(Forgotten{{7, 1}, leader_at(0)}),
@@ -193,7 +204,14 @@ std::vector<LinkRow> messages(Link state) {
         {Link::leased, {"heard of n2"}}}},
       {"another life forgotten", heard(Forgotten{{7, 9}, leader_at(0)}), {}},
       {"answer", heard(Ack{1, 0, Millis{3'000}}), {{Link::entered, {}}}},
-      {"stop", heard(stop_number(1)), {{Link::leased, {"2: heartbeat 2 got 1", "pass on 1"}}}},
+      {"start",
+       heard(start_number(1)),
+       {{Link::entered, {"2: heartbeat 2 got 0"}},
+        {Link::leased, {"2: heartbeat 2 got 1", "pass on 0"}}}},
+      {"stop",
+       heard(stop_number(1)),
+       {{Link::entered, {"2: heartbeat 2 got 1", "pass on 1"}},
+        {Link::leased, {"2: heartbeat 2 got 1", "pass on 1"}}}},
       {"the job's end",
        heard(Numbered<Instruction>{1, FinishJob{}}),
        {{Link::entered, {"2: heartbeat 2 got 1", "pass on 2"}},
@@ -226,7 +244,7 @@ TEST_CASE(
   (void)story.opens(2);
   CHECK(story.hears(Forgotten{{7, 1}, leader_at(2, 5)}, 2) == Lines{"heard of n2"});
   CHECK(story.follows(leader_at(2, 5)) ==
-        Lines{"life ended", "disconnect 1", "2: hello of life 1"});
+        Lines{"life ended", "disconnect 1", "2: hello of life 2"});
   CHECK(story.is_welcomed(2, leader_at(2, 5)) == Lines{"2: heartbeat 3 got 0"});
 }
 

@@ -84,7 +84,7 @@ struct UplinkStory {
     return hears(Welcome{leader, NodeId{1}, voters}, id);
   }
   Lines follows(const Leader& leader) { return meets(Follow{leader}); }
-  std::vector<Voter> voters;
+  Voters voters;
   static void append(Lines& lines, const Lines& more) {
     lines.insert(lines.end(), more.begin(), more.end());
   }
@@ -116,6 +116,9 @@ inline UplinkStory leased() {
   return story;
 }
 
+inline Numbered<Instruction> start_number(std::int64_t number) {
+  return {number, StartGeneration{NodeId{1}, {}}};
+}
 inline Numbered<Instruction> stop_number(std::int64_t number) {
   return {number, StopGeneration{NodeId{1}, GenerationNumber{1}, SIGTERM, Millis{0}}};
 }

@@ -63,19 +63,52 @@ TEST_CASE("uplink: U1 no lease outlives the lead, and an older answer does not s
 TEST_CASE("uplink: U2 the lease's end comes before whatever else happened") {
   UplinkStory story = leased();
   story.now = Instant{3'000};
-  CHECK(story.hears(stop_number(1)) == Lines{"lease ended"});
+  CHECK(story.hears(start_number(1)) == Lines{"lease ended", "1: heartbeat 2 got 0"});
   CHECK_FALSE(story.uplink.lease_end());
   CHECK(story.tells() == Lines{"1: news 1"});  // it is said once
 }
 
-TEST_CASE("uplink: without a lease no instruction is taken, and none is confirmed") {
+/// Welcomed, and without a lease.
+UplinkStory unleased() {
   UplinkStory story;
   (void)story.begins();
   (void)story.connects(1);
-  CHECK(story.hears(stop_number(1)).empty());
-  CHECK(story.after(500) == Lines{"1: heartbeat 2 got 0"});
+  return story;
+}
+
+TEST_CASE(
+    "uplink: without a lease nothing is started, nor confirmed; a lease is asked for at once") {
+  UplinkStory story = unleased();
+  CHECK(story.hears(start_number(1)) == Lines{"1: heartbeat 2 got 0"});
   (void)story.is_answered(2);
-  CHECK(story.hears(stop_number(1)) == Lines{"1: heartbeat 3 got 1", "pass on 1"});
+  CHECK(story.hears(start_number(1)) == Lines{"1: heartbeat 3 got 1", "pass on 0"});
+}
+
+TEST_CASE("uplink: what starts nothing needs no lease") {
+  CHECK(unleased().hears(stop_number(1)) == Lines{"1: heartbeat 2 got 1", "pass on 1"});
+}
+
+TEST_CASE("uplink: U3 what ends a start that was put off overtakes it, and that never starts") {
+  UplinkStory story = unleased();
+  (void)story.hears(start_number(1));
+  CHECK(story.hears(stop_number(2)) == Lines{"1: heartbeat 3 got 2", "pass on 1"});
+  (void)story.is_answered(3);
+  CHECK(story.hears(start_number(1)).empty());
+  CHECK(story.hears(start_number(3)) == Lines{"1: heartbeat 4 got 3", "pass on 0"});
+}
+
+TEST_CASE("uplink: U3 nothing else overtakes a start that was put off") {
+  UplinkStory story = unleased();
+  (void)story.hears(start_number(1));
+  CHECK(story.hears(stop_number(3)).empty());
+  UplinkStory unheard = unleased();
+  CHECK(unheard.hears(start_number(2)) == Lines{"1: heartbeat 2 got 0"});  // before the first
+  CHECK(unheard.hears(stop_number(3)).empty());
+  UplinkStory anew = unleased();
+  (void)anew.hears(start_number(1));
+  (void)anew.hears(Forgotten{{7, 1}, leader_at(0)});
+  (void)anew.is_welcomed(1);
+  CHECK(anew.hears(stop_number(2)).empty());  // of another life
 }
 
 TEST_CASE("uplink: U3 instructions are passed on once and in order") {
@@ -203,21 +236,21 @@ TEST_CASE("uplink: who is refused does not try again, unless he was heard before
         Lines{"give up with 69: another job"});
   UplinkStory member = leased();
   CHECK(member.meets(ConnectionDown{1, "another job", true}) == Lines{"connect 2"});
-  CHECK(leased().hears(Refused{"no place", {}}) == Lines{"give up with 69: no place"});
+  CHECK(leased().hears(Refused{"no place", {}, {}}) == Lines{"give up with 69: no place"});
 }
 
 TEST_CASE("uplink: a place that is taken may become free when its holder is lost") {
   UplinkStory story;
   (void)story.begins();
   (void)story.opens(1);
-  CHECK(story.hears(Refused{"n9 has it", Millis{500}}).empty());
+  CHECK(story.hears(Refused{"n9 has it", Millis{500}, {}}).empty());
   const auto refused_again_at = [&](std::int64_t time, Millis silent) {
     UplinkStory copy = story;
     (void)copy.breaks(1);
     (void)copy.after(1'000);
     copy.now = Instant{time};
     (void)copy.opens(2);
-    return copy.hears(Refused{"n9 has it", silent}, 2);
+    return copy.hears(Refused{"n9 has it", silent, {}}, 2);
   };
   CHECK(refused_again_at(4'500, Millis{500}).empty());
   CHECK(refused_again_at(20'000, Millis{16'000}).empty());
@@ -225,16 +258,35 @@ TEST_CASE("uplink: a place that is taken may become free when its holder is lost
   CHECK(refused_again_at(90'000, Refused::for_ever).empty());
 }
 
+TEST_CASE("uplink: how long a place was taken is counted anew with each coordinator") {
+  const auto refused_by = [](int node) {
+    UplinkStory story;
+    (void)story.begins();
+    (void)story.opens(1);
+    (void)story.hears(Refused{"n9 has it", Millis{500}, leader_at(0)});
+    (void)story.breaks(1);
+    (void)story.after(1'000);
+    story.now = Instant{20'000};
+    (void)story.meets(ConnectionDown{2, "reset"});
+    story.now = Instant{30'000};
+    (void)story.after(0);
+    (void)story.opens(3);
+    return story.hears(Refused{"n9 has it", Millis{500}, leader_at(node)}, 3);
+  };
+  CHECK(refused_by(0) == Lines{"give up with 69: n9 has it"});
+  CHECK(refused_by(2).empty());
+}
+
 TEST_CASE("uplink: a refusal that was long on its way does not say that the holder lives") {
   UplinkStory story;
   (void)story.begins();
   (void)story.opens(1);
-  CHECK(story.hears(Refused{"n9 has it", Millis{500}}).empty());
+  CHECK(story.hears(Refused{"n9 has it", Millis{500}, {}}).empty());
   (void)story.breaks(1);
   (void)story.after(1'000);
   (void)story.opens(2);
   story.now = Instant{20'000};
-  CHECK(story.hears(Refused{"n9 has it", Millis{1'000}}, 2).empty());
+  CHECK(story.hears(Refused{"n9 has it", Millis{1'000}, {}}, 2).empty());
 }
 
 TEST_CASE("uplink: whoever wants to stop waits for no coordinator") {

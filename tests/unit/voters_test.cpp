@@ -81,6 +81,42 @@ TEST_CASE("voters: two cannot outlive their head, three can") {
   CHECK(ordered_voters(4).outlive_head());
 }
 
+/// Voters 1 to `count`, who claim.
+Voters claiming_voters(int count) {
+  Voters voters = ordered_voters(count);
+  voters.claim = true;
+  return voters;
+}
+
+TEST_CASE("voters: where they claim, all of them decide, and nobody less") {
+  CHECK(claiming_voters(1).is_majority({1}));
+  CHECK(claiming_voters(3).is_majority({1, 2, 3, 9}));
+  CHECK_FALSE(claiming_voters(3).is_majority({1, 2}));
+  CHECK_FALSE(claiming_voters(2).is_majority({1}));  // the head has no advantage
+  CHECK_FALSE(claiming_voters(0).is_majority({1}));
+}
+
+TEST_CASE("voters: where they claim, the first to fall silent counts") {
+  const Voters voters = claiming_voters(3);
+  CHECK_FALSE(voters.heard_by_majority({{1, Instant{9}}, {2, Instant{8}}}));
+  CHECK(voters.heard_by_majority({{1, Instant{9}}, {2, Instant{4}}, {3, Instant{6}}}) ==
+        Instant{4});
+}
+
+TEST_CASE("voters: where they claim, any other that is left goes on") {
+  CHECK_FALSE(claiming_voters(1).outlive_head());
+  CHECK(claiming_voters(2).outlive_head());
+  CHECK(claiming_voters(2).outlive(2));
+  CHECK(claiming_voters(1).outlive(7));  // no voter
+  CHECK_FALSE(claiming_voters(0).outlive(7));
+}
+
+TEST_CASE("voters: where they vote, the head may outlive what its majority needs it for") {
+  CHECK(ordered_voters(2).outlive(2));
+  CHECK_FALSE(ordered_voters(2).outlive(1));
+  CHECK(ordered_voters(3).outlive(1));
+}
+
 TEST_CASE("voters: they are found by process, not by node") {
   const Voters voters = ordered_voters(2);
   CHECK(voters.find(2)->host == "n2");

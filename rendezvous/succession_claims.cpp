@@ -1,0 +1,179 @@
+// The succession where voters claim: who hears nobody looks for the newest claim, gathers who is
+// left of it, and claims the next place.
+#include "rendezvous/succession.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ddprun {
+
+bool Succession::claims() const {
+  return state_ == State::leading ? claimed_.has_value() : known_ && known_->place;
+}
+
+/// The newest place that this process knows to be claimed.
+std::int64_t Succession::claimed() const {
+  if (state_ == State::leading) return claimed_ ? claimed_->number : 0;
+  return known_ ? known_->claimed() : 0;
+}
+
+void Succession::on(Instant now, const FolderAnswer& answer, Actions& out) {
+  if (state_ == State::finished) return;
+  std::visit([&](const auto& what) { take(now, what, out); }, answer);
+}
+
+/// V7: before it gathers, and while it does.
+void Succession::read_claims(Instant now, Actions& out) {
+  stand_after_ = now + options_.times.lease() / 4;
+  read_at_ = now + options_.call_interval;
+  if (std::exchange(reading_, true)) return;
+  const std::uint64_t folder = state_ == State::leading ? claimed_->folder : known_->place->folder;
+  out.emplace_back(FolderTask(ReadClaims{folder}));
+}
+
+void Succession::take(Instant now, const ClaimsRead& read, Actions& out) {
+  reading_ = false;
+  if (!claims() || !read.newest || claiming_) return;
+  const Knowledge& newest = *read.newest;
+  const std::int64_t place = newest.claimed();
+  seen_ = place;
+  may_be_linked_ = false;
+  if (state_ == State::leading) {
+    if (place > claimed()) adopt(now, newest, out);
+    return;
+  }
+  if (state_ != State::following || place < claimed()) return;
+  const bool is_named = newest.record.voters.contains(options_.self.agent);
+  const bool is_on_its_way = place == known_->place->number - 1;  // what this process has accepted
+  if (is_on_its_way && !is_named) return;
+  if (!is_named || (!is_on_its_way && newest.id() != known_->id())) return adopt(now, newest, out);
+  known_ = newest;
+  stand_after_ = {};
+  const auto turn = stand_at();
+  if (turn && now >= *turn) gather(now, out);
+}
+
+/// Its head may live: whoever is named waits for it, and may claim the place after it; others come
+/// to it as new ones.
+void Succession::adopt(Instant now, const Knowledge& newest, Actions& out) {
+  if (founding()) {
+    give_way(out);
+  } else if (state_ == State::leading) {
+    step_down(now, out);
+  } else {
+    unfollow(out);
+  }
+  patience_ = now;
+  seen_ = std::max(seen_, newest.claimed());
+  known_.reset();
+  if (newest.record.voters.contains(options_.self.agent)) known_ = newest;
+}
+
+/// The old head's lead was over when this process had heard nobody for a lease.
+void Succession::gather(Instant now, Actions& out) {
+  unfollow(out);
+  claimed_ = known_->place;
+  const Epoch epoch = next_epoch();
+  lead_ = Lead(options_.self.agent, options_.times);
+  lead_.set_electors({known_->record.voters});
+  highest_ = epoch;
+  take_lead(now, epoch, now - options_.times.lease(), out);
+}
+
+/// Every heartbeat of a leader. Its epoch binds nobody here, so that it may grow at will.
+void Succession::keep_gathering(Instant now, Actions& out) {
+  if (highest_ > leader_->epoch) {
+    highest_ = leader_->epoch = next_epoch();
+    lead_changed(out);
+  }
+  if (!known_->decided && !claiming_ && now >= accept_by_) claim_without_silent(now, out);
+  if (now >= lead_.until() && now >= read_at_ && !claiming_) read_claims(now, out);
+}
+
+/// Whoever is a voter but has not accepted cannot claim after this record, so it need not know it.
+void Succession::claim_without_silent(Instant now, Actions& out) {
+  std::erase_if(known_->record.voters.all, [&](const Voter& voter) {
+    const auto accepted = accepted_.find(voter.agent);
+    return accepted == accepted_.end() || accepted->second != known_->id();
+  });
+  out.emplace_back(VotersChanged{known_->record.voters});
+  decide_if_accepted(now, out);
+}
+
+/// From now on those whom it names may claim after it, whatever is heard of this claim.
+void Succession::claim(Actions& out) {
+  if (std::exchange(claiming_, true)) return;
+  std::vector<Voters> electors = lead_.electors();
+  if (std::ranges::find(electors, known_->record.voters) == electors.end()) {
+    electors.push_back(known_->record.voters);
+    lead_.set_electors(std::move(electors));
+    lead_changed(out);
+  }
+  Knowledge decided = *known_;
+  decided.decided = true;
+  out.emplace_back(FolderTask(ClaimPlace{std::move(decided)}));
+}
+
+void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
+  claiming_ = false;
+  may_be_linked_ = may_be_linked_ || claimed.may_be_linked;
+  const std::uint64_t folder =
+      claims() ? known_->place->folder : options_.self.agent;  // the first records are all alike
+  const bool is_ours = claimed.taken && claimed.taken->id() == claimed.record &&
+                       claimed.taken->place->folder == folder;  // linked earlier
+  if (claimed.taken && !is_ours) {
+    const bool matters = founding() || (state_ == State::leading && claims());
+    if (matters && claimed.taken->claimed() > this->claimed()) {
+      adopt(now, *claimed.taken, out);
+    }
+    return;
+  }
+  if (founding()) {
+    if (!wanted_) return;
+    settled_ = true;
+    out.emplace_back(FolderTask(CloseFolder{options_.self.agent}));
+    return propose(now, *std::exchange(wanted_, std::nullopt), out);
+  }
+  const bool is_newest = claims() && known_ && known_->id() == claimed.record;
+  if (!is_newest) return;
+  if (claimed.why.empty()) {
+    unreached_since_.reset();
+    may_be_linked_ = false;
+    if (state_ != State::leading) {
+      known_->decided = true;
+      return;
+    }
+    decided(now, out);
+  } else if (state_ == State::leading) {
+    claim_again(now, out);
+  }
+}
+
+/// At the next heartbeat. Who cannot for a lease lets others try.
+void Succession::claim_again(Instant now, Actions& out) {
+  if (!unreached_since_) unreached_since_ = now;
+  accept_by_ = now;
+  const bool others_may = base_.all.size() > 1;
+  if (now - *unreached_since_ >= options_.times.lease() && others_may) {
+    if (may_be_linked_) seen_ = claimed() + 1;
+    unreached_since_.reset();
+    step_down(now, out);
+    stand_after_ = now + options_.times.lease() * 2;
+  } else if (wanted_) {
+    propose(now, *std::exchange(wanted_, std::nullopt), out);
+  }
+}
+
+/// Of several who gather, the newest claim's own head goes on, else the first in order. Nobody
+/// yields while its claim is on its way.
+bool Succession::yields_to(Instant now, const Leading& leading) const {
+  if (!claims() || claiming_) return false;
+  const std::int64_t own = claimed() + (may_be_linked_ ? 1 : 0);
+  if (leading.claimed != own) return leading.claimed > own;
+  if (now < lead_.until()) return false;
+  const auto rank = [&](AgentId agent) { return agent == base_.head ? -1 : base_.place_of(agent); };
+  return base_.contains(leading.leader.agent) &&
+         rank(leading.leader.agent) < rank(options_.self.agent);
+}
+
+}  // namespace ddprun
