@@ -24,7 +24,7 @@ constexpr std::int64_t steps_of_job = 39;  // interrupted_job: 3 epochs of 13 ba
 
 /// Whether so many of the sorted `steps` lie between two snapshots that the job gives up.
 bool stalls(const std::vector<std::int64_t>& steps) {
-  constexpr std::int64_t save_every = 5;     // interrupted_job
+  constexpr std::int64_t save_every = 5;       // interrupted_job
   constexpr std::size_t restarts_stalled = 3;  // design(7): without a newer snapshot
   for (std::size_t i = restarts_stalled; i < steps.size(); ++i) {
     if (steps[i] / save_every == steps[i - restarts_stalled] / save_every) return true;
