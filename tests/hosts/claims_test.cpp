@@ -14,10 +14,6 @@ using std::chrono::milliseconds;
 /// A claim comes after the silence of those who are lost, and their lease.
 constexpr milliseconds claiming_max{formation_max + milliseconds(500)};
 
-bool has_said(const Program& program, const std::string& text) {
-  return e2e::count_of(text, program.err()) > 0;
-}
-
 /// One host is enough. The test's folder is every host's.
 struct Claiming : Training {
   explicit Claiming(int hosts, const Options& more = {})

@@ -11,10 +11,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-bool has_said(const Program& program, const std::string& text) {
-  return e2e::count_of(text, program.err()) > 0;
-}
-
 /// The coordinator on the first host, nodes on the other two, of which one is enough.
 struct Witnessed : Training {
   Witnessed() : Training(3, {{"nnodes", "1:2"}, {"max-restarts", "1"}}) {

@@ -185,6 +185,10 @@ void Training::expect_end(int status) {
   }
 }
 
+bool has_said(const Program& program, const std::string& text) {
+  return e2e::count_of(text, program.err()) > 0;
+}
+
 int count_on(const Host& host, const std::vector<Start>& starts) {
   return static_cast<int>(std::ranges::count(starts, host.name(), &Start::host));
 }

@@ -95,6 +95,9 @@ class Training {
   Words worker_{HOSTS_WORKER};
 };
 
+/// Whether it has written that to standard error.
+[[nodiscard]] bool has_said(const Program& program, const std::string& text);
+
 /// How many of them are on that host.
 [[nodiscard]] int count_on(const Host& host, const std::vector<Start>& starts);
 
