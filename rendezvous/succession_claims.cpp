@@ -136,17 +136,12 @@ void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
   }
   const bool is_newest = claims() && known_ && known_->id() == claimed.record;
   if (!is_newest) return;
-  if (claimed.why.empty()) {
-    unreached_since_.reset();
-    may_be_linked_ = false;
-    if (state_ != State::leading) {
-      known_->decided = true;
-      return;
-    }
-    decided(now, out);
-  } else if (state_ == State::leading) {
-    claim_again(now, out);
-  }
+  if (state_ != State::leading) return;  // the folder will tell
+  if (!claimed.why.empty()) return claim_again(now, out);
+  unreached_since_.reset();
+  may_be_linked_ = false;
+  if (is_ours) known_->record.voters = claimed.taken->record.voters;  // none was left out there
+  decided(now, out);
 }
 
 /// At the next heartbeat. Who cannot for a lease lets others try.

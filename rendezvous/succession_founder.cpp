@@ -23,6 +23,10 @@ void Succession::give_way(Actions& out) {
 }
 
 void Succession::take(Instant now, const FolderOpened& opened, Actions& out) {
+  if (settled_ && !claims()) {  // too late
+    out.emplace_back(FolderTask(CloseFolder{options_.self.agent}));
+    return;
+  }
   opened_ = opened;
   if (founding()) settle(now, out);
 }

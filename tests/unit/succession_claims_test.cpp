@@ -165,6 +165,20 @@ TEST_CASE("succession: a place that it has itself taken before, unheard, is its 
   CHECK(found_in(story.finds_taken(own), "decided 1"));
 }
 
+TEST_CASE("succession: whom its own earlier claim names may claim after it, and bounds the lead") {
+  ClaimsStory story = proposing();
+  for (const int node : {1, 2}) (void)story.is_followed(node, 1, Instant{0});
+  Knowledge own = story.known();
+  own.decided = true;
+  own.record.voters.all.push_back(voter(3));  // who was left out when it was tried again
+  (void)story.has_not_reached();
+  story.now = Instant{1'000};
+  for (const int node : {1, 2}) (void)story.is_followed(node, 1, Instant{1'000});
+  (void)story.finds_taken(own);
+  CHECK(story.known().record.voters == own.record.voters);
+  CHECK(story.succession.lead_end() == Instant{});  // n3 has not been heard
+}
+
 TEST_CASE(
     "succession: another job's record is not its own, although both are the first of theirs") {
   ClaimsStory story = proposing();

@@ -94,7 +94,7 @@ TEST_CASE("succession: a folder that hangs is waited for until nodes count as lo
   CHECK(reason_once_decided(story) ==
         "n0 leads; if it is lost, 2 voters elect another, since /shared/claims does not answer");
   const Succession before = story.succession;
-  (void)story.opens("", 7, true);  // too late
+  CHECK(story.opens("", 7, true) == Lines{"close the folder"});  // too late
   CHECK(votes(story));
   CHECK(story.known() == before.knowledge().value());
 }
