@@ -31,24 +31,24 @@ struct DiskStory {
   TempFolder temp;
   std::string path = temp.at("job/claims");
 
-  FolderOpened opens(std::uint64_t folder = our_proof) {
+  [[nodiscard]] FolderOpened opens(std::uint64_t folder = our_proof) const {
     return std::get<FolderOpened>(does(OpenFolder{folder}).value());
   }
-  bool sees(std::uint64_t folder = our_proof) {
+  [[nodiscard]] bool sees(std::uint64_t folder = our_proof) const {
     const auto sought = std::get<ProofSought>(does(LookForProof{folder}).value());
     CHECK(sought.folder == folder);
     return sought.seen;
   }
-  ClaimsRead reads(std::uint64_t folder = our_proof) {
+  [[nodiscard]] ClaimsRead reads(std::uint64_t folder = our_proof) const {
     return std::get<ClaimsRead>(does(ReadClaims{folder}).value());
   }
-  PlaceClaimed claims(const Knowledge& known) {
+  [[nodiscard]] PlaceClaimed claims(const Knowledge& known) const {
     return std::get<PlaceClaimed>(does(ClaimPlace{known}).value());
   }
-  std::optional<FolderAnswer> does(const FolderTask& task) {
+  [[nodiscard]] std::optional<FolderAnswer> does(const FolderTask& task) const {
     return use_claims_on_disk(path, task);
   }
-  std::set<std::string> names() const {
+  [[nodiscard]] std::set<std::string> names() const {
     std::set<std::string> all;
     for (const auto& entry : fs::directory_iterator(path)) {
       all.insert(entry.path().filename().string());
