@@ -114,6 +114,7 @@ void Uplink::on(Instant now, const ConnectionDown& down, Actions& out) {
     out.emplace_back(GiveUp{{unavailable, down.why, {}}});
     return;
   }
+  if (const Line* other = newest_entered()) repeat_news(other->id, out);  // some went with that one
   if (!lines_.empty()) return;
   if (answered && followed_) return connect(now, out);
   connect_later(now);

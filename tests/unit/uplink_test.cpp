@@ -165,6 +165,16 @@ TEST_CASE("uplink: U3 news that went over a connection which is given up are sai
   CHECK(story.after(500) == Lines{"1: heartbeat 4 got 0"});  // nothing is said for a third time
 }
 
+TEST_CASE("uplink: U3 news that went over a connection which breaks are said over the other") {
+  UplinkStory story = leased();
+  (void)story.after(1'000);
+  (void)story.connects(2);
+  CHECK(story.tells() == Lines{"2: news 1"});
+  CHECK(story.breaks(2) == Lines{"1: news 1"});
+  CHECK(story.is_answered(3, 1).empty());
+  CHECK(story.breaks(1) == Lines{"connect 3"});
+}
+
 TEST_CASE("uplink: of two connections that stay silent the elder one is given up") {
   UplinkStory story = leased();
   (void)story.after(1'000);
