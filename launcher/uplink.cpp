@@ -177,7 +177,7 @@ void Uplink::forget_all(Instant now, Actions& out) {
   inbox_ = {};
   put_off_ = 0;
   lease_end_.reset();
-  give_up_at_ = now + options_.replace_timeout;
+  give_up_at_ = now + (stop_signal_ ? options_.times.dead_after : options_.replace_timeout);
   out.emplace_back(LifeEnded{});
   if (stop_signal_) outbox_.push(StopRequested{*stop_signal_});
 }

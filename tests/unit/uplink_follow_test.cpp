@@ -22,6 +22,20 @@ TEST_CASE("uplink: U4 that the job must end is said to another leader, too") {
   CHECK(story.is_welcomed(2, leader_at(2, 2)) == Lines{"2: heartbeat 2 got 0", "2: news 1"});
 }
 
+TEST_CASE("uplink: whoever wants to stop waits no longer for another leader than for a lost one") {
+  UplinkStory story = leased();
+  (void)story.is_asked_to_stop();
+  (void)story.follows(leader_at(2, 2));
+  const auto gives_up = [&](std::int64_t time) {
+    for (const std::string& line : story.after(time)) {
+      if (line.starts_with("give up with 130: stopped by SIGINT (2)")) return true;
+    }
+    return false;
+  };
+  CHECK_FALSE(gives_up(3'999));
+  CHECK(gives_up(1));
+}
+
 TEST_CASE("uplink: who leads nobody is asked who does, and the answer is passed on") {
   UplinkStory story;
   (void)story.begins();
