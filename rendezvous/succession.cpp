@@ -104,11 +104,15 @@ void Succession::on(Instant now, const Called& called, Actions& out) {
 }
 
 /// What others say of a leader sends this node's agent there; only the leader itself is promised
-/// anything.
+/// anything. One in an epoch that is too low is told so: it may know nobody else who would.
 void Succession::on(Instant, const HeardOf& heard, Actions& out) {
   if (founding() && heard.leader.epoch > Epoch{}) give_way(out);  // V6
   if (heard.in_place_of != 0 && is_orphan_of(heard.in_place_of)) forget_job();
-  if (state_ != State::following || !may_follow(heard.leader)) return;
+  if (state_ != State::following) return;
+  if (!may_follow(heard.leader)) {
+    if (heard.leader.epoch > Epoch{}) refuse(heard.leader.address, out);
+    return;
+  }
   const bool newer = !leader_ || heard.leader.epoch > leader_->epoch ||
                      (leader_->epoch == Epoch{} && heard.leader.epoch == Epoch{});
   if (newer) follow(heard.leader, out);

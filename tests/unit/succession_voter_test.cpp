@@ -80,5 +80,12 @@ TEST_CASE("succession: a follower gives its leader a higher epoch at once, and n
   CHECK(story.is_asked(2, 5, record_of(3)) == Lines{"n2: refuse 4"});
 }
 
+TEST_CASE("succession: whoever leads in an epoch that is over is told so") {
+  SuccessionStory story = following();
+  (void)story.is_led(leader_on(2, 7), record_of(3, 2));
+  CHECK(story.meets(HeardOf{leader_on(0, 6)}) == Lines{"n0: refuse 7"});
+  CHECK(story.meets(HeardOf{leader_on(0, 8)}) == Lines{"follow n0"});
+}
+
 }  // namespace
 }  // namespace ddprun
