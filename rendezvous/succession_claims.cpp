@@ -144,9 +144,10 @@ void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
   decided(now, out);
 }
 
-/// At the next heartbeat. Who cannot for a lease lets others try.
+/// Half a heartbeat later, at least. Who cannot for a lease lets others try.
 void Succession::claim_again(Instant now, Actions& out) {
   if (!unreached_since_) unreached_since_ = now;
+  claim_after_ = now + options_.times.heartbeat() / 2;
   accept_by_ = now;
   const bool others_may = base_.all.size() > 1;
   if (now - *unreached_since_ >= options_.times.lease() && others_may) {

@@ -102,7 +102,10 @@ void Succession::decide_if_accepted(Instant now, Actions& out) {
     if (record == known_->id()) agents.insert(agent);
   }
   if (!known_->record.voters.is_majority(agents)) return;
-  if (claims()) return claim(out);
+  if (claims()) {
+    if (now >= claim_after_) claim(out);
+    return;
+  }
   if (known_->before.is_majority(agents)) decided(now, out);
 }
 

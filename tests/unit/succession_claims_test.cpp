@@ -131,6 +131,7 @@ TEST_CASE("succession: a folder that is not reached is tried again each heartbea
   for (const int node : {1, 2}) (void)story.is_followed(node, 1, Instant{0});
   story.now = Instant{100};
   CHECK(story.has_not_reached().empty());
+  CHECK(story.is_followed(1, 1, Instant{0}).empty());
   CHECK(story.at(499).empty());
   for (std::int64_t ms = 500; ms < 3'100; ms += 500) {
     CHECK(story.at(ms).back() == "claim 2 with 2 for n0 n1 n2");
