@@ -19,7 +19,7 @@ Causes::Causes(const Story& story)
       window_(story.restart_window),
       horizon_(story.dead_after * 4 + story.restart_wait_max + Millis{10'000}),
       news_max_(story.delay_max * 2 + Millis{10}) {
-  if (story.clog_percent > 0) disturb(Instant{} + story.faults_for);
+  if (story.clog_percent > 0) disturb(story.calm_from());
 }
 
 void Causes::disturb(Instant until) {

@@ -86,7 +86,7 @@ HostOptions Cluster::host_options(int index) {
 }
 
 std::string Cluster::run() {
-  const Instant calm = Instant{} + story_.faults_for + Millis{21'000};
+  const Instant calm = story_.calm_from();
   play_faults(calm);
   if (is_over_) return broken_;  // the job has ended amid them
   const Instant one = calm + Millis{2 * times_.dead_after.count + 3'000} + story_.restart_wait_max;

@@ -105,6 +105,8 @@ struct Story {
   std::vector<Fault> faults;
   friend bool operator==(const Story&, const Story&) = default;
 
+  /// When the last fault is over.
+  [[nodiscard]] Instant calm_from() const { return Instant{} + faults_for + Millis{21'000}; }
   [[nodiscard]] int hosts_count() const { return static_cast<int>(hosts.size()); }
   [[nodiscard]] bool has_witness() const { return !hosts.empty() && hosts[0].workers == 0; }
   [[nodiscard]] int nodes_all() const { return hosts_count() - (has_witness() ? 1 : 0); }
