@@ -19,7 +19,8 @@ Courier::Courier(boost::asio::io_context& context, const Credentials& credential
 void Courier::send(const std::string& address, const Ballot& ballot) {
   if (!lines_.contains(address)) make_room();
   Line& line = lines_[address];
-  if (line.id == 0 || now() - line.opened > line_age_max) open(address, line);
+  const Millis patience = line.up ? line_age_max : connect_patience;
+  if (line.id == 0 || now() - line.opened > patience) open(address, line);
   if (line.up) return client_.send(line.id, ToCoordinator(ballot));
   line.waiting.push_back(ballot);
   if (line.waiting.size() > waiting_max) line.waiting.pop_front();

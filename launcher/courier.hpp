@@ -27,6 +27,8 @@ class Courier {
   /// A lost packet is repeated by the kernel after longer and longer pauses, which a new connection
   /// does not inherit.
   static constexpr Millis line_age_max{1'000};
+  /// Nor does it wait for a second, as an attempt to connect does that met an outage.
+  static constexpr Millis connect_patience{400};
 
   Courier(boost::asio::io_context& context, const Credentials& credentials);
 

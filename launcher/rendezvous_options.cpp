@@ -156,17 +156,19 @@ Result<void> apply_conf(const Settings& all, Settings& effective, RendezvousOpti
 }
 
 Result<void> read_times(const Settings& all, RendezvousOptions& options) {
+  Millis dead_after;
   for (const auto& [name, target] :
        {std::pair{"join-timeout", &options.gathering.join_timeout},
         std::pair{"last-call", &options.gathering.last_call},
         std::pair{"replace-timeout", &options.gathering.replace_timeout},
-        std::pair{"dead-after", &options.times.dead_after}}) {
+        std::pair{"dead-after", &dead_after}}) {
     const auto time = read_duration(name, all.at(name));
     if (!time) return time.error();
     *target = *time;
   }
-  constexpr Millis dead_after_min{400};  // a heartbeat each 50 ms
-  if (options.times.dead_after < dead_after_min) {
+  options.times = LeaseTimes{dead_after};
+  constexpr Millis dead_after_min{400};  // a heartbeat each 25 ms
+  if (dead_after < dead_after_min) {
     return refused_setting("dead-after",
                            all.at("dead-after"),
                            "is shorter than any network is quiet",

@@ -136,9 +136,9 @@ void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
   outbox_.confirm(ack.received);
   while (!beats_.empty() && beats_.front().number < ack.answers) beats_.pop_front();
   if (beats_.empty() || beats_.front().number != ack.answers) return;  // too old to matter
-  const Instant end = beats_.front().at + std::min(options_.times.lease(), ack.lead);  // U1
+  const Instant end = beats_.front().at + std::min(options_.times.lease, ack.lead);  // U1
   beats_.pop_front();
-  suspect_at_ = now + options_.times.lease() / 3;
+  suspect_at_ = now + options_.times.lease / 3;
   served_at_endpoint_ = served_at_endpoint_ || find(from)->at_endpoint;
   attempts_ = 0;
   if (end > now) out.emplace_back(LeaderAnswered{});
@@ -165,7 +165,7 @@ void Uplink::take(Instant now, ConnectionId from, const Forgotten& forgotten, Ac
   ++self_.life;
   forget_all(now, out);
   keep_only(from, out);  // what is still on its way over another one belongs to the old life
-  suspect_at_ = now + options_.times.lease() / 3;
+  suspect_at_ = now + options_.times.lease / 3;
   greet(from, out);
 }
 
@@ -234,10 +234,10 @@ void Uplink::on(Instant now, const Timeout&, Actions& out) {
 /// Nobody has answered for long: a second connection, and again one in place of an attempt that
 /// takes too long, or of the elder one if the younger has not been answered either.
 void Uplink::doubt(Instant now, Actions& out) {
-  const Millis lease = options_.times.lease();
+  const Millis lease = options_.times.lease;
   if (lines_.size() == 2) {
     const Line& younger = lines_.back();
-    const Millis patience = younger.up ? lease / 3 : lease / 6;
+    const Millis patience = younger.up ? lease / 3 : lease / 8;
     if (now - younger.since < patience) {
       suspect_at_ = younger.since + patience;
       return;
@@ -246,7 +246,7 @@ void Uplink::doubt(Instant now, Actions& out) {
     out.emplace_back(Disconnect{replaced->id});
     lines_.erase(replaced);
   }
-  suspect_at_ = now + lease / 6;
+  suspect_at_ = now + lease / 8;
   if (!connect_at_) connect(now, out);
 }
 
@@ -255,7 +255,7 @@ void Uplink::connect(Instant now, Actions& out) {
   const std::string door = next_door();
   const bool at_endpoint = options_.doors.empty() || door == options_.doors.front();
   lines_.push_back({++connections_, false, false, now, door, at_endpoint, std::nullopt});
-  suspect_at_ = now + options_.times.lease() / (lines_.size() == 2 ? 6 : 3);
+  suspect_at_ = now + options_.times.lease / (lines_.size() == 2 ? 8 : 3);
   out.emplace_back(Connect{connections_, door});
 }
 
@@ -314,8 +314,8 @@ void Uplink::repeat_news(ConnectionId connection, Actions& out) const {
 
 /// On every connection: which of them is alive shows in the answers.
 void Uplink::beat(Instant now, Actions& out) {
-  beat_at_ = now + options_.times.heartbeat();
-  while (!beats_.empty() && now - beats_.front().at > options_.times.lease()) beats_.pop_front();
+  beat_at_ = now + options_.times.heartbeat;
+  while (!beats_.empty() && now - beats_.front().at > options_.times.lease) beats_.pop_front();
   const Heartbeat heartbeat{++beats_count_, inbox_.newest()};
   bool sent = false;
   for (const Line& line : lines_) {

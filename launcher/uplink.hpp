@@ -8,7 +8,7 @@
 //
 // Silence for a third of the lease opens a second connection beside the first, whose repetitions
 // the kernel may have put off for seconds. It does the same with attempts to connect: one that is
-// not up after a sixth of the lease is made anew. The first one to answer is kept.
+// not up after an eighth of the lease is made anew. The first one to answer is kept.
 //
 // Whom it follows is said by the succession. While nobody is followed, or who is does not answer,
 // it knocks at the doors of the last voters and of those that it was given; who does not lead says

@@ -10,12 +10,12 @@ Election::Election(AgentId self, Epoch epoch, Instant now, LeaseTimes times)
       epoch_(epoch),
       times_(times),
       ask_at_(now),
-      ends_at_(now + times.lease() / 2),
+      ends_at_(now + times.lease / 2),
       last_vote_(now),
       votes_{{self, now}} {}
 
 void Election::asked(Instant now) {
-  ask_at_ = now + times_.lease() / 12;
+  ask_at_ = now + times_.lease / 12;
 }
 
 void Election::raise(Instant now, Epoch epoch) {

@@ -29,7 +29,7 @@ Instant Lead::end() const {
   for (const Voters& voters : electors_) {
     const std::optional<Instant> since = voters.heard_by_majority(heard_);
     if (!since) return {};
-    if (*since < forever) earliest = std::min(earliest, *since + times_.lease());
+    if (*since < forever) earliest = std::min(earliest, *since + times_.lease);
   }
   return earliest;
 }

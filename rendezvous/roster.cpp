@@ -26,7 +26,7 @@ void Roster::inherit(Instant now, const Generation& record, Instant old_head_hea
 }
 
 std::optional<Instant> Roster::next_deadline() const {
-  return ticked_ + options_.times.heartbeat();
+  return ticked_ + options_.times.heartbeat;
 }
 
 bool Roster::all_told() const {
@@ -70,7 +70,7 @@ void Roster::on(Instant, const VotersChanged& changed, Actions& out) {
 
 /// A tick that comes late was held up with all messages that came meanwhile: those first.
 void Roster::on(Instant now, const Timeout&, Actions& out) {
-  const Millis interval = options_.times.heartbeat();
+  const Millis interval = options_.times.heartbeat;
   const Millis late = now - (ticked_ + interval);
   if (late < Millis{0}) return;
   ticked_ = now;
@@ -124,10 +124,10 @@ void Roster::take(Instant now, SessionId session, const Heartbeat& heartbeat, Ac
   if (peer == nullptr) return;
   hear(now, *peer);
   peer->outbox.confirm(heartbeat.received);
-  const Millis lead = std::clamp(lead_end_ - now, Millis{0}, options_.times.lease());  // O6
+  const Millis lead = std::clamp(lead_end_ - now, Millis{0}, options_.times.lease);  // O6
   out.emplace_back(SendDown{session, Ack{heartbeat.number, peer->inbox.newest(), lead}});
   const bool first_lease = !std::exchange(peer->leased, lead > Millis{0}) && peer->leased;
-  if (first_lease || now - peer->sent >= options_.times.heartbeat()) resend(now, *peer, out);
+  if (first_lease || now - peer->sent >= options_.times.heartbeat) resend(now, *peer, out);
 }
 
 void Roster::take(Instant now, SessionId session, const Numbered<News>& news, Actions& out) {

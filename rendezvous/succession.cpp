@@ -99,7 +99,7 @@ void Succession::on(Instant now, const Called& called, Actions& out) {
     out.emplace_back(Admit{called.session});
     return;
   }
-  const bool fresh = job_over_ || now < std::max(heard_, patience_) + options_.times.lease();
+  const bool fresh = job_over_ || now < std::max(heard_, patience_) + options_.times.lease;
   out.emplace_back(TurnAway{called.session, fresh ? leader_ : std::nullopt});
 }
 
@@ -154,7 +154,7 @@ void Succession::on(Instant now, const JobOver&, Actions& out) {
 
 /// Who was held up has heard nothing meanwhile: a leader that lives will soon be heard.
 void Succession::on(Instant now, const SuccessionTimeout&, Actions& out) {
-  const Millis interval = options_.times.heartbeat();
+  const Millis interval = options_.times.heartbeat;
   if (const auto due = next_deadline(); state_ == State::following && due && now >= *due) {
     if (now - *due > interval / 2) stand_after_ = now + interval * 2;
     if (now >= *stand_at()) stand(now, out);

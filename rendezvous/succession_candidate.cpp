@@ -32,7 +32,7 @@ std::optional<Instant> Succession::stand_at() const {
   if (known_->place && options_.folder.empty()) return std::nullopt;
   const bool may_claim = known_->place && known_->before.contains(self);
   if (!may_claim && !known_->record.voters.contains(self)) return std::nullopt;
-  const Millis lease = options_.times.lease();
+  const Millis lease = options_.times.lease;
   const Instant turn = patience_ + lease + lease / 4 * known_->record.voters.place_of(self);
   return std::max({turn, stand_after_, pledge_.until()});
 }
@@ -42,7 +42,7 @@ void Succession::stand(Instant now, Actions& out) {
   unfollow(out);
   state_ = State::standing;
   const Epoch epoch = next_epoch();
-  pledge_.vote(now + options_.times.lease(), epoch, options_.self.agent);
+  pledge_.vote(now + options_.times.lease, epoch, options_.self.agent);
   election_.emplace(options_.self.agent, epoch, now, options_.times);
   ask(now, out);
 }
@@ -50,7 +50,7 @@ void Succession::stand(Instant now, Actions& out) {
 /// Somebody has voted in a higher epoch, in vain, and cannot follow this one any more.
 void Succession::raise_epoch(Instant now, Actions& out) {
   const Epoch epoch = next_epoch();
-  pledge_.vote(now + options_.times.lease(), epoch, options_.self.agent);
+  pledge_.vote(now + options_.times.lease, epoch, options_.self.agent);
   election_.emplace(options_.self.agent, epoch, now, options_.times);
   ask(now, out);
 }
@@ -59,7 +59,7 @@ void Succession::raise_epoch(Instant now, Actions& out) {
 void Succession::ask(Instant now, Actions& out) {
   if (highest_ >= election_->epoch()) {
     election_->raise(now, Epoch{highest_.value + 1});
-    pledge_.vote(now + options_.times.lease(), election_->epoch(), options_.self.agent);
+    pledge_.vote(now + options_.times.lease, election_->epoch(), options_.self.agent);
   }
   election_->asked(now);
   for (const Voter& voter : others()) {
@@ -95,7 +95,7 @@ void Succession::be_elected(Instant now, Actions& out) {
   lead_.set_electors(electors());
   for (const auto& [voter, sent] : election.votes()) lead_.heard(voter, sent);
   if (!known_->decided) known_->accepted = election.epoch();
-  take_lead(now, election.epoch(), election.last_vote() - options_.times.lease(), out);
+  take_lead(now, election.epoch(), election.last_vote() - options_.times.lease, out);
 }
 
 /// It inherits the record that it knows.
@@ -127,7 +127,7 @@ void Succession::give_up(Instant now, Actions& out) {
   }
   pledge_.release(epoch, self.agent);
   state_ = State::following;
-  const Millis lease = options_.times.lease();
+  const Millis lease = options_.times.lease;
   const int place = known_->record.voters.place_of(self.agent);
   const Millis random{scattered(self.agent, epoch, lease / 2)};
   stand_after_ = now + lease / 4 * (place + 1) + random;

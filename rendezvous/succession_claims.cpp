@@ -24,7 +24,7 @@ void Succession::on(Instant now, const FolderAnswer& answer, Actions& out) {
 
 /// V7: before it gathers, and while it does.
 void Succession::read_claims(Instant now, Actions& out) {
-  stand_after_ = now + options_.times.lease() / 4;
+  stand_after_ = now + options_.times.lease / 4;
   read_at_ = now + options_.call_interval;
   if (std::exchange(reading_, true)) return;
   const std::uint64_t folder = state_ == State::leading ? claimed_->folder : known_->place->folder;
@@ -77,7 +77,7 @@ void Succession::gather(Instant now, Actions& out) {
   lead_ = Lead(options_.self.agent, options_.times);
   lead_.set_electors({known_->record.voters});
   highest_ = epoch;
-  take_lead(now, epoch, now - options_.times.lease(), out);
+  take_lead(now, epoch, now - options_.times.lease, out);
 }
 
 /// Every heartbeat of a leader. Its epoch binds nobody here, so that it may grow at will.
@@ -147,14 +147,14 @@ void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
 /// Half a heartbeat later, at least. Who cannot for a lease lets others try.
 void Succession::claim_again(Instant now, Actions& out) {
   if (!unreached_since_) unreached_since_ = now;
-  claim_after_ = now + options_.times.heartbeat() / 2;
+  claim_after_ = now + options_.times.heartbeat / 2;
   accept_by_ = now;
   const bool others_may = base_.all.size() > 1;
-  if (now - *unreached_since_ >= options_.times.lease() && others_may) {
+  if (now - *unreached_since_ >= options_.times.lease && others_may) {
     if (may_be_linked_) seen_ = claimed() + 1;
     unreached_since_.reset();
     step_down(now, out);
-    stand_after_ = now + options_.times.lease() * 2;
+    stand_after_ = now + options_.times.lease * 2;
   } else if (wanted_) {
     propose(now, *std::exchange(wanted_, std::nullopt), out);
   }

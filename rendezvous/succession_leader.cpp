@@ -22,7 +22,7 @@ std::vector<Voter> Succession::others() const {
 }
 
 void Succession::announce(Instant now, Actions& out) {
-  announce_at_ = now + options_.times.heartbeat();
+  announce_at_ = now + options_.times.heartbeat;
   if (founding() && survey_) ask_survey(out);
   bool told = options_.endpoint == options_.self.address || options_.endpoint.empty();
   for (const Voter& voter : others()) {
@@ -39,7 +39,7 @@ void Succession::tell(Instant now, const Voter& voter, Actions& out) {
   Leading leading{*leader_, now, known_->id(), known_->decided, claimed(), {}};
   const auto accepted = accepted_.find(voter.agent);
   const bool has_it = accepted != accepted_.end() && accepted->second == known_->id();
-  const bool may_forget = claims() && !lead_.heard_after(now - options_.times.lease(), voter.agent);
+  const bool may_forget = claims() && !lead_.heard_after(now - options_.times.lease, voter.agent);
   if (!has_it || may_forget) leading.whole = known_;
   out.emplace_back(SendBallot{voter.address, std::move(leading)});
 }
@@ -134,7 +134,7 @@ void Succession::step_down(Instant now, Actions& out) {
   wanted_.reset();
   leader_.reset();
   heard_ = patience_ = now;
-  pledge_.abstain(now + options_.times.lease());
+  pledge_.abstain(now + options_.times.lease);
   out.emplace_back(StepDown{});
   out.emplace_back(Unfollow{});
 }

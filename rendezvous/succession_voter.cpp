@@ -23,7 +23,7 @@ bool Succession::may_vote(Instant now, const VoteRequest& request) const {
   const bool asked_by_leader = leader_ && leader_->agent == request.candidate.agent;
   if (state_ == State::following && asked_by_leader) return true;
   if (state_ == State::leading) return false;
-  return !workers_live_ && now >= heard_ + options_.times.lease();  // V2
+  return !workers_live_ && now >= heard_ + options_.times.lease;  // V2
 }
 
 /// Its vote for itself does not bind a candidate that gives up. Of two with one record the earlier
@@ -42,7 +42,7 @@ void Succession::take(Instant now, const VoteRequest& request, Actions& out) {
   if (!may_vote(now, request)) return refuse(candidate.address, out);
   if (state_ == State::standing) give_up(now, out);
   const bool asked_by_leader = leader_ && leader_->agent == candidate.agent;
-  pledge_.vote(now + options_.times.lease(), request.epoch, candidate.agent);
+  pledge_.vote(now + options_.times.lease, request.epoch, candidate.agent);
   if (!asked_by_leader) unfollow(out);
   out.emplace_back(
       SendBallot{candidate.address, Vote{options_.self.agent, request.epoch, request.sent}});
@@ -56,7 +56,7 @@ void Succession::take(Instant now, const Release& release, Actions&) {
   pledge_.release(release.epoch, release.candidate);
   if (state_ != State::following || !known_) return;
   const int place = known_->record.voters.place_of(options_.self.agent);
-  stand_after_ = std::max(stand_after_, now + options_.times.lease() / 12 * place);
+  stand_after_ = std::max(stand_after_, now + options_.times.lease / 12 * place);
 }
 
 void Succession::take(Instant now, const Leading& leading, Actions& out) {
@@ -117,7 +117,7 @@ bool Succession::may_follow(Instant now, const Leading& leading) const {
   if (leading.claimed != 0 && leading.claimed < seen_) return false;
   if (!claims() || (leader_ && leader_->continues(leading.leader))) return true;
   if (leading.claimed != claimed()) return leading.claimed > claimed();
-  return !workers_live_ && now >= heard_ + options_.times.lease();
+  return !workers_live_ && now >= heard_ + options_.times.lease;
 }
 
 /// Whether nobody can be elected any more, now that `leader` is dead.

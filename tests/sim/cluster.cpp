@@ -118,7 +118,7 @@ void Cluster::play_faults(Instant calm) {
   play_until(calm);
   network_.calm();
   causes_.calm();
-  if (story_.claims) causes_.disturb(schedule_.now() + times_.lease());  // by one who was held up
+  if (story_.claims) causes_.disturb(schedule_.now() + times_.lease);  // by one who was held up
 }
 
 void Cluster::play_until(Instant end) {
@@ -138,7 +138,7 @@ void Cluster::answered(std::size_t actions) {
 /// Their clocks differ by 1 in 1,000 at most.
 void Cluster::check_leads() {
   const Instant now = schedule_.now();
-  const Millis drift = times_.lease() / 1'000 + Millis{2};
+  const Millis drift = times_.lease / 1'000 + Millis{2};
   int count = 0;
   for (const int index : leading_) {
     const std::optional<Instant> end = host(index).lead_end();

@@ -103,7 +103,7 @@ void Host::signal_workers() {
 
 void Host::kill_workers() {
   const bool slow = cluster_.schedule().now() < slow_until_;
-  const std::int64_t margin = options_.times.dead_after.count - options_.times.lease().count;
+  const std::int64_t margin = options_.times.dead_after.count - options_.times.lease.count;
   const std::int64_t least = slow ? margin * 3 / 10 : options_.kill_min.count;
   const std::int64_t most = slow ? margin - kill_slow_spare.count : options_.kill_max.count;
   Millis time{alive_ > 0 ? cluster_.chance().between(least, most) : 0};

@@ -96,12 +96,12 @@ Fault draw_fault(Prng& chance, const Story& story, const Weights& weights) {
 void make_mild(Prng& chance, Story& story) {
   const LeaseTimes times{story.dead_after};
   story.clog_percent = 0;
-  story.delay_max = Millis{std::min(story.delay_max.count, times.heartbeat().count / 10)};
+  story.delay_max = Millis{std::min(story.delay_max.count, times.heartbeat.count / 10)};
   Instant at = Instant{} + first_mild_fault;
   for (Fault& fault : story.faults) {
     fault.at = at + Millis{chance.between(0, story.dead_after.count)};
-    fault.time = Millis{chance.between(50, times.lease().count / 4)};
-    fault.delay = Millis{std::min(fault.delay.count, times.lease().count / 8)};
+    fault.time = Millis{chance.between(50, times.lease.count / 4)};
+    fault.delay = Millis{std::min(fault.delay.count, times.lease.count / 8)};
     at = fault.at + story.dead_after * 2;
   }
   const Instant end = Instant{} + story.faults_for;
@@ -180,7 +180,7 @@ void draw_times(Prng& chance, Story& story) {
   story.delay_max = Millis{chance.between(1, story.dead_after.count / 20)};
   story.clog_percent = static_cast<int>(chance.between(0, 2));
   story.clog_max = Millis{chance.between(200, 3'000)};
-  const std::int64_t margin = story.dead_after.count - times.lease().count;
+  const std::int64_t margin = story.dead_after.count - times.lease.count;
   story.kill_max = Millis{margin * 3 / 10};
 }
 

@@ -1,5 +1,7 @@
 #include "rendezvous/election.hpp"
 
+#include "tests/unit/usual_times.hpp"
+
 #include <doctest/doctest.h>
 
 namespace ddprun {
@@ -13,7 +15,7 @@ Voters voters_of(std::vector<AgentId> agents) {
 }
 
 TEST_CASE("election: it asks at once, each twelfth of the lease again, and for half a lease") {
-  Election election(2, Epoch{5}, Instant{1'000}, {});
+  Election election(2, Epoch{5}, Instant{1'000}, usual_times);
   CHECK(election.ask_at() == Instant{1'000});
   election.asked(Instant{1'000});
   CHECK(election.ask_at() == Instant{1'250});
@@ -23,7 +25,7 @@ TEST_CASE("election: it asks at once, each twelfth of the lease again, and for h
 TEST_CASE("election: it is won with a majority of all who have to agree") {
   const std::vector<Voters> one{voters_of({1, 2, 3})};
   const std::vector<Voters> two{voters_of({1, 2, 3}), voters_of({2, 4, 5})};
-  Election election(2, Epoch{5}, Instant{}, {});
+  Election election(2, Epoch{5}, Instant{}, usual_times);
   CHECK_FALSE(election.won(one));
   election.count(Instant{100}, Vote{3, Epoch{4}, Instant{}});  // of another attempt
   CHECK_FALSE(election.won(one));
@@ -36,14 +38,14 @@ TEST_CASE("election: it is won with a majority of all who have to agree") {
 }
 
 TEST_CASE("election: a promise counts from the newest request that was answered") {
-  Election election(2, Epoch{5}, Instant{}, {});
+  Election election(2, Epoch{5}, Instant{}, usual_times);
   election.count(Instant{400}, Vote{3, Epoch{5}, Instant{250}});
   election.count(Instant{500}, Vote{3, Epoch{5}, Instant{0}});  // was held up
   CHECK(election.votes() == std::map<AgentId, Instant>{{2, Instant{0}}, {3, Instant{250}}});
 }
 
 TEST_CASE("election: for a higher epoch all votes are asked for anew, in the same time") {
-  Election election(2, Epoch{5}, Instant{}, {});
+  Election election(2, Epoch{5}, Instant{}, usual_times);
   election.count(Instant{100}, Vote{3, Epoch{5}, Instant{}});
   election.raise(Instant{250}, Epoch{8});
   CHECK(election.epoch() == Epoch{8});

@@ -1,5 +1,7 @@
 #include "rendezvous/lead.hpp"
 
+#include "tests/unit/usual_times.hpp"
+
 #include <doctest/doctest.h>
 
 namespace ddprun {
@@ -13,11 +15,11 @@ Voters lead_voters(std::vector<AgentId> agents) {
 }
 
 TEST_CASE("lead: without anybody who could elect another it lasts for ever") {
-  CHECK(Lead(1, {}).until() == Lead::forever);
+  CHECK(Lead(1, usual_times).until() == Lead::forever);
 }
 
 TEST_CASE("lead: nobody else is a majority without this process: it lasts for ever") {
-  Lead lead(1, {});
+  Lead lead(1, usual_times);
   lead.set_electors({lead_voters({1})});
   CHECK(lead.until() == Lead::forever);
   lead.set_electors({lead_voters({1, 2})});
@@ -27,7 +29,7 @@ TEST_CASE("lead: nobody else is a majority without this process: it lasts for ev
 }
 
 TEST_CASE("lead: H1 it lasts a lease from the sending of what a majority has answered") {
-  Lead lead(1, {});
+  Lead lead(1, usual_times);
   lead.set_electors({lead_voters({1, 2, 3, 4, 5})});
   CHECK(lead.until() == Instant{});
   lead.heard(2, Instant{10'000});
@@ -43,7 +45,7 @@ TEST_CASE("lead: H1 it lasts a lease from the sending of what a majority has ans
 }
 
 TEST_CASE("lead: H1 where two sets of voters may elect another, both have to be heard") {
-  Lead lead(1, {});
+  Lead lead(1, usual_times);
   lead.set_electors({lead_voters({1, 2, 3}), lead_voters({1, 4, 5})});
   lead.heard(2, Instant{10'000});
   CHECK(lead.until() == Instant{});
@@ -52,7 +54,7 @@ TEST_CASE("lead: H1 where two sets of voters may elect another, both have to be 
 }
 
 TEST_CASE("lead: H1 where voters claim, each of them may lead next: all have to be heard") {
-  Lead lead(1, {});
+  Lead lead(1, usual_times);
   Voters voters = lead_voters({1, 2, 3});
   voters.claim = true;
   lead.set_electors({voters});
@@ -67,7 +69,7 @@ TEST_CASE("lead: H1 where voters claim, each of them may lead next: all have to 
 }
 
 TEST_CASE("lead: it knows whom it has heard since") {
-  Lead lead(1, {});
+  Lead lead(1, usual_times);
   lead.heard(2, Instant{5'000});
   CHECK(lead.heard_after(Instant{4'999}, 2));
   CHECK_FALSE(lead.heard_after(Instant{5'000}, 2));

@@ -1,5 +1,7 @@
 #include "rendezvous/roster.hpp"
 
+#include "tests/unit/usual_times.hpp"
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -66,7 +68,7 @@ const Leader roster_leader{100, "n0", "n0:1", {}, {}};
 /// Tells the story of a coordinator on node 0 whose agents are dead after 4 s of silence. Each verb
 /// returns what had to be done.
 struct RosterStory {
-  Roster roster{RosterOptions{.leader = roster_leader}, Instant{}};
+  Roster roster{RosterOptions{.leader = roster_leader, .times = usual_times}, Instant{}};
   Instant now;
 
   Lines meets(const RosterEvent& event) {
@@ -265,7 +267,8 @@ TEST_CASE("roster: while the coordinator itself is held up, nobody's silence cou
 
 TEST_CASE("roster: strangers without a greeting, and more agents than allowed, get nowhere") {
   RosterStory story;
-  story.roster = Roster(RosterOptions{.leader = roster_leader, .agents_max = 1}, Instant{});
+  story.roster = Roster(
+      RosterOptions{.leader = roster_leader, .times = usual_times, .agents_max = 1}, Instant{});
   CHECK(story.beats(5, 1).empty());
   CHECK(story.joins(5).empty());
   CHECK(story.meets(SessionClosed{5}).empty());

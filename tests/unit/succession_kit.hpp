@@ -2,6 +2,7 @@
 #pragma once
 
 #include "rendezvous/succession.hpp"
+#include "tests/unit/usual_times.hpp"
 
 #include <fmt/format.h>
 
@@ -112,6 +113,7 @@ struct SuccessionStory {
 
   explicit SuccessionStory(int node = 1, std::string folder = "")
       : succession(SuccessionOptions{.self = voter(node),
+                                     .times = usual_times,
                                      .endpoint = "n0",
                                      .founds = node == 0,
                                      .folder = std::move(folder)}) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "launcher/uplink.hpp"
+#include "tests/unit/usual_times.hpp"
 
 #include <fmt/format.h>
 
@@ -58,8 +59,11 @@ inline Leader leader_at(int node, std::int64_t epoch = 1) {
 /// Tells the story of one agent's connection: dead after 4 s, so that the lease is 3 s and a
 /// heartbeat comes each 500 ms. Each verb returns what had to be done.
 struct UplinkStory {
-  Uplink uplink{UplinkOptions{
-      .agent = 7, .host = "n1", .endpoint = "n0:29400", .doors = {"n0:1", "n1:1", "n2:1"}}};
+  Uplink uplink{UplinkOptions{.agent = 7,
+                              .host = "n1",
+                              .endpoint = "n0:29400",
+                              .doors = {"n0:1", "n1:1", "n2:1"},
+                              .times = usual_times}};
   Instant now;
 
   Lines meets(const UplinkEvent& event) {

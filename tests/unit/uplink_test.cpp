@@ -188,12 +188,13 @@ TEST_CASE(
     "uplink: a second connection that does not come up is tried again before it is too late") {
   UplinkStory story = leased();
   CHECK(story.after(1'000) == Lines{"1: heartbeat 2 got 0", "connect 2"});
-  CHECK(story.after(499).empty());
-  CHECK(story.after(1) == Lines{"1: heartbeat 3 got 0", "disconnect 2", "connect 3"});
-  CHECK(story.after(500) == Lines{"1: heartbeat 4 got 0", "disconnect 3", "connect 4"});
+  CHECK(story.after(374).empty());
+  CHECK(story.after(1) == Lines{"disconnect 2", "connect 3"});
+  CHECK(story.after(125) == Lines{"1: heartbeat 3 got 0"});
+  CHECK(story.after(250) == Lines{"disconnect 3", "connect 4"});
   (void)story.connects(4);
-  CHECK(story.is_answered(5, 4) == Lines{"disconnect 1"});
-  CHECK(story.uplink.lease_end() == Instant{5'000});
+  CHECK(story.is_answered(4, 4) == Lines{"disconnect 1"});
+  CHECK(story.uplink.lease_end() == Instant{4'750});
 }
 
 TEST_CASE("uplink: who was declared lost begins a new life with nothing of the old one") {
