@@ -21,9 +21,10 @@ RemoteJob::RemoteJob(boost::asio::io_context& context,
       uplink_(std::move(options)),
       client_(context,
               credentials,
-              {.on_up = [this](ConnectionId id,
-                               const std::string&,
-                               const std::string&) { dispatch(ConnectionUp{id}); },
+              {.on_up =
+                   [this](ConnectionId id, const std::string&, const std::string& peer) {
+                     dispatch(ConnectionUp{id, peer});
+                   },
                .on_message =
                    [this](ConnectionId id, ToAgent message) {
                      dispatch(Heard{id, std::move(message)});

@@ -45,6 +45,7 @@ void Uplink::on(Instant now, const ConnectionUp& up, Actions& out) {
   if (line == lines_.end()) return;
   line->up = true;
   line->since = now;
+  line->peer = up.peer;
   greet(up.connection, out);
 }
 
@@ -75,7 +76,7 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
   const bool begins_anew = served_ && !served_->continues(follow.leader);
   followed_ = served_ = follow.leader;
   knows_ = follow.leader.epoch == Epoch{} ? Epoch{} : std::max(knows_, follow.leader.epoch);
-  if (begins_anew) served_at_endpoint_ = false;
+  if (begins_anew) served_at_.clear();
   attempts_ = 0;
   retry_ = options_.retry_first;
   if (begins_anew) {  // U4; the one before may be followed again
@@ -139,7 +140,7 @@ void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
   const Instant end = beats_.front().at + std::min(options_.times.lease, ack.lead);  // U1
   beats_.pop_front();
   suspect_at_ = now + options_.times.lease / 3;
-  served_at_endpoint_ = served_at_endpoint_ || find(from)->at_endpoint;
+  served_at_ = find(from)->peer;
   attempts_ = 0;
   if (end > now) out.emplace_back(LeaderAnswered{});
   if (end > now && (!lease_end_ || end > *lease_end_)) {
@@ -254,7 +255,7 @@ void Uplink::connect(Instant now, Actions& out) {
   connect_at_.reset();
   const std::string door = next_door();
   const bool at_endpoint = options_.doors.empty() || door == options_.doors.front();
-  lines_.push_back({++connections_, false, false, now, door, at_endpoint, std::nullopt});
+  lines_.push_back({++connections_, false, false, now, door, at_endpoint, "", std::nullopt});
   suspect_at_ = now + options_.times.lease / (lines_.size() == 2 ? 8 : 3);
   out.emplace_back(Connect{connections_, door});
 }
@@ -281,8 +282,7 @@ void Uplink::hear_of(const Line& line, const Leader& leader, Actions& out) const
 
 /// Whether it is where the leader listened whom this life belongs to.
 bool Uplink::at_own_leaders_place(const Line& line) const {
-  if (!served_) return false;
-  return line.door == served_->address || (line.at_endpoint && served_at_endpoint_);
+  return !served_at_.empty() && line.peer == served_at_;
 }
 
 /// What is at the other end says who leads; nothing else is said before that is who is followed.
@@ -360,7 +360,8 @@ void Uplink::keep_only(ConnectionId connection, Actions& out) {
   std::vector<Line> kept;
   for (const Line& line : lines_) {
     if (line.id == connection) {
-      kept.push_back({line.id, true, true, line.since, line.door, line.at_endpoint, line.leader});
+      kept.push_back(line);
+      kept.back().up = kept.back().answered = true;
     } else {
       out.emplace_back(Disconnect{line.id});
     }

@@ -65,6 +65,7 @@ using ConnectionId = std::int64_t;
 
 struct ConnectionUp {
   ConnectionId connection = 0;
+  std::string peer;  ///< The address of the other end, and its port: no name, which may move.
 };
 /// It could not be made, or has ended.
 struct ConnectionDown {
@@ -136,6 +137,7 @@ class Uplink {
     Instant since;  // it was begun, or is up
     std::string door;
     bool at_endpoint = false;
+    std::string peer;
     std::optional<Leader> leader;  // who is at the other end, once it has said so
     friend bool operator==(const Line&, const Line&) = default;
   };
@@ -182,8 +184,8 @@ class Uplink {
   Incarnation self_;
   bool any_place_;
   std::optional<Leader> followed_;
-  std::optional<Leader> served_;     // whom this life belongs to
-  bool served_at_endpoint_ = false;  // it answered there
+  std::optional<Leader> served_;  // whom this life belongs to
+  std::string served_at_;         // the address where it last answered
   Epoch knows_;
   Voters voters_;  // whom to ask when it is lost
   std::size_t doors_count_ = 0;

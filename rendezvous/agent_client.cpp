@@ -239,7 +239,8 @@ class AgentClient::Impl : public std::enable_shared_from_this<Impl> {
     line->up = true;
     line->patience.cancel();
     const tcp::endpoint& endpoint = line->endpoints[line->tried - 1];
-    handlers_.on_up(id, line->local_address, address_text(endpoint.address()));
+    handlers_.on_up(
+        id, line->local_address, endpoint_name(address_text(endpoint.address()), endpoint.port()));
   }
 
   void on_message(ConnectionId id, const std::string& bytes) {

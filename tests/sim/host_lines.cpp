@@ -45,7 +45,9 @@ void Host::accept(Line line) {
     if (found == agent.lines_.end()) return;
     found->second.up = true;
     found->second.door_boot = line.door_boot;
-    agent.post([&agent, line] { agent.feed(UplinkEvent(ConnectionUp{line.connection})); });
+    agent.post([&agent, line] {
+      agent.feed(UplinkEvent(ConnectionUp{line.connection, address_of(line.door)}));
+    });
   });
 }
 

@@ -30,8 +30,8 @@ std::optional<Hello> last_hello(const std::vector<UplinkAction>& actions) {
   return last;
 }
 
-/// The hello of its next connection to `door`; all others fail.
-Hello hello_at(UplinkStory& story, const std::string& door) {
+/// The hello of its next connection to `door`, which leads to `peer`; all others fail.
+Hello hello_at(UplinkStory& story, const std::string& door, const std::string& peer) {
   for (int attempt = 0; attempt < 20; ++attempt) {
     std::vector<UplinkAction> actions;
     story.now = story.now + Millis{2'000};
@@ -44,11 +44,15 @@ Hello hello_at(UplinkStory& story, const std::string& door) {
       continue;
     }
     actions.clear();
-    story.uplink.on_event(story.now, ConnectionUp{connect.connection}, actions);
+    story.uplink.on_event(story.now, ConnectionUp{connect.connection, peer}, actions);
     return last_hello(actions).value();
   }
   FAIL("no connection to ", door);
   return {};
+}
+
+Hello hello_at(UplinkStory& story, const std::string& door) {
+  return hello_at(story, door, door);
 }
 
 const std::string endpoint = "n0:1";
@@ -87,6 +91,11 @@ TEST_CASE("orphan: elsewhere, and where others can be elected, it says nothing o
   CHECK_FALSE(hello_at(of_none, endpoint).orphaned);
   UplinkStory never_answered = bereaved(2, false);
   CHECK_FALSE(hello_at(never_answered, endpoint).orphaned);
+}
+
+TEST_CASE("orphan: an endpoint whose name has moved to another address is another place") {
+  UplinkStory story = bereaved(2, true);
+  CHECK_FALSE(hello_at(story, endpoint, "10.0.0.9:1").orphaned);
 }
 
 TEST_CASE("orphan: who founds admits it, and its epochs go on from there") {

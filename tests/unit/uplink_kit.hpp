@@ -83,7 +83,7 @@ struct UplinkStory {
     if (lines.back().starts_with("heard of")) append(lines, follows(leader_at(0)));
     return lines;
   }
-  Lines opens(ConnectionId id) { return meets(ConnectionUp{id}); }
+  Lines opens(ConnectionId id) { return meets(ConnectionUp{id, fmt::format("n{}:1", id - 1)}); }
   Lines is_welcomed(ConnectionId id, const Leader& leader = leader_at(0)) {
     return hears(Welcome{leader, NodeId{1}, voters}, id);
   }
