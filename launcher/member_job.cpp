@@ -54,7 +54,8 @@ void MemberJob::begin(const Credentials& credentials, OnLease on_lease) {
                      options_.uplink.host,
                      options_.uplink.contact};
   succession.times = options_.uplink.times;
-  succession.endpoint = options_.founds ? options_.uplink.contact : text_of(options_.endpoint);
+  const bool is_there = options_.founds && options_.is_at_endpoint;
+  succession.endpoint = is_there ? options_.uplink.contact : text_of(options_.endpoint);
   succession.founds = options_.founds;
   succession.folder = options_.claims_folder;
   succession_ = std::make_unique<Succession>(std::move(succession));
@@ -184,6 +185,17 @@ void MemberJob::on(const Follow& follow) {
 
 void MemberJob::on(const Unfollow&) {
   link_->unfollow();
+}
+
+void MemberJob::on(const VoterSilent& silent) {
+  handlers_.on_note(fmt::format(
+      "{} gets no answer from {}, a voter, at {}: it would not help if {} were lost; see "
+      "--advertise and --interface of {}",
+      options_.uplink.host,
+      silent.voter.host,
+      silent.voter.address,
+      options_.uplink.host,
+      silent.voter.host));
 }
 
 void MemberJob::on(const Admit& admit) {

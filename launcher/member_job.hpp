@@ -28,7 +28,8 @@ namespace ddprun {
 
 struct MemberOptions {
   Endpoint endpoint;              ///< Where those who know nobody look for the job.
-  bool founds = false;            ///< This is the process there.
+  bool founds = false;            ///< This process begins the job.
+  bool is_at_endpoint = false;    ///< It can be reached there.
   std::string listen_address;     ///< Where it listens,
   std::uint16_t listen_port = 0;  ///< if that is free, else at any port,
   std::string address;            ///< and by which others reach it.
@@ -73,6 +74,7 @@ class MemberJob final : public JobLink {
   void on(const Decided& decided);
   void on(const Follow& follow);
   void on(const Unfollow&);
+  void on(const VoterSilent& silent);
   void on(const Admit& admit);
   void on(const TurnAway& turned);
   void on(const FolderTask& task);

@@ -147,8 +147,8 @@ Result<RendezvousPlan> plan_rendezvous(const RendezvousOptions& options,
   }
   plan.listen_address = store_address(plan.own_address, network.interfaces);
   if (plan.is_head && plan.own_address != own) plan.listen_address = every_address(plan, own);
-  const bool shares_endpoint = !own.empty() || leads_to_itself(network);
-  if (plan.is_head || !shares_endpoint) plan.listen_port = options.endpoint->port;
+  plan.is_at_endpoint = !own.empty() || leads_to_itself(network);
+  if (plan.is_head || !plan.is_at_endpoint) plan.listen_port = options.endpoint->port;
   return plan;
 }
 

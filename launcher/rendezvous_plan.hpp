@@ -22,7 +22,8 @@ struct NodeNetwork {
 };
 
 struct RendezvousPlan {
-  bool is_head = false;  ///< The coordinator is to run here.
+  bool is_head = false;         ///< The coordinator is to run here.
+  bool is_at_endpoint = false;  ///< --rdzv-endpoint is an address of this node.
   /// Where this process listens: at its own address, or on every interface if that is none of this
   /// node's, or if the head's is another than the endpoint's.
   std::string listen_address;

@@ -61,6 +61,7 @@ MemberOptions member_options(const Job& job) {
   MemberOptions options;
   options.endpoint = *rendezvous.endpoint;
   options.founds = plan.is_head;
+  options.is_at_endpoint = plan.is_at_endpoint;
   options.address = plan.own_address;
   options.listen_address = plan.listen_address;
   options.listen_port = plan.listen_port;

@@ -209,7 +209,11 @@ Roster::Peer* Roster::admit(Instant now, SessionId session, const Hello& hello, 
   }
   if (is_reserved()) {
     refuse(session,
-           {fmt::format("{} asks for the place of the coordinator's own node", hello.host), {}},
+           {fmt::format("{} asks for the place of node {}, which {} has, the coordinator's host",
+                        hello.host,
+                        node.value,
+                        options_.leader.host),
+            {}},
            out);
     return nullptr;
   }

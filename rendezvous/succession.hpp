@@ -27,6 +27,7 @@
 //       has forgotten what it promised.
 //   V6  Who has founded no generation yet gives way to anybody who knows of one, unless that one is
 //       over: nobody can be elected without a leader that listened where the founder listens now.
+//       Who founds elsewhere than at the endpoint gives way to whoever answers there.
 //   V7  Only a voter of the newest claim claims the place after it, and only where the proof is
 //       that the founder left; and a founder, who has no claim before it. Nobody follows a leader
 //       of a claim that it knows not to be the newest.
@@ -58,8 +59,9 @@ namespace ddprun {
 struct SuccessionOptions {
   Voter self;
   LeaseTimes times;
-  std::string endpoint;         ///< Where those who know nobody look for the job.
-  bool founds = false;          ///< It is the process there, and begins a job where it finds none.
+  /// Where those who know nobody look for the job; where this process itself listens, that.
+  std::string endpoint;
+  bool founds = false;          ///< It begins a job where it finds none.
   Millis call_interval{1'000};  ///< From one call of the endpoint to the next.
   std::string folder;           ///< For claims, as people know it; empty: there is none.
   friend bool operator==(const SuccessionOptions&, const SuccessionOptions&) = default;
@@ -129,6 +131,11 @@ struct Follow {
 struct Unfollow {
   friend bool operator==(const Unfollow&, const Unfollow&) = default;
 };
+/// For people: this voter has long not answered, so it would not help when the leader is lost.
+struct VoterSilent {
+  Voter voter;
+  friend bool operator==(const VoterSilent&, const VoterSilent&) = default;
+};
 struct Admit {
   SessionId session = 0;
   friend bool operator==(const Admit&, const Admit&) = default;
@@ -146,6 +153,7 @@ using SuccessionAction = std::variant<SendBallot,
                                       Decided,
                                       Follow,
                                       Unfollow,
+                                      VoterSilent,
                                       Admit,
                                       TurnAway,
                                       FolderTask>;
@@ -218,9 +226,11 @@ class Succession {
   void follow(const Leader& leader, Actions& out);
   void unfollow(Actions& out);
   void refuse(const std::string& address, Actions& out);
+  void answer_founder(const Leader& founder, Actions& out);
   void learn(const Leading& leading);
   // As the founder.
   [[nodiscard]] bool founding() const;
+  [[nodiscard]] bool calls_endpoint() const;
   void give_way(Actions& out);
   void settle(Instant now, Actions& out);
   [[nodiscard]] bool survey_is_over(Instant now, Actions& out);
@@ -237,6 +247,9 @@ class Succession {
   // As the leader.
   void announce(Instant now, Actions& out);
   void tell(Instant now, const Voter& voter, Actions& out);
+  void call_endpoint(Instant now, Actions& out);
+  void name_silent(Actions& out);
+  [[nodiscard]] bool has_accepted(const Voter& voter) const;
   void propose(Instant now, Generation record, Actions& out);
   void decide_if_accepted(Instant now, Actions& out);
   void decided(Instant now, Actions& out);
@@ -272,13 +285,14 @@ class Succession {
   Lead lead_;
   Instant announce_at_;
   Instant call_at_;
-  Voters base_;                           // of the last decided record
-  std::map<AgentId, RecordId> accepted_;  // the newest record of each voter
-  std::optional<Generation> wanted_;      // proposed before the inherited record was decided
-  Epoch highest_;                         // of all that it has heard of
-  Epoch superseded_;                      // while it founds: of the job that it replaces
-  RecordId forgotten_;                    // of a job that is over: it helps nobody to go on there
-  std::string survey_from_;               // where it is to be said whether a proof is seen
+  std::optional<Instant> name_silent_at_;  // the voters of the newest record
+  Voters base_;                            // of the last decided record
+  std::map<AgentId, RecordId> accepted_;   // the newest record of each voter
+  std::optional<Generation> wanted_;       // proposed before the inherited record was decided
+  Epoch highest_;                          // of all that it has heard of
+  Epoch superseded_;                       // while it founds: of the job that it replaces
+  RecordId forgotten_;                     // of a job that is over: it helps nobody to go on there
+  std::string survey_from_;                // where it is to be said whether a proof is seen
   // While it founds:
   std::optional<Instant> folder_by_;    // then its folder is waited for no longer
   std::optional<FolderOpened> opened_;  // what the folder has answered
@@ -292,6 +306,7 @@ class Succession {
   bool reading_ = false;                    // the folder
   bool claiming_ = false;                   // a place is being linked
   std::optional<Instant> unreached_since_;  // the folder, by this leader's claims
+  std::optional<Instant> in_vain_since_;    // this process's claims, and nobody claims more
   Instant read_at_;      // while it gathers: when it looks again for others' claims
   Instant accept_by_;    // then those who have not accepted a record do not claim after it
   Instant claim_after_;  // one that failed: not before

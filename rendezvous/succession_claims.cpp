@@ -92,10 +92,8 @@ void Succession::keep_gathering(Instant now, Actions& out) {
 
 /// Whoever is a voter but has not accepted cannot claim after this record, so it need not know it.
 void Succession::claim_without_silent(Instant now, Actions& out) {
-  std::erase_if(known_->record.voters.all, [&](const Voter& voter) {
-    const auto accepted = accepted_.find(voter.agent);
-    return accepted == accepted_.end() || accepted->second != known_->id();
-  });
+  name_silent(out);
+  std::erase_if(known_->record.voters.all, [&](const Voter& each) { return !has_accepted(each); });
   out.emplace_back(VotersChanged{known_->record.voters});
   decide_if_accepted(now, out);
 }
@@ -120,6 +118,7 @@ void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
   const std::uint64_t folder =
       claims() ? known_->place->folder : options_.self.agent;  // the first records are all alike
   const bool is_ours = claimed.taken && claimed.taken->id() == claimed.record &&
+                       claimed.taken->record.voters.head == options_.self.agent &&
                        claimed.taken->place->folder == folder;  // linked earlier
   if (claimed.taken && !is_ours) {
     const bool matters = founding() || (state_ == State::leading && claims());
@@ -139,17 +138,21 @@ void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
   if (state_ != State::leading) return;  // the folder will tell
   if (!claimed.why.empty()) return claim_again(now, out);
   unreached_since_.reset();
+  in_vain_since_.reset();
   may_be_linked_ = false;
   if (is_ours) known_->record.voters = claimed.taken->record.voters;  // none was left out there
   decided(now, out);
 }
 
-/// Half a heartbeat later, at least. Who cannot for a lease lets others try.
+/// Half a heartbeat later, at least. Who cannot for a lease lets others try; but where they could
+/// not either, it waits for the folder, as long as the coordinator does.
 void Succession::claim_again(Instant now, Actions& out) {
   if (!unreached_since_) unreached_since_ = now;
+  if (!in_vain_since_) in_vain_since_ = now;
   claim_after_ = now + options_.times.heartbeat / 2;
   accept_by_ = now;
-  const bool others_may = base_.all.size() > 1;
+  const bool others_tried = now - *in_vain_since_ >= options_.times.dead_after * 4;
+  const bool others_may = base_.all.size() > 1 && !others_tried;
   if (now - *unreached_since_ >= options_.times.lease && others_may) {
     if (may_be_linked_) seen_ = claimed() + 1;
     unreached_since_.reset();

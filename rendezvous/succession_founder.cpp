@@ -12,6 +12,11 @@ bool Succession::founding() const {
   return state_ == State::leading && leader_->epoch == Epoch{};
 }
 
+/// Whether it founds elsewhere than where others look for the job.
+bool Succession::calls_endpoint() const {
+  return !options_.endpoint.empty() && options_.endpoint != options_.self.address;
+}
+
 /// Another job lives, or this one goes on elsewhere: whoever came here is sent on.
 void Succession::give_way(Actions& out) {
   state_ = State::following;

@@ -24,24 +24,41 @@ std::vector<Voter> Succession::others() const {
 void Succession::announce(Instant now, Actions& out) {
   announce_at_ = now + options_.times.heartbeat;
   if (founding() && survey_) ask_survey(out);
-  bool told = options_.endpoint == options_.self.address || options_.endpoint.empty();
+  bool told = false;
   for (const Voter& voter : others()) {
     tell(now, voter, out);
     told = told || voter.address == options_.endpoint;
   }
-  if (told || founding() || now < call_at_) return;
+  if (!told && calls_endpoint() && now >= call_at_) call_endpoint(now, out);
+  if (name_silent_at_ && now >= *name_silent_at_) name_silent(out);
+}
+
+/// Somebody may have started again there, or lead a job of this name.
+void Succession::call_endpoint(Instant now, Actions& out) {
   call_at_ = now + options_.call_interval;
-  out.emplace_back(SendBallot{
-      options_.endpoint, Leading{*leader_, now, known_->id(), known_->decided, claimed(), {}}});
+  const RecordId record = known_ ? known_->id() : RecordId{};
+  const bool decided = known_ && known_->decided;
+  out.emplace_back(
+      SendBallot{options_.endpoint, Leading{*leader_, now, record, decided, claimed(), {}}});
 }
 
 void Succession::tell(Instant now, const Voter& voter, Actions& out) {
   Leading leading{*leader_, now, known_->id(), known_->decided, claimed(), {}};
-  const auto accepted = accepted_.find(voter.agent);
-  const bool has_it = accepted != accepted_.end() && accepted->second == known_->id();
   const bool may_forget = claims() && !lead_.heard_after(now - options_.times.lease, voter.agent);
-  if (!has_it || may_forget) leading.whole = known_;
+  if (!has_accepted(voter) || may_forget) leading.whole = known_;
   out.emplace_back(SendBallot{voter.address, std::move(leading)});
+}
+
+bool Succession::has_accepted(const Voter& voter) const {
+  const auto accepted = accepted_.find(voter.agent);
+  return accepted != accepted_.end() && accepted->second == known_->id();
+}
+
+void Succession::name_silent(Actions& out) {
+  name_silent_at_.reset();
+  for (const Voter& voter : known_->record.voters.all) {
+    if (!has_accepted(voter)) out.emplace_back(VoterSilent{voter});
+  }
 }
 
 void Succession::take(Instant now, const Following& following, Actions& out) {
@@ -87,6 +104,7 @@ void Succession::propose(Instant now, Generation record, Actions& out) {
   known_ = Knowledge{std::move(record), leader_->epoch, base_, false, std::nullopt};
   if (claims()) known_->place = Place{claimed_->folder, claimed_->number + 1};
   accept_by_ = now + options_.times.dead_after / 2;
+  name_silent_at_ = now + options_.times.dead_after * 2;
   accepted_[self.agent] = known_->id();
   if (lead_.electors().empty()) lead_.set_electors({base_});
   lead_changed(out);
@@ -132,6 +150,7 @@ void Succession::step_down(Instant now, Actions& out) {
   election_.reset();
   claimed_.reset();
   wanted_.reset();
+  name_silent_at_.reset();
   leader_.reset();
   heard_ = patience_ = now;
   pledge_.abstain(now + options_.times.lease);

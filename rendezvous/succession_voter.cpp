@@ -48,8 +48,9 @@ void Succession::take(Instant now, const VoteRequest& request, Actions& out) {
       SendBallot{candidate.address, Vote{options_.self.agent, request.epoch, request.sent}});
 }
 
-void Succession::take(Instant, const Refusal& refusal, Actions&) {
+void Succession::take(Instant, const Refusal& refusal, Actions& out) {
   highest_ = std::max(highest_, refusal.epoch);
+  if (founding() && calls_endpoint()) give_way(out);  // V6
 }
 
 void Succession::take(Instant now, const Release& release, Actions&) {
@@ -61,10 +62,11 @@ void Succession::take(Instant now, const Release& release, Actions&) {
 
 void Succession::take(Instant now, const Leading& leading, Actions& out) {
   const Leader& leader = leading.leader;
+  if (leader.agent == options_.self.agent) return;
   highest_ = std::max(highest_, leader.epoch);
-  if (founding() && leader.epoch > Epoch{}) give_way(out);  // V6
+  if (leader.epoch == Epoch{}) return answer_founder(leader, out);
+  if (founding()) give_way(out);  // V6
   if (state_ == State::leading) {
-    if (leader.agent == options_.self.agent) return;
     if (!yields_to(now, leading)) return refuse(leader.address, out);
     step_down(now, out);
     heard_ = {};
@@ -91,6 +93,11 @@ void Succession::take(Instant now, const Leading& leading, Actions& out) {
       leader.address, Following{options_.self.agent, leader.epoch, leading.sent, known_->id()}});
 }
 
+/// It asks whether anybody here knows of the job, which must not be founded twice.
+void Succession::answer_founder(const Leader& founder, Actions& out) {
+  if (state_ != State::following || leader_ || known_) refuse(founder.address, out);
+}
+
 /// Of an undecided claim, the newest is what this process's leader says.
 bool Succession::is_news(const Knowledge& whole) const {
   if (!known_) return true;
@@ -101,8 +108,10 @@ bool Succession::is_news(const Knowledge& whole) const {
 }
 
 void Succession::learn(const Leading& leading) {
+  const std::int64_t before = claimed();
   if (leading.whole && is_news(*leading.whole)) known_ = leading.whole;
   if (known_ && leading.decided && leading.record == known_->id()) known_->decided = true;
+  if (claimed() > before) in_vain_since_.reset();
 }
 
 /// A leader that asked for a higher epoch leads in the lower one until it is elected.

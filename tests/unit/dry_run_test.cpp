@@ -74,7 +74,7 @@ TEST_CASE("dry run: of many nodes it shows where they meet, and this one's part"
   CHECK(has_line(text, "  GROUP_RANK=2"));
   CHECK(has_line(text, "  MASTER_ADDR=n0"));
   second.options.rendezvous.node_rank.reset();
-  second.meeting.plan = {true, "10.0.0.1", 29'400, "10.0.0.1"};
+  second.meeting.plan = {true, true, "10.0.0.1", 29'400, "10.0.0.1"};
   const std::string head = dry_run_text(second);
   CHECK(head.find("n0:29400, which is this node.") != std::string::npos);
   CHECK(has_line(head, "  MASTER_ADDR=10.0.0.1"));

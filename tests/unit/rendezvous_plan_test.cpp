@@ -31,21 +31,23 @@ Result<RendezvousPlan> plan(const std::vector<std::string>& addresses,
 }
 
 TEST_CASE("rendezvous plan: the head is the node that has the endpoint's address") {
-  CHECK(plan({"10.0.0.1"}).value() == RendezvousPlan{true, "10.0.0.1", endpoint_port, "10.0.0.1"});
-  CHECK(plan({"fd00::1"}).value() == RendezvousPlan{true, "fd00::1", endpoint_port, "fd00::1"});
+  CHECK(plan({"10.0.0.1"}).value() ==
+        RendezvousPlan{true, true, "10.0.0.1", endpoint_port, "10.0.0.1"});
+  CHECK(plan({"fd00::1"}).value() ==
+        RendezvousPlan{true, true, "fd00::1", endpoint_port, "fd00::1"});
   CHECK(plan({"10.0.0.2", "10.1.0.1"}).value() ==
-        RendezvousPlan{true, "10.1.0.1", endpoint_port, "10.1.0.1"});
+        RendezvousPlan{true, true, "10.1.0.1", endpoint_port, "10.1.0.1"});
   CHECK_FALSE(plan({"10.0.0.2"}).value().is_head);
   CHECK_FALSE(plan({}).value().is_head);  // nobody knows the name
 }
 
 TEST_CASE("rendezvous plan: the others listen too, at the same port where that is no head's") {
-  const RendezvousPlan other{false, "10.1.0.1", endpoint_port, "10.1.0.1"};
+  const RendezvousPlan other{false, false, "10.1.0.1", endpoint_port, "10.1.0.1"};
   CHECK(plan({"10.0.0.2"}).value() == other);
   CHECK(plan({}).value() == other);
   RendezvousOptions second = options();
   second.node_rank = NodeId{1};
-  const RendezvousPlan beside_head{false, "10.1.0.1", 0, "10.1.0.1"};
+  const RendezvousPlan beside_head{false, true, "10.1.0.1", 0, "10.1.0.1"};
   CHECK(plan({"10.0.0.1"}, second).value() == beside_head);
   CHECK(plan({"127.0.0.1"}, second).value() == beside_head);
 }
@@ -58,7 +60,8 @@ TEST_CASE("rendezvous plan: where no way leads to the endpoint, others have the 
 }
 
 TEST_CASE("rendezvous plan: Debian's address for a host's own name makes it the head") {
-  CHECK(plan({"127.0.1.1"}).value() == RendezvousPlan{true, "0.0.0.0", endpoint_port, "10.0.0.1"});
+  CHECK(plan({"127.0.1.1"}).value() ==
+        RendezvousPlan{true, true, "0.0.0.0", endpoint_port, "10.0.0.1"});
 }
 
 TEST_CASE("rendezvous plan: an address that every node has says nothing") {
@@ -73,10 +76,11 @@ TEST_CASE("rendezvous plan: whoever is told its place needs no addresses") {
   RendezvousOptions first = options();
   first.node_rank = NodeId{0};
   CHECK(plan({"127.0.0.1"}, first).value() ==
-        RendezvousPlan{true, "0.0.0.0", endpoint_port, "127.0.0.1"});
+        RendezvousPlan{true, true, "0.0.0.0", endpoint_port, "127.0.0.1"});
   CHECK(plan({"192.168.7.7"}, first).value() ==
-        RendezvousPlan{true, "0.0.0.0", endpoint_port, "10.0.0.1"});
-  CHECK(plan({}, first).value() == RendezvousPlan{true, "0.0.0.0", endpoint_port, "10.0.0.1"});
+        RendezvousPlan{true, false, "0.0.0.0", endpoint_port, "10.0.0.1"});
+  CHECK(plan({}, first).value() ==
+        RendezvousPlan{true, false, "0.0.0.0", endpoint_port, "10.0.0.1"});
   RendezvousOptions second = options();
   second.node_rank = NodeId{1};
   CHECK_FALSE(plan({"10.0.0.1"}, second).value().is_head);
@@ -110,9 +114,10 @@ TEST_CASE("rendezvous plan: a head with another address than the endpoint's list
   RendezvousOptions asked = options();
   asked.interface = "ib0";
   CHECK(plan({"10.0.0.1"}, asked).value() ==
-        RendezvousPlan{true, "0.0.0.0", endpoint_port, "10.1.0.1"});
+        RendezvousPlan{true, true, "0.0.0.0", endpoint_port, "10.1.0.1"});
   asked.interface = "eth0";
-  CHECK(plan({"fd00::1"}, asked).value() == RendezvousPlan{true, "::", endpoint_port, "10.0.0.1"});
+  CHECK(plan({"fd00::1"}, asked).value() ==
+        RendezvousPlan{true, true, "::", endpoint_port, "10.0.0.1"});
 }
 
 TEST_CASE(

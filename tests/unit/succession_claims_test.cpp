@@ -142,6 +142,23 @@ TEST_CASE("succession: a folder that is not reached is tried again each heartbea
   CHECK(story.succession.next_deadline() >= Instant{3'500 + 6'000});  // others first
 }
 
+TEST_CASE("succession: where nobody could claim for long, the leader waits for the folder") {
+  ClaimsStory story = claimed();
+  (void)story.proposes({0, 1, 2}, 2);
+  for (const int node : {1, 2}) (void)story.is_followed(node, 1, Instant{0});
+  (void)story.has_not_reached();
+  (void)story.at(3'500);
+  CHECK(story.has_not_reached() == Lines{"step down", "unfollow"});
+  (void)story.at(17'000);  // nobody else could: it reads the folder again
+  (void)story.reads(claim_of({0, 1, 2}));
+  REQUIRE(story.succession.state() == Succession::State::leading);
+  (void)story.proposes({0, 1, 2}, 2);
+  for (const std::int64_t ms : {17'500, 40'000}) {
+    story.now = Instant{ms};
+    CHECK(story.has_not_reached().empty());
+  }
+}
+
 TEST_CASE("succession: a folder that is reached again is given a whole lease the next time") {
   ClaimsStory story = claimed();
   (void)story.proposes({0, 1, 2}, 2);

@@ -101,6 +101,9 @@ inline std::string text_of(const SuccessionAction& action) {
     return "turn away to " + (turned->leader ? turned->leader->host : std::string("nobody"));
   }
   if (const auto* task = std::get_if<FolderTask>(&action)) return text_of(*task);
+  if (const auto* silent = std::get_if<VoterSilent>(&action)) {
+    return silent->voter.host + " is silent";
+  }
   if (std::holds_alternative<Admit>(action)) return "admit";
   return std::holds_alternative<StepDown>(action) ? "step down" : "unfollow";
 }

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 namespace ddprun {
 namespace {
 
@@ -36,6 +38,36 @@ TEST_CASE("succession: an acceptance of another record does not count") {
   CHECK(
       story.hears(Following{voter(2).agent, Epoch{2}, Instant{3'000}, record_of(3).id()}).empty());
   CHECK_FALSE(story.succession.knowledge()->decided);
+}
+
+TEST_CASE(
+    "succession: V6 who founds elsewhere than at the endpoint gives way to whoever is there") {
+  SuccessionStory story(0);
+  SuccessionOptions options{
+      .self = voter(3), .times = usual_times, .endpoint = "n0", .founds = true};
+  SuccessionStory elsewhere(3);
+  elsewhere.succession = Succession(options);
+  std::vector<SuccessionAction> actions;
+  elsewhere.succession.start({}, actions);
+  CHECK(elsewhere.at(0) == Lines{"n0: leading 0 with 0?"});
+  CHECK(elsewhere.at(500).empty());
+  CHECK(elsewhere.at(1'000) == Lines{"n0: leading 0 with 0?"});
+  const Leading call{leader_on(3, 0), Instant{}, {}, false, 0, {}};
+  CHECK(story.hears(call) == Lines{"n3: refuse 0"});  // who founds there goes on
+  CHECK(SuccessionStory(1).hears(call).empty());      // who knows of no job says nothing
+  CHECK(elsewhere.hears(Refusal{voter(0).agent, Epoch{}}) == Lines{"step down", "unfollow"});
+  CHECK(story.hears(Refusal{voter(3).agent, Epoch{}}).empty());
+}
+
+TEST_CASE("succession: a voter that does not answer is named once, for each record") {
+  SuccessionStory story(0);
+  (void)story.meets(Propose{record_of(3).record});
+  (void)story.is_followed(1, 1, Instant{7'000});
+  CHECK(std::ranges::count(story.at(7'500), "n2 is silent") == 0);
+  const Lines lines = story.at(8'000);
+  CHECK(std::ranges::count(lines, "n2 is silent") == 1);
+  CHECK(std::ranges::count(lines, "n1 is silent") == 0);
+  CHECK(std::ranges::count(story.at(8'500), "n2 is silent") == 0);
 }
 
 TEST_CASE("succession: V6 who founds gives way to whoever knows of a job") {
