@@ -166,6 +166,20 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: a head that starts again ends what ran under
   CHECK(jobs[1]->wait() == 143);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e nodes: where the folder for claims makes no links, nodes vote") {
+  Nodes nodes{*this};
+  std::vector<Job*> jobs;
+  for (int node = 0; node < 2; ++node) {
+    Setup setup = nodes.setup(node, {"--nnodes", "2", "--claim-dir", "shared"}, say_who);
+    setup.arguments = Words{"without-link", E2E_DDPRUN} + setup.arguments;
+    setup.program = E2E_HELPER;
+    jobs.push_back(&start(setup));
+  }
+  for (Job* job : jobs) CHECK(job->wait() == 0);
+  CHECK(count_of(", since link(2) fails in ", jobs[0]->err) == 1);
+  CHECK(count_of("Operation not permitted", jobs[0]->err) == 1);
+}
+
 TEST_CASE_FIXTURE(Case, "e2e nodes: a coordinator may run without workers of its own") {
   Nodes nodes{*this};
   const std::string endpoint = "127.0.0.1:" + std::to_string(nodes.port);
