@@ -180,6 +180,25 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: where the folder for claims makes no links, 
   CHECK(count_of("Operation not permitted", jobs[0]->err) == 1);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e nodes: why a claim fails is said once, with the folder") {
+  Nodes nodes{*this};
+  const Words options{"--claim-dir", "shared", "--rdzv-id", "j", "--dead-after", "1s"};
+  const auto jobs =
+      nodes.start_all(2,
+                      options + Words{"--max-restarts", "1", "--replace-timeout", "3s"},
+                      say_who + "until [ -e fail ]; do sleep 0.05; done; exit 3");
+  for (Job* job : jobs) job->wait_for_out("restart 0");
+  const std::string place = "shared/.ddprun/j@127.0.0.1:" + std::to_string(nodes.port);
+  for (const std::string& name : names_in(place)) {
+    if (name.starts_with("proof.")) std::filesystem::remove(folder() / place / name);
+  }
+  write("fail", "");
+  for (Job* job : jobs) CHECK(job->wait() == 75);
+  const std::string why = "cannot claim the job: " + (folder() / place).string() +
+                          " has not the proof of this job; see to that folder";
+  CHECK(count_of(why, jobs[0]->err) == 1);
+}
+
 TEST_CASE_FIXTURE(Case, "e2e nodes: a coordinator may run without workers of its own") {
   Nodes nodes{*this};
   const std::string endpoint = "127.0.0.1:" + std::to_string(nodes.port);
