@@ -137,6 +137,7 @@ class Uplink {
     std::string door;
     bool at_endpoint = false;
     std::optional<Leader> leader;  // who is at the other end, once it has said so
+    bool refused = false;          // by that one
     friend bool operator==(const Line&, const Line&) = default;
   };
   struct Sent {
@@ -200,7 +201,8 @@ class Uplink {
   Millis retry_;                       // until the next attempt
   bool answered_ = false;              // ever
   std::optional<Instant> give_up_at_;  // unless there is a lease by then
-  std::string why_down_;               // the last connection
+  std::string why_down_;               // the last connection that was not refused, since then
+  std::string refusal_;                // the last one, unless there was a lease since
   std::optional<Instant> refused_since_;
   Leader refused_by_;
   std::optional<int> stop_signal_;  // by which the end of the job was asked for

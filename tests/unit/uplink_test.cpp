@@ -268,6 +268,36 @@ TEST_CASE("uplink: a place that is taken may become free when its holder is lost
   CHECK(refused_again_at(90'000, Refused::for_ever).empty());
 }
 
+TEST_CASE("uplink: whoever waited in vain for a place says who has it") {
+  UplinkStory story;
+  (void)story.begins();
+  (void)story.opens(1);
+  (void)story.hears(Refused{"n9 has it", Refused::for_ever, {}});
+  CHECK(story.breaks(1).empty());
+  UplinkStory refused = story;
+  refused.now = Instant{599'999};
+  (void)refused.after(0);
+  CHECK(refused.after(1).front() == "give up with 69: n9 has it; is that --node-rank given twice?");
+  UplinkStory stopped = story;
+  CHECK(stopped.is_asked_to_stop() == Lines{"give up with 130: stopped by SIGINT (2); n9 has it"});
+  (void)story.after(1'000);
+  (void)story.breaks(2);  // who refused is gone
+  story.now = Instant{599'999};
+  (void)story.after(0);
+  CHECK(story.after(1).front() ==
+        "give up with 69: n9 has it, and since then reset; is that --node-rank given twice?");
+}
+
+TEST_CASE("uplink: whoever comes back to a place that was taken says who has it") {
+  UplinkStory story = leased();
+  (void)story.hears(Forgotten{{7, 1}, leader_at(0)});
+  (void)story.hears(Refused{"n9 has it", Refused::for_ever, {}});
+  (void)story.breaks(1);
+  story.now = story.now + Millis{29'999};
+  (void)story.after(0);
+  CHECK(story.after(1).front() == "give up with 75: n9 has it; what was saved is kept: run again");
+}
+
 TEST_CASE("uplink: how long a place was taken is counted anew with each coordinator") {
   const auto refused_by = [](int node) {
     UplinkStory story;
