@@ -55,9 +55,7 @@ class MemberJob final : public JobLink {
   void workers_start() override { feed(WorkersStarted{}); }
   void workers_are_gone() override { feed(WorkersGone{}); }
   void when_told(std::function<void()> done) override;
-
-  /// Whether this process leads the job.
-  [[nodiscard]] bool coordinates() const { return headquarters_ != nullptr; }
+  [[nodiscard]] bool coordinates() const override { return headquarters_ != nullptr; }
 
  private:
   void listen(const Credentials& credentials);

@@ -164,8 +164,14 @@ void Supervisor::reach_coordinator() {
 }
 
 void Supervisor::say_lease_ended() {
-  say(fmt::format("no word from the coordinator: {}it is looked for",
-                  job_.is_witness() ? "" : "this node's workers are killed, and "));
+  const bool kills = !job_.is_witness();
+  if (coordinator_->coordinates()) {
+    say(fmt::format("too few voters answer this node, which coordinates the job{}",
+                    kills ? ": its workers are killed" : ""));
+  } else {
+    say(fmt::format("no word from the coordinator: {}it is looked for",
+                    kills ? "this node's workers are killed, and " : ""));
+  }
 }
 
 void Supervisor::tell_guard(std::optional<Instant> lease_end) {

@@ -229,7 +229,10 @@ void Uplink::on(Instant, const TellNews& tell, Actions& out) {
 }
 
 void Uplink::on(Instant now, const Timeout&, Actions& out) {
-  if (give_up_at_ && now >= *give_up_at_) stop_waiting(out);
+  if (give_up_at_ && now >= *give_up_at_) {
+    const bool is_told_the_end = leads_itself() && !stop_signal_;
+    is_told_the_end ? void(give_up_at_ = now + options_.times.dead_after) : stop_waiting(out);
+  }
   if (now >= beat_at_) beat(now, out);
   if (connect_at_ && now >= *connect_at_) connect(now, out);
   if (suspect_at_ && now >= *suspect_at_) doubt(now, out);
@@ -361,6 +364,10 @@ void Uplink::stop_waiting(Actions& out) {
         why);
   }
   out.emplace_back(GiveUp{std::move(outcome)});
+}
+
+bool Uplink::leads_itself() const {
+  return followed_ && followed_->agent == options_.agent && newest_entered() != nullptr;
 }
 
 void Uplink::keep_only(ConnectionId connection, Actions& out) {

@@ -15,6 +15,9 @@
 // who does. Only the answers of the leader that is followed count. With another leader the agent
 // begins anew, and nothing is left of what was said to the one before.
 //
+// Whoever reaches a coordinator in its own process does not give up: that one has a verdict of its
+// own, for all nodes, and the better reason.
+//
 // Invariants
 //   U1  The lease ends at most `lease` after the sending of a heartbeat that was answered.
 //   U2  LeaseEnded comes at the first event after the lease's end, before anything else.
@@ -174,6 +177,7 @@ class Uplink {
   void beat(Instant now, Actions& out);
   void end_lease_if_due(Instant now, Actions& out);
   void stop_waiting(Actions& out);
+  [[nodiscard]] bool leads_itself() const;
   void doubt(Instant now, Actions& out);
   void keep_only(ConnectionId connection, Actions& out);
   [[nodiscard]] Line* find(ConnectionId connection);

@@ -199,6 +199,26 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: why a claim fails is said once, with the fol
   CHECK(count_of(why, jobs[0]->err) == 1);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e nodes: the one that claims ends with its own coordinator's verdict") {
+  for (const std::size_t lost : {1, 0}) {
+    CAPTURE(lost);
+    Nodes nodes{*this};
+    const Words options{"--claim-dir", "shared", "--rdzv-id", std::to_string(lost)};
+    const auto jobs = nodes.start_all(
+        2, options + Words{"--dead-after", "1s", "--replace-timeout", "2s"}, say_who + stay);
+    for (Job* job : jobs) job->wait_for_out("restart 0");
+    jobs[lost]->send(SIGKILL);
+    CHECK(jobs[lost]->wait() == 137);
+    Job& left = *jobs[1 - lost];
+    CHECK(left.wait() == 75);
+    CHECK(count_of("was lost", last_line(left.err)) == 1);
+    CHECK(count_of("1 of at least 2 nodes joined", last_line(left.err)) == 1);
+    const bool led = lost == 1;
+    CHECK(count_of("too few voters answer this node", left.err) == (led ? 1 : 0));
+    CHECK(count_of("no word from the coordinator", left.err) == (led ? 0 : 1));
+  }
+}
+
 TEST_CASE_FIXTURE(Case, "e2e nodes: a coordinator may run without workers of its own") {
   Nodes nodes{*this};
   const std::string endpoint = "127.0.0.1:" + std::to_string(nodes.port);

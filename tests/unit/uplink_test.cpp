@@ -228,6 +228,30 @@ TEST_CASE("uplink: a coordinator that is lost is waited for as long as a node ma
   CHECK_FALSE(story.uplink.lease_end());
 }
 
+TEST_CASE("uplink: whoever reaches a coordinator of its own waits for that one's verdict") {
+  UplinkStory story;
+  (void)story.begins();
+  const Leader itself{7, "n1", "n1:1", Epoch{1}, Epoch{1}};
+  (void)story.opens(1);
+  (void)story.is_welcomed(1, itself);
+  (void)story.follows(itself);
+  (void)story.is_answered(1);
+  CHECK(story.after(3'000).front() == "lease ended");
+  const auto gives_up = [](const Lines& lines) {
+    return std::ranges::any_of(lines,
+                               [](const std::string& line) { return line.starts_with("give up"); });
+  };
+  UplinkStory stopped = story;
+  CHECK(gives_up(stopped.is_asked_to_stop()));
+  for (int beat = 2; beat < 100; ++beat) {
+    (void)story.is_answered(beat, 1, Millis{0});
+    CHECK_FALSE(gives_up(story.after(500)));
+  }
+  UplinkStory unreached = story;
+  (void)unreached.meets(Unfollow{});
+  CHECK(gives_up(unreached.after(4'000)));
+}
+
 TEST_CASE("uplink: an answer ends the waiting") {
   UplinkStory story = leased();
   CHECK(story.after(3'000).front() == "lease ended");
