@@ -164,6 +164,7 @@ Result<RendezvousPlan> plan_rendezvous(const RendezvousOptions& options,
   if (plan.is_head && !chosen && has_both_families(own)) plan.own_address = options.endpoint->host;
   const bool shares_endpoint = !own.empty() || leads_to_itself(network);
   if (plan.is_head || !shares_endpoint) plan.listen_port = options.endpoint->port;
+  if (!plan.is_head && network.own_door != 0) plan.listen_port = network.own_door;
   return plan;
 }
 

@@ -19,6 +19,7 @@ struct NodeNetwork {
   std::vector<Interface> interfaces;
   std::vector<std::string> endpoint_addresses;  ///< Behind --rdzv-endpoint.
   std::string towards_endpoint;  ///< This node's address on the way there; empty: there is no way.
+  std::uint16_t own_door = 0;    ///< The port of the first other door that is here; 0: none is.
 };
 
 struct RendezvousPlan {
@@ -26,8 +27,8 @@ struct RendezvousPlan {
   /// Where this process listens: at its own address, or at every one if that is none of this
   /// node's, or if the head's is not the only one of the endpoint's that it has.
   std::string listen_address;
-  /// The endpoint's, by which this node may be found later, unless that is the head's on this very
-  /// machine: then 0, any that is free.
+  /// The endpoint's, or that of another door that leads here, by which this node may be found
+  /// later; unless that is the head's on this very machine: then 0, any that is free.
   std::uint16_t listen_port = 0;
   /// By which others reach this node: as it was asked for, else of the head the endpoint's, as a
   /// name if that leads to both an IPv4 and an IPv6 address of it; of other nodes the one from

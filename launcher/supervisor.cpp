@@ -79,6 +79,7 @@ MemberOptions member_options(const Job& job) {
   uplink.nodes_max = rendezvous.gathering.nodes_max;
   uplink.endpoint = text_of(*rendezvous.endpoint);
   uplink.doors = {uplink.endpoint};
+  for (const Endpoint& door : rendezvous.other_doors) uplink.doors.push_back(text_of(door));
   uplink.join_timeout = rendezvous.gathering.join_timeout;
   uplink.replace_timeout = rendezvous.gathering.replace_timeout;
   uplink.times = rendezvous.times;

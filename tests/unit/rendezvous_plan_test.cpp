@@ -75,6 +75,16 @@ TEST_CASE("rendezvous plan: the others listen too, at the same port where that i
   CHECK(plan({"127.0.0.1"}, second).value() == beside_head);
 }
 
+TEST_CASE("rendezvous plan: a node at another door listens at that one's port") {
+  const auto port_of = [](const std::vector<std::string>& endpoint) {
+    return plan_rendezvous(options(), {"n1", interfaces, endpoint, "10.1.0.1", 4'711})
+        .value()
+        .listen_port;
+  };
+  CHECK(port_of({"10.0.0.2"}) == 4'711);
+  CHECK(port_of({"10.0.0.1"}) == endpoint_port);  // the head's own is the endpoint's
+}
+
 TEST_CASE("rendezvous plan: where no way leads to the endpoint, others have the first address") {
   const RendezvousPlan other = plan_rendezvous(options(), {"n1", interfaces, {}, ""}).value();
   CHECK(other.own_address == "10.0.0.1");
