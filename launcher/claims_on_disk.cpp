@@ -29,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t record_bytes_max = 16 * 1024 * 1024;  // the largest job's is a tenth of it
+constexpr std::size_t trial_bytes = 1024 * 1024;            // a record of thousands of nodes
 
 /// What the folder has: names alone, so that a record is read only where it is needed.
 struct Listing {
@@ -69,18 +70,39 @@ std::string claim_name(const std::string& path, std::int64_t place) {
   return fmt::format("{}/claim.{}", path, place);
 }
 
-/// Empty if `bytes` are in a new file of this name, and on the disk; else why not.
-std::string write_file(const std::string& name, std::string_view bytes) {
-  const auto failed = [&] { return fmt::format("{}: {}", name, std::strerror(errno)); };
+/// That of a file which is not linked yet, another one each time.
+std::string record_name(const std::string& path) {
+  return fmt::format("{}/record.{:016x}", path, random_number());
+}
+
+std::string reason_of(const std::string& path, int reason) {
+  return fmt::format("{}: {}", path, std::strerror(reason));
+}
+
+/// 0 if `bytes` are in a new file of this name, and on the disk; else why not.
+int write_file(const std::string& name, std::string_view bytes) {
   const Fd file(::open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
-  if (!file.is_open()) return failed();
+  if (!file.is_open()) return errno;
   while (!bytes.empty()) {
     const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return failed();
+    if (count < 0) return errno;
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
-  return ::fsync(file.get()) == 0 ? std::string() : failed();
+  return ::fsync(file.get()) == 0 ? 0 : errno;
+}
+
+/// Whether `file` has a second name.
+bool is_linked(const std::string& file) {
+  struct stat status {};
+  return ::stat(file.c_str(), &status) == 0 && status.st_nlink == 2;
+}
+
+/// 0 if `file` has `name` too from now on, whatever link(2) has answered; else its reason.
+int add_name(const std::string& file, const std::string& name) {
+  if (::link(file.c_str(), name.c_str()) == 0) return 0;
+  const int reason = errno;
+  return is_linked(file) ? 0 : reason;
 }
 
 std::optional<std::string> read_file(const std::string& name) {
@@ -117,13 +139,28 @@ void sync_folder(const std::string& path) {
   if (folder.is_open()) ::fsync(folder.get());
 }
 
+/// By a link, of a file that was as large as a record may be: claims will need both.
+std::string make_proof(const std::string& path, std::uint64_t folder) {
+  const std::string file = record_name(path);
+  int reason = write_file(file, std::string(trial_bytes, '\0'));
+  if (reason == 0 && ::truncate(file.c_str(), 0) != 0) reason = errno;
+  std::string why = reason == 0 ? "" : reason_of(path, reason);
+  if (reason == 0) {
+    reason = add_name(file, proof_name(path, folder));
+    if (reason == 0 && !is_linked(file)) reason = ENOTSUP;  // a lost answer could not be told
+    if (reason != 0) why = fmt::format("link(2) fails in {}: {}", path, std::strerror(reason));
+  }
+  ::unlink(file.c_str());
+  return why;
+}
+
 FolderOpened open_folder(const std::string& path, const OpenFolder& open) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) return {fmt::format("{} cannot be made: {}", path, error.message()), 0, false};
   const Listing before = list(path);
   if (!before.why.empty()) return {before.why, 0, false};
-  if (std::string why = write_file(proof_name(path, open.folder), "ddprun\n"); !why.empty()) {
+  if (std::string why = make_proof(path, open.folder); !why.empty()) {
     return {std::move(why), 0, false};
   }
   sync_folder(path);
@@ -148,19 +185,13 @@ PlaceClaimed taken(const std::string& path, RecordId record, std::int64_t newest
   return {record, fmt::format("{} cannot be read", claim_name(path, newest)), std::nullopt};
 }
 
-/// Whether another name of `file` is there, whatever link(2) has answered.
-bool is_linked(const std::string& file) {
-  struct stat status {};
-  return ::stat(file.c_str(), &status) == 0 && status.st_nlink == 2;
-}
-
 PlaceClaimed claim_place(const std::string& path, const ClaimPlace& claim) {
   const RecordId record = claim.known.id();
   const Place place = *claim.known.place;
-  const std::string file = fmt::format("{}/record.{:016x}", path, random_number());
-  if (std::string why = write_file(file, encode(claim.known)); !why.empty()) {
+  const std::string file = record_name(path);
+  if (const int reason = write_file(file, encode(claim.known)); reason != 0) {
     ::unlink(file.c_str());
-    return {record, std::move(why), std::nullopt};
+    return {record, reason_of(path, reason), std::nullopt};
   }
   const Listing listing = list(path);
   std::string why = listing.why;
@@ -170,11 +201,9 @@ PlaceClaimed claim_place(const std::string& path, const ClaimPlace& claim) {
     why = fmt::format("{} has lost claims", path);
   }
   const bool may = why.empty() && listing.newest == place.number - 1;
-  const bool answered = may && ::link(file.c_str(), claim_name(path, place.number).c_str()) == 0;
-  const int reason = errno;
-  const bool done = answered || (may && is_linked(file));
+  const int reason = may ? add_name(file, claim_name(path, place.number)) : EEXIST;
   ::unlink(file.c_str());
-  if (done) {
+  if (reason == 0) {
     sync_folder(path);
     for (const std::uint64_t proof : listing.proofs) {  // of jobs that are over, by this claim
       if (proof != place.folder) ::unlink(proof_name(path, proof).c_str());
@@ -182,9 +211,7 @@ PlaceClaimed claim_place(const std::string& path, const ClaimPlace& claim) {
     return {record, "", std::nullopt};
   }
   if (!why.empty()) return {record, std::move(why), std::nullopt};
-  if (may && reason != EEXIST) {
-    return {record, fmt::format("{}: {}", path, std::strerror(reason)), std::nullopt, true};
-  }
+  if (reason != EEXIST) return {record, reason_of(path, reason), std::nullopt, true};
   return taken(path, record, std::max(listing.newest, list(path).newest));
 }
 

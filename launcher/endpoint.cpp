@@ -31,7 +31,7 @@ std::optional<Endpoint> parse_endpoint(std::string_view text, std::uint16_t port
     port = text.substr(colon + 1);
     if (port.empty()) return std::nullopt;
   }
-  const auto odd = [](unsigned char c) { return c <= ' ' || c == '/' || c == 0x7f; };
+  const auto odd = [](unsigned char c) { return c <= ' ' || c == '/' || c == ',' || c == 0x7f; };
   constexpr std::size_t name_max = 255;
   if (host.empty() || host.size() > name_max || std::ranges::any_of(host, odd)) {
     return std::nullopt;

@@ -41,6 +41,7 @@ class Headquarters final : public JobLink {
   void tell(const CoordinatorEvent& event) override { dispatch(event); }
   void hear(const RosterEvent& event) { dispatch(event); }
   void look_at_clock() override {}  // nothing of it comes before the end of a worker
+  [[nodiscard]] bool coordinates() const override { return true; }
   void when_told(std::function<void()> done) override;
 
   /// It coordinates no longer: from now on it calls nobody. To be destroyed later, since it may

@@ -29,6 +29,9 @@ class JobLink {
   virtual void workers_start() {}
   virtual void workers_are_gone() {}
 
+  /// Whether the coordinator is in this process.
+  [[nodiscard]] virtual bool coordinates() const = 0;
+
   /// Calls `done` once nobody waits for a word from this process any more.
   virtual void when_told(std::function<void()> done) = 0;
 

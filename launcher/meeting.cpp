@@ -1,7 +1,9 @@
 #include "launcher/meeting.hpp"
 
 #include "launcher/token.hpp"
+#include "rendezvous/ip_network.hpp"
 
+#include <cstdint>
 #include <utility>
 
 namespace ddprun {
@@ -13,6 +15,19 @@ std::string job_id(const RendezvousOptions& options, const Environment& environm
   return slurm == environment.end() ? "none" : slurm->second;
 }
 
+/// Names are looked up only where it matters: mostly all doors have the endpoint's port.
+std::uint16_t own_door(const RendezvousOptions& options, const std::vector<Interface>& interfaces) {
+  for (const Endpoint& door : options.other_doors) {
+    if (door.port == options.endpoint->port) continue;
+    for (const std::string& address : addresses_of(door.host)) {
+      const auto parsed = parse_ip_address(address);
+      const bool is_own = parsed && !is_loopback(*parsed);
+      if (is_own && !interface_of(address, interfaces).empty()) return door.port;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<Meeting> prepare_meeting(const RendezvousOptions& options,
@@ -22,6 +37,7 @@ Result<Meeting> prepare_meeting(const RendezvousOptions& options,
   meeting.interfaces = network_interfaces();
   NodeNetwork network{host, meeting.interfaces, addresses_of(options.endpoint->host), {}};
   network.towards_endpoint = address_towards(network.endpoint_addresses);
+  network.own_door = own_door(options, meeting.interfaces);
   auto plan = plan_rendezvous(options, network);
   if (!plan) return plan.error();
   meeting.plan = *std::move(plan);

@@ -21,7 +21,7 @@ MemberJob::MemberJob(boost::asio::io_context& context,
       timer_(context, [this] { feed(SuccessionTimeout{}); }) {
   if (!options_.claims_folder.empty()) {
     folder_.emplace(
-        context_, options_.claims_folder, [this](const FolderAnswer& answer) { feed(answer); });
+        context_, options_.claims_folder, [this](const FolderAnswer& answer) { hear(answer); });
   }
   listen(credentials);
   begin(credentials, std::move(on_lease));
@@ -100,6 +100,22 @@ void MemberJob::hear(SessionId session, const ToCoordinator& message) {
 void MemberJob::lose(SessionId session) {
   sessions_.erase(session);
   if (headquarters_) headquarters_->hear(SessionClosed{session});
+}
+
+/// Why the founder cannot use it is said with what was settled then.
+void MemberJob::hear(const FolderAnswer& answer) {
+  constexpr std::size_t failures_max = 16;
+  const auto* claimed = std::get_if<PlaceClaimed>(&answer);
+  const auto* read = std::get_if<ClaimsRead>(&answer);
+  const std::string why = claimed != nullptr ? claimed->why : read != nullptr ? read->why : "";
+  if (claimed != nullptr && why.empty()) failures_said_.clear();
+  if (!why.empty() && failures_said_.size() < failures_max && failures_said_.insert(why).second) {
+    handlers_.on_note(
+        fmt::format("cannot claim the job: {}; see to that folder, which is tried again until "
+                    "--replace-timeout is over",
+                    why));
+  }
+  feed(answer);
 }
 
 /// At once: what the machines of one process say to each other comes before anything else.

@@ -22,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace ddprun {
@@ -55,15 +56,14 @@ class MemberJob final : public JobLink {
   void workers_start() override { feed(WorkersStarted{}); }
   void workers_are_gone() override { feed(WorkersGone{}); }
   void when_told(std::function<void()> done) override;
-
-  /// Whether this process leads the job.
-  [[nodiscard]] bool coordinates() const { return headquarters_ != nullptr; }
+  [[nodiscard]] bool coordinates() const override { return headquarters_ != nullptr; }
 
  private:
   void listen(const Credentials& credentials);
   void begin(const Credentials& credentials, OnLease on_lease);
   void hear(SessionId session, const ToCoordinator& message);
   void lose(SessionId session);
+  void hear(const FolderAnswer& answer);
   void feed(const SuccessionEvent& event);
   void perform(const std::vector<SuccessionAction>& actions);
   void on(const SendBallot& send);
@@ -92,6 +92,7 @@ class MemberJob final : public JobLink {
   DeadlineTimer timer_;
   std::map<SessionId, std::optional<Hello>> sessions_;  // and those that were not answered yet
   std::string leader_said_;                             // the newest that was said of it
+  std::set<std::string> failures_said_;                 // of claims, since the last that succeeded
 };
 
 }  // namespace ddprun

@@ -74,7 +74,8 @@ constexpr std::array table{
                true,
                false,
                "Where the nodes meet, the same on all of them. The coordinator runs on the node "
-               "whose address it is. Port 29400 unless given."},
+               "whose address it is. Port 29400 unless given. Others may follow after commas, "
+               "where a node that starts asks for the job, too."},
     OptionSpec{"rdzv-id",
                "",
                "ID",

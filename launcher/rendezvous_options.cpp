@@ -42,23 +42,50 @@ Result<void> read_nodes(const Settings& all, GatheringOptions& gathering) {
   return {};
 }
 
-Result<std::optional<Endpoint>> read_endpoint(const Settings& all) {
-  const char* name = is_given(all.at("rdzv-endpoint")) ? "rdzv-endpoint" : "master-addr";
-  const Setting& setting = all.at(name);
-  std::uint16_t port = rendezvous_port;
-  if (name == std::string_view("master-addr")) {
-    const Setting& own = all.at("master-port");
-    const auto number = read_count("master-port", own, "port", 1, 65'535);
-    if (!own.value.empty() && !number) return number.error();
-    port = own.value.empty() ? master_port : static_cast<std::uint16_t>(*number);
+constexpr const char* how_to_write = "write HOST:PORT, or [ADDRESS]:PORT for IPv6";
+
+/// One or more; those without a port have the first one's.
+Result<std::vector<Endpoint>> read_doors(const Setting& setting) {
+  const auto count = static_cast<std::size_t>(std::ranges::count(setting.value, ',')) + 1;
+  if (count > doors_limit) {
+    return refused_setting("rdzv-endpoint",
+                           setting,
+                           fmt::format("names {} places", count),
+                           fmt::format("name {} at most", doors_limit));
   }
-  if (!is_given(setting)) return std::optional<Endpoint>();
-  auto endpoint = parse_endpoint(setting.value, port);
-  if (!endpoint) {
-    return refused_setting(
-        name, setting, "is no address", "write HOST:PORT, or [ADDRESS]:PORT for IPv6");
+  std::vector<Endpoint> doors;
+  std::string_view rest = setting.value;
+  while (doors.size() < count) {
+    const std::string_view text = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(text.size() + 1, rest.size()));
+    auto door = parse_endpoint(text, doors.empty() ? rendezvous_port : doors.front().port);
+    if (!door && count == 1) {
+      return refused_setting("rdzv-endpoint", setting, "is no address", how_to_write);
+    }
+    if (!door) {
+      return refused_setting(
+          "rdzv-endpoint",
+          setting,
+          fmt::format("has '{}' in place {}, which is no address", text, doors.size() + 1),
+          how_to_write);
+    }
+    doors.push_back(*std::move(door));
   }
-  return endpoint;
+  return doors;
+}
+
+/// None where none was given.
+Result<std::vector<Endpoint>> read_endpoints(const Settings& all) {
+  if (is_given(all.at("rdzv-endpoint"))) return read_doors(all.at("rdzv-endpoint"));
+  const Setting& host = all.at("master-addr");
+  const Setting& port = all.at("master-port");
+  const auto number = read_count("master-port", port, "port", 1, 65'535);
+  if (!port.value.empty() && !number) return number.error();
+  if (!is_given(host)) return std::vector<Endpoint>();
+  const auto endpoint = parse_endpoint(
+      host.value, port.value.empty() ? master_port : static_cast<std::uint16_t>(*number));
+  if (!endpoint) return refused_setting("master-addr", host, "is no address", how_to_write);
+  return std::vector<Endpoint>{*endpoint};
 }
 
 Result<void> check_backend(const Settings& all) {
@@ -205,9 +232,12 @@ Result<RendezvousOptions> read_rendezvous_options(const Settings& all) {
   if (auto right = check_backend(all); !right) return right.error();
   if (auto applied = apply_conf(all, effective, options); !applied) return applied.error();
   if (auto read = read_times(effective, options); !read) return read.error();
-  auto endpoint = read_endpoint(all);
-  if (!endpoint) return endpoint.error();
-  options.endpoint = *std::move(endpoint);
+  auto endpoints = read_endpoints(all);
+  if (!endpoints) return endpoints.error();
+  if (!endpoints->empty()) {
+    options.endpoint = endpoints->front();
+    options.other_doors.assign(endpoints->begin() + 1, endpoints->end());
+  }
   const auto policy = read_join_policy(all.at("join-policy"));
   if (!policy) return policy.error();
   options.join_policy = *policy;

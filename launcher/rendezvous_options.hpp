@@ -9,6 +9,7 @@
 #include "rendezvous/lease.hpp"
 #include "rendezvous/result.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,12 +18,15 @@ namespace ddprun {
 
 /// More nodes than this are a typing error.
 constexpr int nodes_limit = 20'000;
+/// Places in --rdzv-endpoint.
+constexpr std::size_t doors_limit = 64;
 
 struct RendezvousOptions {
   GatheringOptions gathering;
   JoinPolicy join_policy = JoinPolicy::now;
   LeaseTimes times;
-  std::optional<Endpoint> endpoint;  ///< Of the coordinator; always there with many nodes.
+  std::optional<Endpoint> endpoint;   ///< Of the coordinator; always there with many nodes.
+  std::vector<Endpoint> other_doors;  ///< Where a node that starts asks for the job as well.
   std::optional<NodeId> node_rank;
   std::optional<bool> is_host;  ///< Whether the coordinator runs on this node, where that is said.
   std::string job_id;           ///< Empty: none was given.

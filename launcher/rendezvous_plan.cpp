@@ -12,6 +12,10 @@ namespace {
 
 constexpr const char* debian_own_name = "127.0.1.1";
 
+bool is_ipv6(const std::string& address) {
+  return address.find(':') != std::string::npos;
+}
+
 bool loops_back(const std::string& address) {
   const auto parsed = parse_ip_address(address);
   return parsed && is_loopback(*parsed);
@@ -50,8 +54,8 @@ Result<std::string> address_on(const std::string& wanted, const NodeNetwork& net
 std::string first_address(const NodeNetwork& network) {
   for (const bool ipv6 : {false, true}) {
     for (const Interface& each : network.interfaces) {
-      const bool is_ipv6 = each.address.find(':') != std::string::npos;
-      if (is_ipv6 == ipv6 && !loops_back(each.address) && !stays_on_link(each.address)) {
+      if (is_ipv6(each.address) == ipv6 && !loops_back(each.address) &&
+          !stays_on_link(each.address)) {
         return each.address;
       }
     }
@@ -60,13 +64,19 @@ std::string first_address(const NodeNetwork& network) {
 }
 
 /// Those of the endpoint's addresses that this node has.
-std::string own_endpoint_address(const NodeNetwork& network) {
+std::vector<std::string> own_endpoint_addresses(const NodeNetwork& network) {
+  std::vector<std::string> own;
   for (const std::string& address : network.endpoint_addresses) {
     if (!loops_back(address) && !interface_of(address, network.interfaces).empty()) {
-      return address;
+      own.push_back(address);
     }
   }
-  return {};
+  return own;
+}
+
+/// A node of one family alone cannot use an address of the other.
+bool has_both_families(const std::vector<std::string>& addresses) {
+  return std::ranges::any_of(addresses, is_ipv6) && !std::ranges::all_of(addresses, is_ipv6);
 }
 
 bool leads_to_itself(const NodeNetwork& network) {
@@ -74,18 +84,19 @@ bool leads_to_itself(const NodeNetwork& network) {
          std::ranges::all_of(network.endpoint_addresses, loops_back);
 }
 
-/// The endpoint's, `own`; else, where the endpoint is a loopback address, that one.
-std::string address_of_head(const NodeNetwork& network, const std::string& own) {
+/// Of the endpoint's addresses that this node has, `own`, the first; else, where the endpoint is a
+/// loopback address, that one.
+std::string address_of_head(const NodeNetwork& network, const std::vector<std::string>& own) {
   const bool named_as_installed = std::ranges::find(network.endpoint_addresses, debian_own_name) !=
                                   network.endpoint_addresses.end();
   const bool is_alone = leads_to_itself(network) && !named_as_installed;
-  return is_alone ? network.endpoint_addresses.front() : own;
+  if (is_alone) return network.endpoint_addresses.front();
+  return own.empty() ? std::string() : own.front();
 }
 
-/// For a head that has to be reached by the endpoint and by another address too.
-std::string every_address(const RendezvousPlan& plan, const std::string& own) {
-  const bool ipv6 = (plan.own_address + own).find(':') != std::string::npos;
-  return ipv6 ? "::" : "0.0.0.0";
+/// Both families, where this machine has IPv6.
+std::string every_address(const std::vector<Interface>& interfaces) {
+  return std::ranges::any_of(interfaces, is_ipv6, &Interface::address) ? "::" : "0.0.0.0";
 }
 
 }  // namespace
@@ -96,8 +107,7 @@ std::string interface_of(const std::string& address, const std::vector<Interface
 }
 
 std::string store_address(const std::string& address, const std::vector<Interface>& interfaces) {
-  if (!interface_of(address, interfaces).empty()) return address;
-  return address.find(':') == std::string::npos ? "0.0.0.0" : "::";
+  return interface_of(address, interfaces).empty() ? every_address(interfaces) : address;
 }
 
 std::vector<IpAddress> addresses_for_others(const std::string& own,
@@ -117,7 +127,7 @@ std::vector<IpAddress> addresses_for_others(const std::string& own,
 Result<RendezvousPlan> plan_rendezvous(const RendezvousOptions& options,
                                        const NodeNetwork& network) {
   RendezvousPlan plan;
-  const std::string own = own_endpoint_address(network);
+  const std::vector<std::string> own = own_endpoint_addresses(network);
   const bool named_as_installed = std::ranges::find(network.endpoint_addresses, debian_own_name) !=
                                   network.endpoint_addresses.end();
   const bool told = options.node_rank.has_value() || options.is_host.has_value();
@@ -145,10 +155,16 @@ Result<RendezvousPlan> plan_rendezvous(const RendezvousOptions& options,
     if (plan.own_address.empty()) plan.own_address = first_address(network);
     if (plan.own_address.empty()) plan.own_address = "127.0.0.1";
   }
+  plan.interface = interface_of(plan.own_address, network.interfaces);
   plan.listen_address = store_address(plan.own_address, network.interfaces);
-  if (plan.is_head && plan.own_address != own) plan.listen_address = every_address(plan, own);
+  const bool is_only_one = own.size() == 1 && own.front() == plan.own_address;
+  if (plan.is_head && !is_only_one) plan.listen_address = every_address(network.interfaces);
+  const bool chosen =
+      !options.advertise.empty() || !options.hostname_suffix.empty() || !options.interface.empty();
+  if (plan.is_head && !chosen && has_both_families(own)) plan.own_address = options.endpoint->host;
   plan.is_at_endpoint = !own.empty() || leads_to_itself(network);
   if (plan.is_head || !plan.is_at_endpoint) plan.listen_port = options.endpoint->port;
+  if (!plan.is_head && network.own_door != 0) plan.listen_port = network.own_door;
   return plan;
 }
 

@@ -19,20 +19,23 @@ struct NodeNetwork {
   std::vector<Interface> interfaces;
   std::vector<std::string> endpoint_addresses;  ///< Behind --rdzv-endpoint.
   std::string towards_endpoint;  ///< This node's address on the way there; empty: there is no way.
+  std::uint16_t own_door = 0;    ///< The port of the first other door that is here; 0: none is.
 };
 
 struct RendezvousPlan {
   bool is_head = false;         ///< The coordinator is to run here.
   bool is_at_endpoint = false;  ///< --rdzv-endpoint is an address of this node.
-  /// Where this process listens: at its own address, or on every interface if that is none of this
-  /// node's, or if the head's is another than the endpoint's.
+  /// Where this process listens: at its own address, or at every one if that is none of this
+  /// node's, or if the head's is not the only one of the endpoint's that it has.
   std::string listen_address;
-  /// The endpoint's, by which this node may be found later, unless that is the head's on this very
-  /// machine: then 0, any that is free.
+  /// The endpoint's, or that of another door that leads here, by which this node may be found
+  /// later; unless that is the head's on this very machine: then 0, any that is free.
   std::uint16_t listen_port = 0;
-  /// By which others reach this node: as it was asked for, else of the head the endpoint's, of
-  /// other nodes the one from which they reach the endpoint.
+  /// By which others reach this node: as it was asked for, else of the head the endpoint's, as a
+  /// name if that leads to both an IPv4 and an IPv6 address of it; of other nodes the one from
+  /// which they reach the endpoint.
   std::string own_address;
+  std::string interface;  ///< That has it, or the first address of that name; empty: none.
   friend bool operator==(const RendezvousPlan&, const RendezvousPlan&) = default;
 };
 
@@ -43,7 +46,7 @@ struct RendezvousPlan {
                                                      const NodeNetwork& network);
 
 /// Where a store for workers of all nodes listens: on `address` if that is one of `interfaces`,
-/// else, since an --advertise'd address may be another machine's, on all.
+/// else, since it may be a name, or by --advertise another machine's, on all.
 [[nodiscard]] std::string store_address(const std::string& address,
                                         const std::vector<Interface>& interfaces);
 

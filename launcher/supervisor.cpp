@@ -80,6 +80,7 @@ MemberOptions member_options(const Job& job) {
   uplink.nodes_max = rendezvous.gathering.nodes_max;
   uplink.endpoint = text_of(*rendezvous.endpoint);
   uplink.doors = {uplink.endpoint};
+  for (const Endpoint& door : rendezvous.other_doors) uplink.doors.push_back(text_of(door));
   uplink.join_timeout = rendezvous.gathering.join_timeout;
   uplink.replace_timeout = rendezvous.gathering.replace_timeout;
   uplink.times = rendezvous.times;
@@ -140,11 +141,13 @@ void Supervisor::reach_coordinator() {
   const RendezvousOptions& rendezvous = job_.options.rendezvous;
   if (!rendezvous.has_many_nodes()) {
     address_ = "127.0.0.1";
+    job_.setup.interface = interface_of(address_, job_.meeting.interfaces);
     coordinator_ = std::make_unique<Headquarters>(
         context_, coordinator_options(job_.options), std::move(handlers));
     return;
   }
   address_ = job_.meeting.plan.own_address;
+  job_.setup.interface = job_.meeting.plan.interface;
   auto member = std::make_unique<MemberJob>(
       context_,
       member_options(job_),
@@ -163,8 +166,14 @@ void Supervisor::reach_coordinator() {
 }
 
 void Supervisor::say_lease_ended() {
-  say(fmt::format("no word from the coordinator: {}it is looked for",
-                  job_.is_witness() ? "" : "this node's workers are killed, and "));
+  const bool kills = !job_.is_witness();
+  if (coordinator_->coordinates()) {
+    say(fmt::format("too few voters answer this node, which coordinates the job{}",
+                    kills ? ": its workers are killed" : ""));
+  } else {
+    say(fmt::format("no word from the coordinator: {}it is looked for",
+                    kills ? "this node's workers are killed, and " : ""));
+  }
 }
 
 void Supervisor::tell_guard(std::optional<Instant> lease_end) {
@@ -204,7 +213,6 @@ void Supervisor::on(const BindStore&) {
                                    [this](const std::string& text) { say(text); });
   if (!store) return dispatch(StoreUnavailable{store.error()});
   store_ = *std::move(store);
-  job_.setup.interface = interface_of(address_, job_.meeting.interfaces);
   dispatch(StoreBound{store_->port(), address_});
 }
 

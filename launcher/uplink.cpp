@@ -109,8 +109,8 @@ void Uplink::on(Instant now, const ConnectionDown& down, Actions& out) {
   if (line == lines_.end()) return;
   const bool answered = line->answered;
   const bool is_final = down.refused && line->at_endpoint && !answered_;
+  if (!line->refused && !down.why.empty()) why_down_ = down.why;
   lines_.erase(line);
-  if (!down.why.empty()) why_down_ = down.why;
   if (is_final) {
     out.emplace_back(GiveUp{{unavailable, down.why, {}}});
     return;
@@ -149,6 +149,7 @@ void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
     answered_ = true;
     retry_ = options_.retry_first;
     refused_since_.reset();
+    refusal_.clear();
     give_up_at_.reset();
   }
   const bool had_another = lines_.size() > 1;
@@ -189,6 +190,9 @@ void Uplink::forget_all(Instant now, Actions& out) {
 void Uplink::take(Instant now, ConnectionId from, const Refused& refused, Actions& out) {
   if (!refused_since_ || !refused_by_.continues(refused.by)) refused_since_ = now;
   refused_by_ = refused.by;
+  refusal_ = refused.why;
+  why_down_.clear();
+  find(from)->refused = true;  // it is about to be closed, which says nothing more
   const bool may_be_lost =
       refused.holder_silent &&
       find(from)->since - *refused_since_ <= *refused.holder_silent + options_.times.dead_after;
@@ -226,7 +230,13 @@ void Uplink::on(Instant, const TellNews& tell, Actions& out) {
 }
 
 void Uplink::on(Instant now, const Timeout&, Actions& out) {
-  if (give_up_at_ && now >= *give_up_at_) stop_waiting(out);
+  if (give_up_at_ && now >= *give_up_at_) {
+    if (leads_itself() && !stop_signal_) {
+      give_up_at_ = now + options_.times.dead_after;  // its own coordinator ends the job
+    } else {
+      stop_waiting(out);
+    }
+  }
   if (now >= beat_at_) beat(now, out);
   if (connect_at_ && now >= *connect_at_) connect(now, out);
   if (suspect_at_ && now >= *suspect_at_) doubt(now, out);
@@ -336,24 +346,31 @@ void Uplink::end_lease_if_due(Instant now, Actions& out) {
 
 void Uplink::stop_waiting(Actions& out) {
   give_up_at_.reset();
-  const std::string why = why_down_.empty() ? "nobody answers at " + options_.endpoint : why_down_;
+  const bool refused = !refusal_.empty();
+  std::string why = refused ? refusal_ : "nobody answers at " + options_.endpoint;
+  if (!why_down_.empty()) why = refused ? refusal_ + ", and since then " + why_down_ : why_down_;
+  Outcome outcome{unavailable, {}, {}};
   if (stop_signal_) {
-    out.emplace_back(GiveUp{{128 + *stop_signal_,
-                             fmt::format("stopped by {}; {}", signal_name(*stop_signal_), why),
-                             {}}});
+    outcome.exit_status = 128 + *stop_signal_;
+    outcome.text = fmt::format("stopped by {}; {}", signal_name(*stop_signal_), why);
   } else if (answered_) {
-    out.emplace_back(
-        GiveUp{{static_cast<int>(ExitStatus::run_again),
-                fmt::format("the coordinator was lost: {}; what was saved is kept: run again", why),
-                {}}});
+    outcome.exit_status = static_cast<int>(ExitStatus::run_again);
+    outcome.text = fmt::format("{}{}; what was saved is kept: run again",
+                               refused ? "" : "the coordinator was lost: ",
+                               why);
+  } else if (refused) {
+    outcome.text = why + "; is that --node-rank given twice?";
   } else {
-    out.emplace_back(GiveUp{
-        {unavailable,
-         fmt::format("there is no coordinator: {}; is ddprun started on the node that has this "
-                     "address, or with --node-rank 0?",
-                     why),
-         {}}});
+    outcome.text = fmt::format(
+        "there is no coordinator: {}; is ddprun started on the node that has this address, or "
+        "with --node-rank 0?",
+        why);
   }
+  out.emplace_back(GiveUp{std::move(outcome)});
+}
+
+bool Uplink::leads_itself() const {
+  return followed_ && followed_->agent == options_.agent && newest_entered() != nullptr;
 }
 
 void Uplink::keep_only(ConnectionId connection, Actions& out) {

@@ -15,6 +15,9 @@
 // who does. Only the answers of the leader that is followed count. With another leader the agent
 // begins anew, and nothing is left of what was said to the one before.
 //
+// Whoever reaches a coordinator in its own process does not give up: that one has a verdict of its
+// own, for all nodes, and the better reason.
+//
 // Invariants
 //   U1  The lease ends at most `lease` after the sending of a heartbeat that was answered.
 //   U2  LeaseEnded comes at the first event after the lease's end, before anything else.
@@ -139,6 +142,7 @@ class Uplink {
     bool at_endpoint = false;
     std::string peer;
     std::optional<Leader> leader;  // who is at the other end, once it has said so
+    bool refused = false;          // by that one
     friend bool operator==(const Line&, const Line&) = default;
   };
   struct Sent {
@@ -175,6 +179,7 @@ class Uplink {
   void beat(Instant now, Actions& out);
   void end_lease_if_due(Instant now, Actions& out);
   void stop_waiting(Actions& out);
+  [[nodiscard]] bool leads_itself() const;
   void doubt(Instant now, Actions& out);
   void keep_only(ConnectionId connection, Actions& out);
   [[nodiscard]] Line* find(ConnectionId connection);
@@ -202,7 +207,8 @@ class Uplink {
   Millis retry_;                       // until the next attempt
   bool answered_ = false;              // ever
   std::optional<Instant> give_up_at_;  // unless there is a lease by then
-  std::string why_down_;               // the last connection
+  std::string why_down_;               // the last connection that was not refused, since then
+  std::string refusal_;                // the last one, unless there was a lease since
   std::optional<Instant> refused_since_;
   Leader refused_by_;
   std::optional<int> stop_signal_;  // by which the end of the job was asked for

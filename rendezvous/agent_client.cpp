@@ -12,6 +12,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <map>
@@ -45,7 +46,8 @@ struct Line {
   Clock::time_point deadline;                   // of all of them
   std::string local_address;
   bool up = false;
-  ConnectionEnd last;  // of the endpoint before
+  ConnectionEnd last;            // of the endpoint before
+  std::vector<std::string> all;  // of those before, for people
 };
 
 ConnectionEnd lost(const std::string& peer, std::string why, std::string fix = "") {
@@ -58,6 +60,18 @@ std::string peer_name(const Line& line, const tcp::endpoint& endpoint) {
   const std::string name = endpoint_name(line.host, line.port);
   const std::string address = address_text(endpoint.address());
   return address == line.host ? name : fmt::format("{} ({})", name, address);
+}
+
+/// Of a name with several addresses, what became of each: the last one may be the least telling.
+ConnectionEnd end_of_all(const Line& line) {
+  constexpr std::size_t told_max = 8;
+  if (line.all.size() <= 1) return line.last;
+  std::string why;
+  for (std::size_t i = 0; i < std::min(line.all.size(), told_max); ++i) {
+    why += (i == 0 ? "" : "; ") + line.all[i];
+  }
+  if (line.all.size() > told_max) why += fmt::format("; {} more", line.all.size() - told_max);
+  return {line.last.kind, Error(ExitStatus::rendezvous_unavailable, why, "", "")};
 }
 
 error_code open_socket(tcp::socket& socket, const tcp::endpoint& endpoint) {
@@ -173,8 +187,9 @@ class AgentClient::Impl : public std::enable_shared_from_this<Impl> {
     if (line->connection) line->connection->close();
     line->connection = nullptr;
     const Clock::time_point now = Clock::now();
+    if (line->tried > 0) line->all.push_back(line->last.why.message());
     if (line->tried == line->endpoints.size() || now >= line->deadline) {
-      return down(id, ConnectionEnd(line->last));
+      return down(id, end_of_all(*line));
     }
     const tcp::endpoint endpoint = line->endpoints[line->tried];
     const auto left = static_cast<int>(line->endpoints.size() - line->tried);

@@ -5,6 +5,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
@@ -58,6 +59,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     const tcp::endpoint endpoint(boost::asio::ip::make_address(address), 0);
     acceptor_.open(endpoint.protocol());
     ::fcntl(acceptor_.native_handle(), F_SETFD, FD_CLOEXEC);
+    if (endpoint.address().is_v6()) acceptor_.set_option(boost::asio::ip::v6_only(false));
     acceptor_.bind(endpoint);
     acceptor_.listen();
     acceptor_.non_blocking(true);

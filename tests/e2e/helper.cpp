@@ -1,4 +1,6 @@
 // What shell one-liners cannot do as workers: one small program, one subcommand a behaviour.
+#include "tests/e2e/without_link.hpp"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -145,6 +147,11 @@ int write_lines(const Arguments& arguments) {
   return 0;
 }
 
+/// without-link COMMAND...: becomes COMMAND, for which no filesystem makes links.
+int do_without_link(const Arguments& command) {
+  return e2e::do_without_link() ? become(command) : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -156,6 +163,7 @@ int main(int argc, char** argv) {
   if (what == "stamp") return stamp(arguments);
   if (what == "fail-first") return fail_first();
   if (what == "lines") return write_lines(arguments);
+  if (what == "without-link") return do_without_link(arguments);
   (void)std::fprintf(stderr, "helper: no such subcommand\n");
   return 2;
 }

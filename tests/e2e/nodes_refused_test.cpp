@@ -53,6 +53,18 @@ TEST_CASE_FIXTURE(Case, "e2e nodes refused: a node of another job, or of more no
   CHECK(head.wait() == 130);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e nodes refused: of two with one --node-rank the second is told so") {
+  Nodes nodes{*this};
+  const Words options{"--nnodes", "3", "--join-timeout", "2s"};
+  Job& head = nodes.start(0, options, stay);
+  Job& first = nodes.start(1, options, stay);
+  head.wait_for_err("2 of 3 nodes joined");
+  Job& second = nodes.start(1, options, stay);
+  for (Job* job : {&head, &first, &second}) CHECK(job->wait() == 69);
+  const std::string why = host() + " asks for the place of node 1, which " + host() + " has";
+  CHECK(last_line(second.err).starts_with("exit status 69: " + why));  // the head may be gone, too
+}
+
 TEST_CASE_FIXTURE(Case, "e2e nodes refused: with a token only those who have it take part") {
   Nodes nodes{*this};
   Setup setup = nodes.setup(0, {"--nnodes", "2"}, "env | grep -c DDPRUN_TOKEN; " + stay);

@@ -166,6 +166,59 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: a head that starts again ends what ran under
   CHECK(jobs[1]->wait() == 143);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e nodes: where the folder for claims makes no links, nodes vote") {
+  Nodes nodes{*this};
+  std::vector<Job*> jobs;
+  for (int node = 0; node < 2; ++node) {
+    Setup setup = nodes.setup(node, {"--nnodes", "2", "--claim-dir", "shared"}, say_who);
+    setup.arguments = Words{"without-link", E2E_DDPRUN} + setup.arguments;
+    setup.program = E2E_HELPER;
+    jobs.push_back(&start(setup));
+  }
+  for (Job* job : jobs) CHECK(job->wait() == 0);
+  CHECK(count_of(", since link(2) fails in ", jobs[0]->err) == 1);
+  CHECK(count_of("Operation not permitted", jobs[0]->err) == 1);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e nodes: why a claim fails is said once, with the folder") {
+  Nodes nodes{*this};
+  const Words options{"--claim-dir", "shared", "--rdzv-id", "j", "--dead-after", "1s"};
+  const auto jobs =
+      nodes.start_all(2,
+                      options + Words{"--max-restarts", "1", "--replace-timeout", "3s"},
+                      say_who + "until [ -e fail ]; do sleep 0.05; done; exit 3");
+  for (Job* job : jobs) job->wait_for_out("restart 0");
+  const std::string place = "shared/.ddprun/j@127.0.0.1:" + std::to_string(nodes.port);
+  for (const std::string& name : names_in(place)) {
+    if (name.starts_with("proof.")) std::filesystem::remove(folder() / place / name);
+  }
+  write("fail", "");
+  for (Job* job : jobs) CHECK(job->wait() == 75);
+  const std::string why = "cannot claim the job: " + (folder() / place).string() +
+                          " has not the proof of this job; see to that folder";
+  CHECK(count_of(why, jobs[0]->err) == 1);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e nodes: the one that claims ends with its own coordinator's verdict") {
+  for (const std::size_t lost : {1, 0}) {
+    CAPTURE(lost);
+    Nodes nodes{*this};
+    const Words options{"--claim-dir", "shared", "--rdzv-id", std::to_string(lost)};
+    const auto jobs = nodes.start_all(
+        2, options + Words{"--dead-after", "1s", "--replace-timeout", "2s"}, say_who + stay);
+    for (Job* job : jobs) job->wait_for_out("restart 0");
+    jobs[lost]->send(SIGKILL);
+    CHECK(jobs[lost]->wait() == 137);
+    Job& left = *jobs[1 - lost];
+    CHECK(left.wait() == 75);
+    CHECK(count_of("was lost", last_line(left.err)) == 1);
+    CHECK(count_of("1 of at least 2 nodes joined", last_line(left.err)) == 1);
+    const bool led = lost == 1;
+    CHECK(count_of("too few voters answer this node", left.err) == (led ? 1 : 0));
+    CHECK(count_of("no word from the coordinator", left.err) == (led ? 0 : 1));
+  }
+}
+
 TEST_CASE_FIXTURE(Case, "e2e nodes: a coordinator may run without workers of its own") {
   Nodes nodes{*this};
   const std::string endpoint = "127.0.0.1:" + std::to_string(nodes.port);

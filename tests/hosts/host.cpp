@@ -90,6 +90,7 @@ void write_etc(const e2e::Case& test, int host_count, Names names) {
       const bool loops = names == Names::loopback && other == own;
       const std::string name = " n" + std::to_string(other) + "\n";
       known += (loops ? "127.0.1.1" : address_of(other)) + name;
+      if (names == Names::both) known += address6_of(other) + name;
     }
     const std::string folder = "etc/n" + std::to_string(own) + "/";
     test.write(folder + "hosts", known);

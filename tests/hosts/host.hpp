@@ -18,6 +18,7 @@ namespace hosts {
 enum class Names {
   all,       ///< The same on each host: every name is its host's address.
   loopback,  ///< As Debian installs it: a host's own name is 127.0.1.1, the others are addresses.
+  both,      ///< The same on each host: every name is its host's IPv4 and its IPv6 address.
   none,      ///< No name is known, not even the host's own.
 };
 

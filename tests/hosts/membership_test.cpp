@@ -47,6 +47,27 @@ TEST_CASE("hosts: a node that joins becomes part of the next generation") {
   job.expect_end(0);
 }
 
+TEST_CASE("hosts: where the endpoint's host is gone a new node joins at another door") {
+  if (!can_hold_hosts()) return;
+  const std::string doors = std::string("n0:") + rendezvous_port + ",n1,n2";
+  Training job(4, {{"nnodes", "2:4"}, {"rdzv-endpoint", doors}, {"max-restarts", "0"}});
+  for (const int host : {0, 1, 2}) job.start(host);
+  job.generation(1, 6);
+  job[0].power_off();
+  job.generation(2, 4);
+  job.start(3);
+  CHECK(count_on(job[3], job.generation(3, 6)) == 2);
+  job[2].power_off();  // and one that is started again
+  job[2].power_on();
+  job.start(2);
+  job.wait_until("a generation with it", [&] {
+    const std::vector<Start> starts = job.starts();
+    return starts.back().generation > 3 && starts.back().world_size == 6;
+  });
+  job.finish();
+  for (const int host : {1, 2, 3}) CHECK(job.agent_of(host).wait() == 0);
+}
+
 TEST_CASE("hosts: a node more than the job needs is spare and ends with the job") {
   if (!can_hold_hosts()) return;
   WithSpare job;

@@ -44,4 +44,27 @@ TEST_CASE("hosts: an IPv6 address is an endpoint") {
   expect_job({{"nnodes", "2"}, {"rdzv-endpoint", endpoint}}, Names::none);
 }
 
+TEST_CASE("hosts: a head with addresses of both families has nodes that know one of them") {
+  if (!can_hold_hosts()) return;
+  Training job(3, {{"nnodes", "3"}}, {.names = Names::both});
+  (void)job[1].answer({"ip", "-6", "address", "flush", "dev", "eth0"});
+  (void)job[2].answer({"ip", "-4", "address", "flush", "dev", "eth0"});
+  job.start_all();
+  const std::vector<Start> starts = job.generation(1, 6);
+  for (const int host : {0, 1, 2}) CHECK(count_on(job[host], starts) == 2);
+  job.finish();
+  job.expect_end(0);
+}
+
+TEST_CASE("hosts: where no address of the endpoint's name answers, each is told") {
+  if (!can_hold_hosts()) return;
+  Training job(2, {{"nnodes", "2"}, {"join-timeout", "2s"}}, {.names = Names::both});
+  job.start(1);
+  job.expect_end(status_no_rendezvous);
+  for (const std::string& address : {address_of(0), address6_of(0)}) {
+    CHECK_MESSAGE(has_said(job.agent_of(1), "n0:29400 (" + address + "): Connection refused"),
+                  job.agent_of(1).err());
+  }
+}
+
 }  // namespace hosts

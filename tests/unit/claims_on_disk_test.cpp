@@ -1,16 +1,19 @@
 #include "launcher/claims_on_disk.hpp"
 
 #include "rendezvous/message_codec.hpp"
+#include "tests/e2e/without_link.hpp"
 #include "tests/unit/claims_kit.hpp"
 #include "tests/unit/temp_folder.hpp"
 
 #include <doctest/doctest.h>
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <barrier>
+#include <csignal>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -223,11 +226,40 @@ TEST_CASE("claims on disk: a folder that nobody may write to, or read, is named"
   DiskStory disk;
   (void)disk.opens();
   fs::permissions(disk.path, fs::perms::owner_read | fs::perms::owner_exec);
-  CHECK(disk.opens(2).why == disk.path + "/" + proof_2 + ": Permission denied");
+  CHECK(disk.opens(2).why == disk.path + ": Permission denied");
   fs::permissions(disk.path, fs::perms::none);
   CHECK(disk.opens(2).why == disk.path + " cannot be read: Permission denied");
   CHECK_FALSE(disk.sees());
   fs::permissions(disk.path, fs::perms::owner_all);
+}
+
+TEST_CASE("claims on disk: a folder where link(2) fails cannot be used, and nothing stays there") {
+  DiskStory disk;
+  FolderOpened opened;
+  std::optional<PlaceClaimed> claimed;
+  std::thread([&] {
+    if (!e2e::do_without_link()) return;
+    opened = disk.opens();
+    claimed = disk.claims(claim_by(0));
+  }).join();
+  REQUIRE(claimed);
+  CHECK(opened.why == "link(2) fails in " + disk.path + ": Operation not permitted");
+  CHECK(claimed->why == disk.path + " has not the proof of this job");
+  CHECK(disk.names().empty());
+}
+
+TEST_CASE("claims on disk: a folder without room for a large record cannot be used") {
+  DiskStory disk;
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit small{64 * 1024, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const FolderOpened opened = disk.opens();
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  (void)std::signal(SIGXFSZ, handler);
+  CHECK(opened.why == disk.path + ": File too large");
+  CHECK(disk.names().empty());
 }
 
 /// What is read where claim.1 is `bytes`.

@@ -36,6 +36,7 @@ TEST_CASE("endpoint: what is none is not taken for one") {
                                   std::string("n0:-1"),
                                   std::string("n0:x"),
                                   std::string("n 0:1"),
+                                  std::string("n0,n1"),
                                   std::string("tcp://n0:1"),
                                   std::string("[fd00::1"),
                                   std::string("[fd00::1]:"),

@@ -3,8 +3,11 @@
 #include "launcher/option_table.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <cstddef>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace ddprun {
@@ -69,6 +72,38 @@ TEST_CASE("rendezvous options: as torchrun has them") {
             .with("master-port", "8")
             .options()
             .endpoint == Endpoint{"n0", 8});
+}
+
+TEST_CASE("rendezvous options: other places where a node may ask for the job follow the first") {
+  const RendezvousOptions options = meeting_at("n0:4711,n1,[fd00::1]:8,10.0.0.1").options();
+  CHECK(options.endpoint == Endpoint{"n0", 4'711});
+  CHECK(options.other_doors ==
+        std::vector<Endpoint>{{"n1", 4'711}, {"fd00::1", 8}, {"10.0.0.1", 4'711}});
+  CHECK(meeting_at("n0,n1").options().other_doors == std::vector<Endpoint>{{"n1", 29'400}});
+  std::string many = "n0";
+  for (std::size_t i = 1; i < doors_limit; ++i) many += ",n1";
+  CHECK(meeting_at(many).options().other_doors.size() == doors_limit - 1);
+  const std::string places = "names 65 places; name 64 at most";
+  CHECK(meeting_at(many + ",n1").error().ends_with(places));
+  const auto refusal_of = [](const std::string& list, const std::string& item, int place) {
+    return fmt::format(
+        "--rdzv-endpoint: '{}' from the command line has '{}' in place {}, which is no address; "
+        "write HOST:PORT, or [ADDRESS]:PORT for IPv6",
+        list,
+        item,
+        place);
+  };
+  for (const auto& [list, item, place] : {std::tuple{"n0,,n2", "", 2},
+                                          std::tuple{",n1", "", 1},
+                                          std::tuple{"n0,n1,", "", 3},
+                                          std::tuple{"n0,n1:x", "n1:x", 2},
+                                          std::tuple{"n0, n1", " n1", 2}}) {
+    CHECK(meeting_at(list).error() == refusal_of(list, item, place));
+  }
+  const AskedOfNodes master = AskedOfNodes().with("nnodes", "2").with("master-addr", "n0,n1");
+  CHECK(master.error() ==
+        "--master-addr: 'n0,n1' from the command line is no address; write HOST:PORT, or "
+        "[ADDRESS]:PORT for IPv6");
 }
 
 TEST_CASE("rendezvous options: torchrun's configuration is ours, where ours was not given") {

@@ -32,24 +32,57 @@ Result<RendezvousPlan> plan(const std::vector<std::string>& addresses,
 
 TEST_CASE("rendezvous plan: the head is the node that has the endpoint's address") {
   CHECK(plan({"10.0.0.1"}).value() ==
-        RendezvousPlan{true, true, "10.0.0.1", endpoint_port, "10.0.0.1"});
+        RendezvousPlan{true, true, "10.0.0.1", endpoint_port, "10.0.0.1", "eth0"});
   CHECK(plan({"fd00::1"}).value() ==
-        RendezvousPlan{true, true, "fd00::1", endpoint_port, "fd00::1"});
+        RendezvousPlan{true, true, "fd00::1", endpoint_port, "fd00::1", "eth0"});
   CHECK(plan({"10.0.0.2", "10.1.0.1"}).value() ==
-        RendezvousPlan{true, true, "10.1.0.1", endpoint_port, "10.1.0.1"});
+        RendezvousPlan{true, true, "10.1.0.1", endpoint_port, "10.1.0.1", "ib0"});
   CHECK_FALSE(plan({"10.0.0.2"}).value().is_head);
   CHECK_FALSE(plan({}).value().is_head);  // nobody knows the name
 }
 
+TEST_CASE("rendezvous plan: a head with several of the endpoint's addresses listens on all") {
+  CHECK(plan({"10.0.0.1", "10.1.0.1"}).value() ==
+        RendezvousPlan{true, true, "::", endpoint_port, "10.0.0.1", "eth0"});
+  const std::vector<Interface> old{{"lo", "127.0.0.1"}, {"eth0", "10.0.0.1"}, {"ib0", "10.1.0.1"}};
+  CHECK(plan_rendezvous(options(), {"n1", old, {"10.0.0.1", "10.1.0.1"}, ""}).value() ==
+        RendezvousPlan{true, true, "0.0.0.0", endpoint_port, "10.0.0.1", "eth0"});
+}
+
+TEST_CASE("rendezvous plan: a head with addresses of both families is reached by its name") {
+  for (const std::vector<std::string>& both : {std::vector<std::string>{"fd00::1", "10.1.0.1"},
+                                               std::vector<std::string>{"10.1.0.1", "fd00::1"}}) {
+    const std::string interface = both.front() == "fd00::1" ? "eth0" : "ib0";
+    CHECK(plan(both).value() == RendezvousPlan{true, true, "::", endpoint_port, "n0", interface});
+    RendezvousOptions asked = options();
+    asked.advertise = "10.0.0.1";
+    CHECK(plan(both, asked).value() ==
+          RendezvousPlan{true, true, "::", endpoint_port, "10.0.0.1", "eth0"});
+    asked.advertise = both.front();
+    CHECK(plan(both, asked).value() ==
+          RendezvousPlan{true, true, "::", endpoint_port, both.front(), interface});
+  }
+}
+
 TEST_CASE("rendezvous plan: the others listen too, at the same port where that is no head's") {
-  const RendezvousPlan other{false, false, "10.1.0.1", endpoint_port, "10.1.0.1"};
+  const RendezvousPlan other{false, false, "10.1.0.1", endpoint_port, "10.1.0.1", "ib0"};
   CHECK(plan({"10.0.0.2"}).value() == other);
   CHECK(plan({}).value() == other);
   RendezvousOptions second = options();
   second.node_rank = NodeId{1};
-  const RendezvousPlan beside_head{false, true, "10.1.0.1", 0, "10.1.0.1"};
+  const RendezvousPlan beside_head{false, true, "10.1.0.1", 0, "10.1.0.1", "ib0"};
   CHECK(plan({"10.0.0.1"}, second).value() == beside_head);
   CHECK(plan({"127.0.0.1"}, second).value() == beside_head);
+}
+
+TEST_CASE("rendezvous plan: a node at another door listens at that one's port") {
+  const auto port_of = [](const std::vector<std::string>& endpoint) {
+    return plan_rendezvous(options(), {"n1", interfaces, endpoint, "10.1.0.1", 4'711})
+        .value()
+        .listen_port;
+  };
+  CHECK(port_of({"10.0.0.2"}) == 4'711);
+  CHECK(port_of({"10.0.0.1"}) == endpoint_port);  // the head's own is the endpoint's
 }
 
 TEST_CASE("rendezvous plan: where no way leads to the endpoint, others have the first address") {
@@ -61,7 +94,7 @@ TEST_CASE("rendezvous plan: where no way leads to the endpoint, others have the 
 
 TEST_CASE("rendezvous plan: Debian's address for a host's own name makes it the head") {
   CHECK(plan({"127.0.1.1"}).value() ==
-        RendezvousPlan{true, true, "0.0.0.0", endpoint_port, "10.0.0.1"});
+        RendezvousPlan{true, true, "::", endpoint_port, "10.0.0.1", "eth0"});
 }
 
 TEST_CASE("rendezvous plan: an address that every node has says nothing") {
@@ -76,11 +109,11 @@ TEST_CASE("rendezvous plan: whoever is told its place needs no addresses") {
   RendezvousOptions first = options();
   first.node_rank = NodeId{0};
   CHECK(plan({"127.0.0.1"}, first).value() ==
-        RendezvousPlan{true, true, "0.0.0.0", endpoint_port, "127.0.0.1"});
+        RendezvousPlan{true, true, "::", endpoint_port, "127.0.0.1", "lo"});
   CHECK(plan({"192.168.7.7"}, first).value() ==
-        RendezvousPlan{true, false, "0.0.0.0", endpoint_port, "10.0.0.1"});
+        RendezvousPlan{true, false, "::", endpoint_port, "10.0.0.1", "eth0"});
   CHECK(plan({}, first).value() ==
-        RendezvousPlan{true, false, "0.0.0.0", endpoint_port, "10.0.0.1"});
+        RendezvousPlan{true, false, "::", endpoint_port, "10.0.0.1", "eth0"});
   RendezvousOptions second = options();
   second.node_rank = NodeId{1};
   CHECK_FALSE(plan({"10.0.0.1"}, second).value().is_head);
@@ -114,16 +147,17 @@ TEST_CASE("rendezvous plan: a head with another address than the endpoint's list
   RendezvousOptions asked = options();
   asked.interface = "ib0";
   CHECK(plan({"10.0.0.1"}, asked).value() ==
-        RendezvousPlan{true, true, "0.0.0.0", endpoint_port, "10.1.0.1"});
+        RendezvousPlan{true, true, "::", endpoint_port, "10.1.0.1", "ib0"});
   asked.interface = "eth0";
   CHECK(plan({"fd00::1"}, asked).value() ==
-        RendezvousPlan{true, true, "::", endpoint_port, "10.0.0.1"});
+        RendezvousPlan{true, true, "::", endpoint_port, "10.0.0.1", "eth0"});
 }
 
 TEST_CASE(
     "rendezvous plan: a store listens where it is reached, and nowhere else if that is known") {
   CHECK(store_address("10.0.0.1", interfaces) == "10.0.0.1");
-  CHECK(store_address("n1i", interfaces) == "0.0.0.0");
+  CHECK(store_address("n1i", interfaces) == "::");
+  CHECK(store_address("n1i", {{"eth0", "10.0.0.1"}}) == "0.0.0.0");
   CHECK(store_address("fd00::9", interfaces) == "::");
   CHECK(interface_of("10.1.0.1", interfaces) == "ib0");
   CHECK(interface_of("10.1.0.2", interfaces).empty());

@@ -229,6 +229,30 @@ TEST_CASE("uplink: a coordinator that is lost is waited for as long as a node ma
   CHECK_FALSE(story.uplink.lease_end());
 }
 
+TEST_CASE("uplink: whoever reaches a coordinator of its own waits for that one's verdict") {
+  UplinkStory story;
+  (void)story.begins();
+  const Leader itself{7, "n1", "n1:1", Epoch{1}, Epoch{1}};
+  (void)story.opens(1);
+  (void)story.is_welcomed(1, itself);
+  (void)story.follows(itself);
+  (void)story.is_answered(1);
+  CHECK(story.after(3'000).front() == "lease ended");
+  const auto gives_up = [](const Lines& lines) {
+    return std::ranges::any_of(lines,
+                               [](const std::string& line) { return line.starts_with("give up"); });
+  };
+  UplinkStory stopped = story;
+  CHECK(gives_up(stopped.is_asked_to_stop()));
+  for (int beat = 2; beat < 100; ++beat) {
+    (void)story.is_answered(beat, 1, Millis{0});
+    CHECK_FALSE(gives_up(story.after(500)));
+  }
+  UplinkStory unreached = story;
+  (void)unreached.meets(Unfollow{});
+  CHECK(gives_up(unreached.after(4'000)));
+}
+
 TEST_CASE("uplink: an answer ends the waiting") {
   UplinkStory story = leased();
   CHECK(story.after(3'000).front() == "lease ended");
@@ -267,6 +291,36 @@ TEST_CASE("uplink: a place that is taken may become free when its holder is lost
   CHECK(refused_again_at(20'000, Millis{16'000}).empty());
   CHECK(refused_again_at(20'000, Millis{15'999}) == Lines{"give up with 69: n9 has it"});
   CHECK(refused_again_at(90'000, Refused::for_ever).empty());
+}
+
+TEST_CASE("uplink: whoever waited in vain for a place says who has it") {
+  UplinkStory story;
+  (void)story.begins();
+  (void)story.opens(1);
+  (void)story.hears(Refused{"n9 has it", Refused::for_ever, {}});
+  CHECK(story.breaks(1).empty());
+  UplinkStory refused = story;
+  refused.now = Instant{599'999};
+  (void)refused.after(0);
+  CHECK(refused.after(1).front() == "give up with 69: n9 has it; is that --node-rank given twice?");
+  UplinkStory stopped = story;
+  CHECK(stopped.is_asked_to_stop() == Lines{"give up with 130: stopped by SIGINT (2); n9 has it"});
+  (void)story.after(1'000);
+  (void)story.breaks(2);  // who refused is gone
+  story.now = Instant{599'999};
+  (void)story.after(0);
+  CHECK(story.after(1).front() ==
+        "give up with 69: n9 has it, and since then reset; is that --node-rank given twice?");
+}
+
+TEST_CASE("uplink: whoever comes back to a place that was taken says who has it") {
+  UplinkStory story = leased();
+  (void)story.hears(Forgotten{{7, 1}, leader_at(0)});
+  (void)story.hears(Refused{"n9 has it", Refused::for_ever, {}});
+  (void)story.breaks(1);
+  story.now = story.now + Millis{29'999};
+  (void)story.after(0);
+  CHECK(story.after(1).front() == "give up with 75: n9 has it; what was saved is kept: run again");
 }
 
 TEST_CASE("uplink: how long a place was taken is counted anew with each coordinator") {
