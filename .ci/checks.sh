@@ -41,6 +41,12 @@ check_tidy() {
         xargs -P "$jobs" -n 1 clang-tidy --quiet -p build/clang <"$list"
 }
 
+# Each rule is taken away, and must be missed where the table says, which $results/mutations is.
+check_mutations() {
+    check "each rule that is taken away is missed" env JOBS="$jobs" \
+        python3 tests/sim/mutations.py --replay --build build/mutations | tee "$results/mutations"
+}
+
 # check_pypi_torch PATTERN: the tests that run Python, by PyTorch's newest release in an environment
 # that is thrown away.
 check_pypi_torch() {

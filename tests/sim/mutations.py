@@ -1,193 +1,278 @@
 """Shows that each rule matters: takes one away, and looks for where that is seen.
 
-Usage: mutations.py [--build FOLDER] [PART OF A NAME...]. Changes one place in a copy of the
-sources, compiles what includes it, plays scenarios and seeds until one breaks a promise or hangs,
-and then the unit test of the changed file. What was found stays in the build folder, so that it
-goes on where it was ended; when the sources change, all begins anew. Without names it writes
-mutations.tsv beside this file. Ends with 1 if a mutation was not caught. JOBS says how many at
-once. Nothing of this is in the product.
+Usage: mutations.py [--replay] [--build FOLDER] [RULE, OR PART OF A NAME...]. Changes one place,
+compiles what has it, and plays scenarios and a few seeds until one breaks a promise, crashes or
+hangs, then the machines' unit tests, then more seeds. mutations.tsv beside this file says which
+rule was missed where and what that broke; without names it is written anew. --replay asks only
+those that it names, and searches for a while where one of them misses nothing any more. Ends with
+1 if a mutation was not caught. JOBS says how many at once. Nothing of this is in the product.
 """
 
 import argparse
 import concurrent.futures
+import dataclasses
 import hashlib
 import os
 import pathlib
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
+import time
 
-from mutation_list import MUTATIONS
+from mutant import COMPILER, HERE, ROOT, UNIT_SECONDS_MAX, WORKER_BUILD, WORKER_TESTS
+from mutant import BuildError, Mutant, Sources, run
+from mutation_list import FILES, MUTATIONS, RULES, place_of
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ("launcher", "rendezvous", "tests/sim", "tests/unit")
-COMPILER = [os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-w"]
-PLAYS = [
-    ["--seeds", "1-1000"],
-    ["--seeds", "3001-3300", "--hosts", "3", "--faults", "20"],
-    ["--seeds", "1-300", "--hosts", "4", "--faults", "40"],
-    ["--seeds", "2001-2300", "--one-head"],
-    ["--seeds", "6001-6600", "--hosts", "3", "--faults", "20", "--claims"],
+TABLE = HERE / "mutations.tsv"
+HEADER = ("rule", "what was done instead", "where that was seen", "what it broke")
+SEEDS = [  # first, last, and what is asked of all of them
+    (1, 1000, []),
+    (3001, 3300, ["--hosts", "3", "--faults", "20"]),
+    (1, 300, ["--hosts", "4", "--faults", "40"]),
+    (2001, 2300, ["--one-head"]),
+    (6001, 6600, ["--hosts", "3", "--faults", "20", "--claims"]),
 ]
-PLAY_SECONDS_MAX = 120  # without a mutation it is a tenth of that
+SEEDS_FIRST = 5  # of each row: what these miss is seen so rarely that a unit test is better
+SEEDS_REPLAYED = 50  # where what the table says catches no more
+SEEDS_MAX = 1000
+STORY_SECONDS_MAX = 10  # without a mutation it is a hundredth of that
+STORIES_AT_ONCE = 50
 
 
-def sources():
-    """What the simulator is made of, as its CMakeLists.txt says."""
-    text = (HERE / "CMakeLists.txt").read_text(encoding="utf-8")
-    machines = re.search(r"set\(machines\n(.*?)\)", text, re.S).group(1).split()
-    own = re.search(r"add_executable\(sim\n(.*?)\)", text, re.S).group(1).split()
-    return machines + ["tests/sim/" + name for name in own if name.endswith(".cpp")]
+@dataclasses.dataclass
+class Caught:
+    by: str  # words that catch_again() understands
+    broke: str
 
 
-def digest_of_tree():
-    digest = hashlib.sha256(" ".join(COMPILER).encode() + repr(PLAYS).encode())
-    for part in PARTS:
-        for kind in ("*.?pp", "scenarios/*.txt"):
-            for file in sorted((ROOT / part).rglob(kind)):
-                digest.update(str(file.relative_to(ROOT)).encode() + file.read_bytes())
-    return digest.hexdigest()[:16]
+def first_line(text):
+    """Of what was printed, without what is another with any change."""
+    return text.partition("\n")[0].partition(";")[0].strip()[:100] or "it crashes"
 
 
-def compile_one(source, root, folder):
-    target = folder / (source.replace("/", "_") + ".o")
-    if target.exists():
-        return target
-    unfinished = target.with_suffix(".part")
-    subprocess.run(COMPILER + ["-I", str(root), "-c", str(root / source), "-o", str(unfinished)],
-                   check=True)
-    return unfinished.rename(target)
+def play(mutant, *what):
+    text, failed = run([mutant.simulator(), *what], STORY_SECONDS_MAX)
+    if failed is None:
+        return "it hangs"
+    return first_line(text.partition(": ")[2]) if failed else None
 
 
-def depends_on(source, changed):
-    """Whether `source` must be compiled again: a header changes all."""
-    return source in changed or any(file.endswith(".hpp") for file in changed)
+def play_scenario(mutant, name):
+    file = HERE / "scenarios" / f"{name}.txt"
+    return play(mutant, "--scenario", file) if file.exists() else None
 
 
-def run(command):
-    """What was printed, and whether that is a failure; nothing if it hangs."""
-    try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=PLAY_SECONDS_MAX,
-                                check=False)
-    except subprocess.TimeoutExpired:
-        return "", None
-    return result.stdout, result.returncode != 0
+def play_seed(mutant, seed, wishes):
+    return play(mutant, "--seeds", str(seed), *wishes)
 
 
-def play(program):
-    """The first story that breaks a promise, and what it broke; nothing if none does."""
-    for scenario in sorted((HERE / "scenarios").glob("*.txt")):
-        text, failed = run([program, "--scenario", str(scenario)])
-        if failed is None or failed:
-            said = text.partition("\n")[0].removeprefix(str(scenario) + ": ") if failed else "hangs"
-            return f"scenario {scenario.stem}: {said or 'crashed'}"
-    for arguments in PLAYS:
-        text, failed = run([program, "--first", *arguments])
-        if failed is None:
-            return " ".join(arguments) + " hangs"
-        if failed:
-            more = " ".join(arguments[2:])
-            return (text.partition("\n")[0] or "crashed") + (f" ({more})" if more else "")
+def play_seeds(mutant, first, last, wishes):
+    """The first one that breaks a promise, crashes or hangs."""
+    for begin in range(first, last + 1, STORIES_AT_ONCE):
+        end = min(begin + STORIES_AT_ONCE - 1, last)
+        command = [mutant.simulator(), "--first", "--seeds", f"{begin}-{end}", *wishes]
+        text, failed = run(command, STORY_SECONDS_MAX * 2)
+        if failed is False:
+            continue
+        if said := re.match(r"seed (\d+): ", text):
+            begin = end = int(said.group(1))
+        for seed in range(begin, end + 1):
+            if broke := play_seed(mutant, seed, wishes):
+                return Caught(" ".join(["seed", str(seed), *wishes]), broke)
     return None
 
 
-def unit_tests(root, stem):
-    """Of a source, or of what it is a part of: coordinator's, of coordinator_generations."""
-    while stem:
-        found = sorted((root / "tests/unit").glob(f"{stem}*_test.cpp"))
-        if found:
-            return found
-        stem = stem.rpartition("_")[0]
-    return []
+def run_tests(program, *filters):
+    """The first case that fails: its file, its name, and what it broke."""
+    text, failed = run([program, "-nc", "-aa=1", *filters], UNIT_SECONDS_MAX)
+    case = re.search(r"(\w+)\.cpp:\d+:\nTEST CASE: +(.+)", text)
+    if not failed or case is None:  # one that takes long proves nothing
+        return None
+    error = re.search(r"ERROR: (.+)", text)
+    return case.group(1), case.group(2), first_line(error.group(1) if error else "")
 
 
-def test(changed, linked, root):
-    """The first unit test of a changed file that fails; nothing if none does."""
-    machines = [each for source, each in linked.items() if not source.startswith("tests/")]
-    for source in changed:
-        for case in unit_tests(root, pathlib.Path(source).stem):
-            program = root / "unit"
-            helpers = [root / "tests/main.cpp", root / "tests/unit/trace.cpp"]
-            subprocess.run(COMPILER + ["-O0", "-I", str(root), str(case), *map(str, helpers),
-                                       *map(str, machines), "-lfmt", "-o", str(program)],
-                           check=True)
-            text, failed = run([program, "-nc"])
-            if failed:  # one that takes long proves nothing
-                cases = [line for line in text.splitlines() if line.startswith("TEST CASE:")]
-                name = (cases or ["crashed"])[0].removeprefix("TEST CASE:").strip()
-                return f"{case.name}: {name}"
+def in_filter(case):
+    return case.replace(",", "*")  # a comma separates filters
+
+
+def test_units(mutant, tests):
+    found = run_tests(mutant.unit_program(tests))
+    return found and Caught(f"unit {found[0]}: {found[1]}", found[2])
+
+
+def test_worker(mutant):
+    found = run_tests(mutant.worker_program(), "-tc=snapshot store*")
+    return found and Caught(f"worker {found[1]}", found[2])
+
+
+def catch_again(mutant, by):
+    """What is broken now by what has caught it before; nothing if nothing is."""
+    kind, _, rest = by.partition(" ")
+    if kind == "scenario":
+        return play_scenario(mutant, rest)
+    if kind == "seed":
+        seed, *wishes = rest.split()
+        return play_seed(mutant, seed, wishes)
+    if kind == "unit":
+        file, _, case = rest.partition(": ")
+        source = f"tests/unit/{file}.cpp"
+        if source not in mutant.sources.unit_tests:
+            return None
+        found = run_tests(mutant.unit_program([source]), f"-tc={in_filter(case)}")
+        return found and found[2]
+    found = run_tests(mutant.worker_program(), f"-tc={in_filter(rest)}")
+    return found and found[2]
+
+
+def play_scenarios(mutant):
+    """One where two of something live at once, before one that waits for ever."""
+    names = sorted(file.stem for file in (HERE / "scenarios").glob("*.txt"))
+    broken = [Caught(f"scenario {name}", broke)
+              for name in names if (broke := play_scenario(mutant, name))]
+    return min(broken, key=lambda each: " ms: S" not in each.broke, default=None)
+
+
+def play_range(mutant, seeds_from, seeds_to):
+    """Of each row of SEEDS those between the two places."""
+    for first, last, wishes in SEEDS:
+        end = min(first + seeds_to - 1, last)
+        if caught := play_seeds(mutant, first + seeds_from, end, wishes):
+            return caught
     return None
 
 
-def catch(mutation, objects):
+def search(mutant, known, seeds_max):
+    """Those first that go on catching when machines change; each in what the mutation is in."""
+    if mutant.is_of_worker():
+        return test_worker(mutant)
+    is_in_sim = mutant.is_in(mutant.sources.sim)
+    if is_in_sim and (caught := play_scenarios(mutant) or play_range(mutant, 0, SEEDS_FIRST)):
+        return caught
+    is_in_tests = mutant.is_in(mutant.sources.test_kit + mutant.sources.machines)
+    if is_in_tests and (caught := test_units(mutant, mutant.sources.unit_tests)):
+        return caught
+    if known and (broke := catch_again(mutant, known.by)):
+        return Caught(known.by, broke)
+    return play_range(mutant, SEEDS_FIRST, seeds_max) if is_in_sim else None
+
+
+def catch(mutation, sources, known, replays):
+    """What catches it; nothing if nothing does."""
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        for part in PARTS:
-            shutil.copytree(ROOT / part, folder / part)
-        shutil.copy(ROOT / "tests/main.cpp", folder / "tests/main.cpp")
-        for file, old, new in mutation.changes():
-            text = (folder / file).read_text(encoding="utf-8")
-            if text.count(old) != 1:
-                sys.exit(f"{mutation.name}: its text is {text.count(old)} times in {file}")
-            (folder / file).write_text(text.replace(old, new), encoding="utf-8")
-        changed = [file for file, _, _ in mutation.changes()]
-        linked = {
-            source: compile_one(source, folder, folder)
-            if depends_on(source, changed) else objects[source]
-            for source in objects
-        }
-        program = folder / "sim"
-        subprocess.run(COMPILER + [*map(str, linked.values()), "-lfmt", "-o", str(program)],
-                       check=True)
-        return play(program) or test(changed, linked, folder) or "NOT CAUGHT"
+        try:
+            mutant = Mutant(mutation.changes(), sources, pathlib.Path(name))
+            if replays and known and (broke := catch_again(mutant, known.by)):
+                return Caught(known.by, broke)
+            return search(mutant, known, SEEDS_REPLAYED if replays else SEEDS_MAX)
+        except BuildError as error:
+            print(f"{mutation.name}: {error}", file=sys.stderr)
+            return None
 
 
-def caught_by(mutation, objects, folder):
-    """The same, or what was found before."""
-    key = hashlib.sha256(repr(mutation).encode()).hexdigest()[:16]
-    found = folder / (key + ".txt")
-    if not found.exists():
-        found.write_text(catch(mutation, objects), encoding="utf-8")
-    text = found.read_text(encoding="utf-8")
-    print(f"{mutation.name:<62} {text}", flush=True)
-    return text
+def check_unchanged(sources, table):
+    """What fails by itself proves nothing."""
+    seeds = [caught for caught in table.values() if caught.by.startswith("seed ")]
+    with tempfile.TemporaryDirectory() as name:
+        mutant = Mutant([], sources, pathlib.Path(name))
+        caught = play_scenarios(mutant) or test_units(mutant, sources.unit_tests)
+        caught = caught or next((each for each in seeds if catch_again(mutant, each.by)), None)
+    if caught:
+        sys.exit(f"without any mutation this fails: {caught.by}: {caught.broke}")
 
 
-def check_texts():
-    """All at once, before an hour is spent."""
+def read_table():
+    if not TABLE.exists():
+        return {}
+    rows = [line.split("\t") for line in TABLE.read_text(encoding="utf-8").splitlines()]
+    return {row[1]: Caught(*row[2:]) for row in rows[1:] if len(row) == 4}
+
+
+def write_table(table):
+    rows = [HEADER, *((each.rule, each.name, table[each.name].by, table[each.name].broke)
+                      for each in in_order(MUTATIONS) if each.name in table)]
+    TABLE.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def print_each(chosen, found):
+    """As they are found, each below its rule."""
+    rule = None
+    for mutation, caught in zip(chosen, found):
+        if mutation.rule != rule:
+            rule = mutation.rule
+            print(rule, RULES.get(rule) or f"of {FILES[rule[0]]}")
+        said = f"{caught.by}: {caught.broke}" if caught else "NOT CAUGHT"
+        print(f"    {mutation.name}: {said}", flush=True)
+        yield caught
+
+
+def check_list():
+    """Before anything is compiled."""
     for mutation in MUTATIONS:
         for file, old, _ in mutation.changes():
             count = (ROOT / file).read_text(encoding="utf-8").count(old)
             if count != 1:
                 sys.exit(f"{mutation.name}: its text is {count} times in {file}")
+    broken = {each.rule for each in MUTATIONS}
+    if missing := [rule for rule in RULES if rule not in broken]:
+        sys.exit(f"no mutation takes away {', '.join(missing)}")
+    if len({each.name for each in MUTATIONS}) < len(MUTATIONS):
+        sys.exit("two mutations have one name")
+
+
+def in_order(mutations):
+    return sorted(mutations, key=lambda each: place_of(each.rule))
+
+
+def chosen_by(names):
+    can_build_worker = (WORKER_BUILD / WORKER_TESTS).exists()
+    for mutation in in_order(MUTATIONS):
+        if names and not any(name == mutation.rule or name in mutation.name for name in names):
+            continue
+        if mutation.file.startswith("worker/") and not can_build_worker:
+            print(f"skipped: {mutation.name}: {WORKER_BUILD / WORKER_TESTS} is not built")
+            continue
+        yield mutation
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--build", type=pathlib.Path,
-                        default=pathlib.Path(tempfile.gettempdir()) / "ddprun-mutations")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/mutations")
+    parser.add_argument("--replay", action="store_true")
     parser.add_argument("names", nargs="*")
     asked = parser.parse_args()
-    check_texts()
-    chosen = [each for each in MUTATIONS
-              if not asked.names or any(name in each.name for name in asked.names)]
-    folder = asked.build / digest_of_tree()
-    folder.mkdir(parents=True, exist_ok=True)
+    check_list()
+    began = time.monotonic()
+    chosen = list(chosen_by(asked.names))
+    table = read_table()
+    compiled = asked.build / hashlib.sha256(repr(COMPILER).encode()).hexdigest()[:8]
+    sources = Sources(compiled)
     jobs = int(os.environ.get("JOBS", os.cpu_count() or 1))
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        names = sources()
-        objects = dict(zip(names, pool.map(lambda each: compile_one(each, ROOT, folder), names)))
-        texts = list(pool.map(lambda each: caught_by(each, objects, folder), chosen))
-    missed = texts.count("NOT CAUGHT")
-    if not asked.names:
-        rows = [f"{each.name}\t{text.partition(';')[0]}"[:100].rstrip() + "\n"
-                for each, text in zip(chosen, texts)]
-        (HERE / "mutations.tsv").write_text("".join(rows), encoding="utf-8")
-    print(f"{len(chosen) - missed} of {len(chosen)} mutations caught")
+        list(pool.map(sources.compile, sources.all()))
+        check_unchanged(sources, table)
+        found = pool.map(
+            lambda each: catch(each, sources, table.get(each.name), asked.replay), chosen)
+        try:
+            found = dict(zip([each.name for each in chosen], print_each(chosen, found)))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # ctrl-C means all
+            raise
+    missed = [name for name, caught in found.items() if caught is None]
+    elsewhere = [name for name, caught in found.items()
+                 if caught and (name not in table or table[name].by != caught.by)]
+    if asked.replay and missed + elsewhere:
+        print("mutations.tsv does not say where these are seen:", *missed + elsewhere,
+              "run tests/sim/mutations.py and commit mutations.tsv", sep="\n    ")
+    if not asked.replay and not asked.names:
+        skipped = {name: caught for name, caught in table.items() if name not in found}
+        write_table(skipped | {name: caught for name, caught in found.items() if caught})
+    print(f"{len(chosen) - len(missed)} of {len(chosen)} mutations caught,"
+          f" {time.monotonic() - began:.0f} s")
     return 1 if missed else 0
 
 
-sys.exit(main())
+try:
+    sys.exit(main())
+except BuildError as error:
+    sys.exit(str(error))

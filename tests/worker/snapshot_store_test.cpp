@@ -292,6 +292,7 @@ TEST_CASE(
   CHECK(job.warnings == Names{link + " was set to an older snapshot, snapshot.pt.0.10, but the "
                                      "newest is loaded, snapshot.pt.0.20; to go back, stop the "
                                      "job and move the newer ones away"});
+  CHECK(job.link() == "snapshot.pt.0.20");
   fs::remove(job.folder / "snapshot.pt.0.20");
   CHECK(job.loads() == 10);
   CHECK(job.warnings.size() == 1);
