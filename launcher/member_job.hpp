@@ -27,7 +27,8 @@
 namespace ddprun {
 
 struct MemberOptions {
-  Endpoint endpoint;              ///< Where those who know nobody look for the job.
+  Endpoint endpoint;              ///< Where those who know nobody look for the job. Port 0: where
+                                  ///< this process comes to listen.
   bool founds = false;            ///< This is the process there.
   std::string listen_address;     ///< Where it listens,
   std::uint16_t listen_port = 0;  ///< if that is free, else at any port,
@@ -57,6 +58,8 @@ class MemberJob final : public JobLink {
 
   /// Whether this process leads the job.
   [[nodiscard]] bool coordinates() const { return headquarters_ != nullptr; }
+
+  [[nodiscard]] const Endpoint& endpoint() const { return options_.endpoint; }
 
  private:
   void listen(const Credentials& credentials);

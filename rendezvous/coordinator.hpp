@@ -54,6 +54,7 @@ struct CoordinatorOptions {
   GatheringOptions gathering;
   JoinPolicy join_policy = JoinPolicy::now;
   bool voters_decide = false;  ///< Over each generation, before it starts.
+  bool anchored = false;       ///< Its witness alone votes: the job ends with that process.
   RestartOptions restarts;
   Millis grace{10'000};            ///< From the first signal to SIGKILL when asked to end.
   Millis same_wish{1'000};         ///< Batch systems tell every process of a job at once.

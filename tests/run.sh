@@ -34,6 +34,7 @@ run_everything_else() {
     part "hosts_kit" 60 tests_of dev -L '^hosts_kit$' || true
     part "hosts" 240 tests_of dev -L '^hosts$' || true
     part "slurm_kit" 60 tests_of dev -L '^slurm_kit$' -j 4 || true  # they mostly wait
+    part "slurm" 120 tests_of dev -L '^slurm$' -j 4 || true
     local preset
     for preset in asan clang ci; do
         run_preset "$preset"
