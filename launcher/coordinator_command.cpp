@@ -8,7 +8,8 @@ namespace ddprun {
 namespace {
 
 /// Those of a job without a program, on a node without workers.
-Options read_options(Source command_line, const Environment& environment) {
+Options read_options(Source command_line, Environment environment) {
+  environment.erase("SLURM_JOB_ID");  // an allocation has nothing to say here
   if (!command_line.program.value.empty()) {
     throw Failure(Error(ExitStatus::usage,
                         fmt::format("ddprun coordinator starts no program such as '{}'",

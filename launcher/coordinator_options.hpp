@@ -21,6 +21,7 @@ namespace ddprun {
   constexpr Millis margin{1'000};
   CoordinatorOptions elected = coordinator_options(options);
   elected.voters_decide = true;
+  elected.anchored = options.anchored;
   elected.gathering.quiet =
       options.rendezvous.times.dead_after * 2 + options.restart_grace + margin;
   return elected;

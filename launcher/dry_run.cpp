@@ -1,5 +1,6 @@
 #include "launcher/dry_run.hpp"
 
+#include "launcher/hostlist.hpp"
 #include "launcher/option_table.hpp"
 
 #include <fmt/format.h>
@@ -30,6 +31,13 @@ Part first_part(const Job& job) {
 std::string meeting_text(const Job& job) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
   if (!rendezvous.has_many_nodes()) return {};
+  if (job.options.starts_agents()) {
+    return fmt::format(
+        "\nAgents are started by srun on {}. Ranks are as if each had {} worker{}.\n",
+        fold_hosts(job.options.allocation->nodes),
+        job.options.worker_count,
+        job.options.worker_count == 1 ? "" : "s");
+  }
   return fmt::format(
       "\nThe nodes of job {} meet at {}, {}. Ranks are as if all {} came, each with {} "
       "worker{}.\n",
@@ -39,6 +47,12 @@ std::string meeting_text(const Job& job) {
       rendezvous.gathering.nodes_max,
       job.options.worker_count,
       job.options.worker_count == 1 ? "" : "s");
+}
+
+/// What there is of Slurm.
+std::string situation_text(const Options& options) {
+  if (!options.allocation) return {};
+  return fmt::format("\nThis is the {}.\n", options.allocation->text());
 }
 
 std::string device_of(const Environment& variables) {
@@ -64,6 +78,7 @@ std::string dry_run_text(const Job& job) {
   }
 
   const Part part = first_part(job);
+  text += situation_text(job.options);
   text += meeting_text(job);
   text += fmt::format(
       "\n{:>4}  {:<16} {:<8} {:<8} {}\n", "RANK", "NODE", "DEVICE", "THREADS", "COMMAND");

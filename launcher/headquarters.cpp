@@ -60,6 +60,7 @@ void Headquarters::dispatch(Event event) {
 }
 
 void Headquarters::feed(const CoordinatorEvent& event) {
+  if (handlers_.on_heard) handlers_.on_heard(event);
   std::vector<CoordinatorAction> actions;
   coordinator_.on_event(now(), event, actions);
   for (const CoordinatorAction& action : actions) perform(action);

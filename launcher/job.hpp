@@ -4,8 +4,10 @@
 #include "launcher/meeting.hpp"
 #include "launcher/options.hpp"
 #include "launcher/program.hpp"
+#include "launcher/srun_command.hpp"
 #include "launcher/worker_env.hpp"
 
+#include <optional>
 #include <string>
 
 namespace ddprun {
@@ -17,6 +19,9 @@ struct Job {
   bool share_terminal = false;  ///< The single worker keeps ddprun's terminal.
   Meeting meeting;              ///< With the other nodes, if there are any.
   std::string claims_folder;    ///< The same on all of them; empty: none.
+
+  /// To be started on the nodes by this process, which is a witness.
+  std::optional<AgentSteps> steps;
 
   /// It only votes and coordinates, and has no workers.
   [[nodiscard]] bool is_witness() const { return options.worker_count == 0; }

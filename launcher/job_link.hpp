@@ -15,6 +15,8 @@ class JobLink {
   struct Handlers {
     std::function<void(const AgentEvent&)> on_event;  ///< What the agent must know.
     std::function<void(std::string)> on_note;         ///< One line for people.
+    /// What the coordinator hears, while it is in this process; may be empty.
+    std::function<void(const CoordinatorEvent&)> on_heard = {};
   };
 
   virtual ~JobLink() = default;

@@ -16,7 +16,7 @@ std::string LinePrefixer::feed(std::string_view bytes) {
     const std::size_t end = bytes.find_first_of("\r\n");
     const std::size_t room = line_bytes_max - begun_.size();
     if (std::min(end, bytes.size()) > room) {  // too long: a piece of it becomes a line
-      out += prefix_ + begun_;
+      out += prefix_of(bytes) + begun_;
       out += bytes.substr(0, room);
       out += '\n';
       begun_.clear();
@@ -28,7 +28,7 @@ std::string LinePrefixer::feed(std::string_view bytes) {
       break;
     }
     const std::size_t ending = bytes.substr(end).starts_with("\r\n") ? 2 : 1;
-    out += prefix_ + begun_;
+    out += prefix_of(bytes) + begun_;
     out += bytes.substr(0, end + ending);
     begun_.clear();
     bytes.remove_prefix(end + ending);
@@ -37,9 +37,21 @@ std::string LinePrefixer::feed(std::string_view bytes) {
   return out;
 }
 
+/// Of the line that was begun and goes on with `rest`.
+std::string LinePrefixer::prefix_of(std::string_view rest) const {
+  constexpr std::size_t beginning_max = 64;
+  std::string line = begun_.substr(0, beginning_max);
+  line += rest.substr(0, beginning_max);
+  const bool fits =
+      beginnings_.empty() || std::ranges::any_of(beginnings_, [&](const std::string& beginning) {
+        return line.starts_with(beginning);
+      });
+  return fits ? prefix_ : std::string();
+}
+
 std::string LinePrefixer::finish() {
   if (begun_.empty()) return {};
-  std::string out = prefix_ + begun_ + '\n';
+  std::string out = prefix_of({}) + begun_ + '\n';
   begun_.clear();
   return out;
 }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ddprun {
 
@@ -16,7 +17,9 @@ constexpr std::size_t line_bytes_max = 64 * 1024;
 /// last so that progress bars appear while they move.
 class LinePrefixer {
  public:
-  explicit LinePrefixer(std::string prefix) : prefix_(std::move(prefix)) {}
+  /// Where `beginnings` are given, only lines that begin with one of them get the prefix.
+  explicit LinePrefixer(std::string prefix, std::vector<std::string> beginnings = {})
+      : prefix_(std::move(prefix)), beginnings_(std::move(beginnings)) {}
 
   /// Returns the lines that `bytes` complete, each with its prefix and its own ending.
   [[nodiscard]] std::string feed(std::string_view bytes);
@@ -25,7 +28,10 @@ class LinePrefixer {
   [[nodiscard]] std::string finish();
 
  private:
+  [[nodiscard]] std::string prefix_of(std::string_view rest) const;
+
   std::string prefix_;
+  std::vector<std::string> beginnings_;
   std::string begun_;
   bool after_return_ = false;  // the last byte was a "\r", to which a "\n" may still belong
 };

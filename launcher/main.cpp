@@ -9,7 +9,9 @@
 #include "launcher/hostlist_command.hpp"
 #include "launcher/option_table.hpp"
 #include "launcher/random_number.hpp"
+#include "launcher/script_job.hpp"
 #include "launcher/supervisor.hpp"
+#include "launcher/task_job.hpp"
 
 #include <boost/system/system_error.hpp>
 #include <fmt/format.h>
@@ -79,8 +81,19 @@ std::string claims_folder(const Job& job) {
                      text_of(*job.options.rendezvous.endpoint));
 }
 
-Job make_job(const Source& command_line) {
-  const Environment environment = current_environment();
+/// What a subcommand makes of this process, if there is one.
+enum class Role : std::uint8_t { own, coordinator, anchored_agent };
+
+Role role_in(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return Role::own;
+  if (arguments.front() == "coordinator") return Role::coordinator;
+  return arguments.front() == "agent" ? Role::anchored_agent : Role::own;
+}
+
+/// With what `token_file` is to be for the others of an allocation.
+Job make_job(const Source& command_line, Role role, TokenFile& token_file) {
+  if (role == Role::coordinator) return coordinator_job(command_line, host_name());
+  Environment environment = current_environment();
   const NodeResources node{count_usable_cores(), list_gpus(nvidia_gpus_folder)};
 
   Job job;
@@ -92,6 +105,14 @@ Job make_job(const Source& command_line) {
                 [](const auto& each) { return is_secret_variable(each.first); });
   job.command = find_program(job.options, job.setup.inherited).value();
   job.setup.host = host_name();
+  if (job.options.starts_agents() && !job.options.dry_run) {
+    return script_job(
+        command_line, std::move(job.options), environment, job.setup.host, token_file);
+  }
+  if (role == Role::anchored_agent) be_anchored(job.options);
+  if (job.options.is_task_of_many() && !job.options.dry_run) {
+    share_token(job.options, environment, token_file).value();
+  }
   if (job.options.rendezvous.has_many_nodes()) {
     job.meeting = prepare_meeting(job.options.rendezvous, environment, job.setup.host).value();
     job.setup.job_id = job.meeting.credentials.job_id;
@@ -106,6 +127,7 @@ Job make_job(const Source& command_line) {
   job.setup.restarts_max = job.options.restarts.count_max;
   job.setup.core_count = node.core_count;
   job.setup.gpu_count = job.options.gpu_count;
+  if (job.options.is_task_of_many()) share_node(*job.options.allocation, environment, job.setup);
   job.share_terminal = shares_terminal(job.options);
   return job;
 }
@@ -144,9 +166,10 @@ int run(const std::vector<std::string>& arguments) {
   if (!arguments.empty() && arguments.front() == "hostlist") {
     return print(hostlist_output({arguments.begin() + 1, arguments.end()}));
   }
-  const bool is_coordinator = !arguments.empty() && arguments.front() == "coordinator";
+  const Role role = role_in(arguments);
+  const int skipped = role == Role::own ? 0 : 1;
   const Source command_line =
-      parse_command_line({arguments.begin() + (is_coordinator ? 1 : 0), arguments.end()}).value();
+      parse_command_line({arguments.begin() + skipped, arguments.end()}).value();
   if (command_line.settings.contains("help")) {
     return print(help_text(terminal_columns()));
   }
@@ -155,8 +178,9 @@ int run(const std::vector<std::string>& arguments) {
                              DDPRUN_VERSION,
                              DDPRUN_TESTED_LIBTORCH));
   }
-  Job job = is_coordinator ? coordinator_job(command_line, host_name()) : make_job(command_line);
-  if (job.options.dry_run && !is_coordinator) {
+  TokenFile token_file;
+  Job job = make_job(command_line, role, token_file);
+  if (job.options.dry_run && role != Role::coordinator) {
     return print(dry_run_text(job));
   }
   if (!job.options.log_dir.empty()) prepare_log_dir(job.options.effective.at("log-dir")).value();

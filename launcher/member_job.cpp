@@ -48,6 +48,11 @@ void MemberJob::listen(const Credentials& credentials) {
 
 void MemberJob::begin(const Credentials& credentials, OnLease on_lease) {
   options_.uplink.contact = text_of(Endpoint{options_.address, server_->port()});
+  if (options_.endpoint.port == 0) {
+    options_.endpoint = {options_.address, server_->port()};
+    options_.uplink.endpoint = options_.uplink.contact;
+    options_.uplink.doors = {options_.uplink.contact};
+  }
   SuccessionOptions succession;
   succession.self = {options_.uplink.agent,
                      options_.uplink.node.value_or(NodeId{0}),

@@ -28,7 +28,8 @@
 namespace ddprun {
 
 struct MemberOptions {
-  Endpoint endpoint;              ///< Where those who know nobody look for the job.
+  Endpoint endpoint;              ///< Where those who know nobody look for the job. Port 0: where
+                                  ///< this process comes to listen.
   bool founds = false;            ///< This process begins the job.
   bool is_at_endpoint = false;    ///< It can be reached there.
   std::string listen_address;     ///< Where it listens,
@@ -57,6 +58,8 @@ class MemberJob final : public JobLink {
   void workers_are_gone() override { feed(WorkersGone{}); }
   void when_told(std::function<void()> done) override;
   [[nodiscard]] bool coordinates() const override { return headquarters_ != nullptr; }
+
+  [[nodiscard]] const Endpoint& endpoint() const { return options_.endpoint; }
 
  private:
   void listen(const Credentials& credentials);

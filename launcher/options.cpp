@@ -1,5 +1,6 @@
 #include "launcher/options.hpp"
 
+#include "launcher/allocation_settings.hpp"
 #include "launcher/devices.hpp"
 #include "launcher/job_file.hpp"
 #include "launcher/nearest.hpp"
@@ -106,13 +107,27 @@ std::string claim_dir(const Settings& all) {
   return folder.empty() ? "." : folder;
 }
 
+/// Several tasks on a node share it: each has one worker.
+Result<void> check_tasks(const Settings& all, const Options& options) {
+  const bool several = options.allocation && options.allocation->tasks_per_node_max > 1;
+  if (!several || options.worker_count == 1) return {};
+  return refused_setting("nproc-per-node",
+                         all.at("nproc-per-node"),
+                         fmt::format("is more than one worker, in a Slurm step with {} tasks on a "
+                                     "node, each of which has one",
+                                     options.allocation->tasks_per_node_max),
+                         "write srun --ntasks-per-node=1, or leave --nproc-per-node out");
+}
+
 /// Turns the texts in `options.effective` into values.
 Result<void> interpret(int core_count, Options& options) {
   const Settings& all = options.effective;
   const auto worker_count =
       read_worker_count(all.at("nproc-per-node"), core_count, options.gpu_count);
-  if (!worker_count) return worker_count.error();
-  options.worker_count = *worker_count;
+  const bool has_gpus_elsewhere =  // which their own agents count
+      options.starts_agents() && all.at("nproc-per-node").value == "gpu";
+  if (!worker_count && !has_gpus_elsewhere) return worker_count.error();
+  options.worker_count = worker_count.has_value() ? *worker_count : 1;
   const auto restarts = read_restart_options(all);
   if (!restarts) return restarts.error();
   options.restarts = *restarts;
@@ -136,6 +151,11 @@ Result<void> interpret(int core_count, Options& options) {
   auto rendezvous = read_rendezvous_options(all);
   if (!rendezvous) return rendezvous.error();
   options.rendezvous = *std::move(rendezvous);
+  if (auto right = check_tasks(all, options); !right) return right.error();
+  if (options.allocation && options.allocation->situation == Situation::script) {
+    options.rendezvous.is_host = true;
+    if (options.rendezvous.endpoint) options.rendezvous.endpoint->port = 0;  // any that is free
+  }
   options.snapshot = all.at("snapshot").value;
   options.claim_dir = claim_dir(all);
   options.log_dir = all.at("log-dir").value;
@@ -170,6 +190,9 @@ Result<Options> assemble_options(const Source& command_line,
   options.effective = defaults();
   overlay(options.effective, job.settings);
   overlay(options.effective, given);
+  auto allocation = apply_allocation(environment, options.effective);
+  if (!allocation) return allocation.error();
+  options.allocation = *std::move(allocation);
   options.gpu_count = count_gpus(resources.gpu_uuids, environment, job.environment);
   auto interpreted = interpret(resources.core_count, options);
   if (!interpreted) return interpreted.error();

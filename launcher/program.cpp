@@ -39,19 +39,6 @@ Error why_not(const Setting& program, const std::string& path) {
           fmt::format("chmod +x {}, or name it .py if Python is to run it", program.value)};
 }
 
-std::string search_path(const std::string& name, const Environment& environment) {
-  const auto path = environment.find("PATH");
-  std::string folders = path == environment.end() ? "/usr/local/bin:/usr/bin:/bin" : path->second;
-  while (!folders.empty()) {
-    const std::size_t colon = std::min(folders.find(':'), folders.size());
-    const std::string folder = colon == 0 ? "." : folders.substr(0, colon);
-    const std::string candidate = fmt::format("{}/{}", folder, name);
-    if (is_executable_file(candidate)) return candidate;
-    folders.erase(0, colon + 1);
-  }
-  return {};
-}
-
 Result<std::string> find_executable(const Setting& program, const Environment& environment) {
   const std::string& name = program.value;
   if (name.find('/') != std::string::npos) {
@@ -60,7 +47,7 @@ Result<std::string> find_executable(const Setting& program, const Environment& e
   }
   const std::string here = "./" + name;
   if (is_executable_file(here)) return here;
-  std::string found = search_path(name, environment);
+  std::string found = find_on_path(name, environment);
   if (!found.empty()) return found;
   struct stat status {};
   if (::stat(here.c_str(), &status) == 0) return why_not(program, here);
@@ -91,6 +78,19 @@ Result<Command> python_command(const Options& options, const Environment& enviro
 }
 
 }  // namespace
+
+std::string find_on_path(const std::string& name, const Environment& environment) {
+  const auto path = environment.find("PATH");
+  std::string folders = path == environment.end() ? "/usr/local/bin:/usr/bin:/bin" : path->second;
+  while (!folders.empty()) {
+    const std::size_t colon = std::min(folders.find(':'), folders.size());
+    const std::string folder = colon == 0 ? "." : folders.substr(0, colon);
+    const std::string candidate = fmt::format("{}/{}", folder, name);
+    if (is_executable_file(candidate)) return candidate;
+    folders.erase(0, colon + 1);
+  }
+  return {};
+}
 
 Result<Command> find_program(const Options& options, const Environment& environment) {
   const bool python =

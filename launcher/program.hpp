@@ -22,6 +22,9 @@ struct Command {
 /// executable.
 [[nodiscard]] Result<Command> find_program(const Options& options, const Environment& environment);
 
+/// The first executable of that name in the folders of PATH, or empty.
+[[nodiscard]] std::string find_on_path(const std::string& name, const Environment& environment);
+
 /// The command of one worker: ${local_rank} and ${rank} in arguments are replaced.
 [[nodiscard]] Command command_for(const Command& command, const WorkerPlace& place);
 

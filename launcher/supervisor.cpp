@@ -128,16 +128,20 @@ int Supervisor::run() {
   agent_.start(first);
   for (const AgentAction& action : first) perform(action);
   context_.run();
-  return *exit_status_;
+  return is_told_for_all() ? 0 : *exit_status_;
 }
 
 /// In this process if there is one node only.
 void Supervisor::reach_coordinator() {
   JobLink::Handlers handlers{[this](const AgentEvent& event) {
                                if (std::holds_alternative<LeaseEnded>(event)) say_lease_ended();
+                               if (std::holds_alternative<FinishJob>(event)) told_ = true;
                                dispatch(event);
                              },
-                             [this](const std::string& text) { say(text); }};
+                             [this](const std::string& text) { say(text); },
+                             [this](const CoordinatorEvent& event) {
+                               if (steps_) steps_->on_heard(event);
+                             }};
   const RendezvousOptions& rendezvous = job_.options.rendezvous;
   if (!rendezvous.has_many_nodes()) {
     address_ = "127.0.0.1";
@@ -160,9 +164,32 @@ void Supervisor::reach_coordinator() {
                     job_.setup.job_id,
                     rendezvous.gathering.nodes_min,
                     rendezvous.gathering.nodes_max,
-                    text_of(*rendezvous.endpoint)));
+                    text_of(member->endpoint())));
   }
+  if (job_.steps) start_steps(member->endpoint());
   coordinator_ = std::move(member);
+}
+
+void Supervisor::start_steps(const Endpoint& endpoint) {
+  job_.steps->endpoint = text_of(endpoint);
+  NodeSteps::Handlers handlers;
+  handlers.on_note = [this](const std::string& text) { say(text); };
+  handlers.on_abandon = [this](const std::string& why) {
+    constexpr auto status = static_cast<int>(ExitStatus::rendezvous_unavailable);
+    dispatch(GiveUp{Outcome{status, why, {}}});
+  };
+  handlers.on_none_left = [this] {
+    dispatch(GiveUp{Outcome{128 + stop_signal_, "stopped by " + signal_name(stop_signal_), {}}});
+  };
+  steps_ = std::make_unique<NodeSteps>(
+      context_, writer_, *job_.steps, link_.user_signals, std::move(handlers));
+}
+
+/// Those that do not ask for the end of the job are for all workers, and this node has none.
+void Supervisor::pass_to_steps(int signal) {
+  if (signal == SIGUSR1 || signal == SIGUSR2) return steps_->signal(signal);
+  stop_signal_ = signal;
+  steps_->stop();
 }
 
 void Supervisor::say_lease_ended() {
@@ -278,10 +305,15 @@ void Supervisor::on(const ExitWith& exit) {
   exit_status_ = exit.outcome.exit_status;
   if (guard_lost_) return exit_now();  // nobody waits for the rest of the output
   coordinator_->when_told([this, outcome = exit.outcome] {
-    writer_.when_drained([this, outcome] {
-      report(outcome);
-      writer_.when_drained([this] { context_.stop(); });
-    });
+    if (!steps_) return write_out(outcome);
+    steps_->finish([this, outcome] { write_out(outcome); });
+  });
+}
+
+void Supervisor::write_out(const Outcome& outcome) {
+  writer_.when_drained([this, outcome] {
+    report(outcome);
+    writer_.when_drained([this] { context_.stop(); });
   });
 }
 
@@ -292,7 +324,13 @@ void Supervisor::report(const Outcome& outcome) {
                   failure_details(
                       outcome, last_lines(outcome), error_file(outcome), job_.command.executable));
   }
+  if (is_told_for_all()) return;
   say(fmt::format("exit status {}: {}", outcome.exit_status, outcome.text));
+}
+
+/// The script has heard the job's outcome and ends with its status, so that agents need not.
+bool Supervisor::is_told_for_all() const {
+  return job_.options.anchored && !job_.is_witness() && told_;
 }
 
 /// Whether the job ended by the failure of one of this node's workers.
@@ -338,7 +376,9 @@ void Supervisor::wait_for_guard() {
         if (guard_lost_) return dispatch(GuardLost{});
         for (ssize_t i = 0; i < count; ++i) {
           const unsigned char byte = bytes[static_cast<std::size_t>(i)];
-          dispatch(SignalArrived{byte & ~from_terminal_bit, (byte & from_terminal_bit) != 0});
+          const int signal = byte & ~from_terminal_bit;
+          dispatch(SignalArrived{signal, (byte & from_terminal_bit) != 0});
+          if (steps_) pass_to_steps(signal);
         }
         wait_for_guard();
       });
@@ -364,7 +404,11 @@ void Supervisor::reap() {
     workers_.signal(SIGKILL);
     kill_below(::getpid());
   }
-  for (const WorkerEnded& ended : workers_.reap()) events_.emplace_back(ended);
+  std::vector<EndedChild> others;
+  for (const WorkerEnded& ended : workers_.reap(others)) events_.emplace_back(ended);
+  for (const EndedChild& child : others) {
+    if (steps_) steps_->on_child(child);
+  }
   if (sweeping_ && workers_.none_left()) {
     sweeping_ = false;
     workers_.finish_output();

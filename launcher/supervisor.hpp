@@ -4,8 +4,10 @@
 
 #include "launcher/agent.hpp"
 #include "launcher/deadline_timer.hpp"
+#include "launcher/endpoint.hpp"
 #include "launcher/guard.hpp"
 #include "launcher/job_link.hpp"
+#include "launcher/node_steps.hpp"
 #include "launcher/snapshot_look.hpp"
 #include "launcher/store_check.hpp"
 #include "launcher/worker_group.hpp"
@@ -46,15 +48,19 @@ class Supervisor {
   void on(const ExitWith& exit);
 
   void reach_coordinator();
+  void start_steps(const Endpoint& endpoint);
+  void pass_to_steps(int signal);
   void say_lease_ended();
   void check_store();
   void tell_guard(std::optional<Instant> lease_end);
   void wait_for_guard();
   void wait_for_children();
   void reap();
+  [[nodiscard]] bool is_told_for_all() const;
   [[nodiscard]] bool is_own(const Outcome& outcome) const;
   [[nodiscard]] std::deque<std::string> last_lines(const Outcome& outcome) const;
   [[nodiscard]] std::string error_file(const Outcome& outcome) const;
+  void write_out(const Outcome& outcome);
   void report(const Outcome& outcome);
   void exit_now() const;
   void exit_soon();
@@ -73,7 +79,9 @@ class Supervisor {
   SnapshotLook snapshot_;
   Agent agent_;
   std::unique_ptr<JobLink> coordinator_;
-  std::string address_;  // of this node, for others
+  std::unique_ptr<NodeSteps> steps_;  // in a batch script
+  int stop_signal_ = 0;               // by which its end was asked for
+  std::string address_;               // of this node, for others
   std::unique_ptr<StoreServer> store_;
   std::unique_ptr<StoreCheck> store_check_;  // while a generation of many nodes begins
   std::optional<Instant> lease_end_;         // as the guard knows it
@@ -82,6 +90,7 @@ class Supervisor {
   bool dispatching_ = false;
   bool sweeping_ = false;  // KillAll was asked for; AllGone was not answered yet
   bool guard_lost_ = false;
+  bool told_ = false;  // by the coordinator how the job has ended
   std::optional<int> exit_status_;
 };
 

@@ -82,4 +82,8 @@ Result<std::optional<Token>> token_in(const Environment& environment) {
   return std::optional<Token>(Token{without_white_end(std::move(*text)), found->second});
 }
 
+bool has_token(const Environment& environment) {
+  return environment.contains("DDPRUN_TOKEN") || environment.contains("DDPRUN_TOKEN_FILE");
+}
+
 }  // namespace ddprun

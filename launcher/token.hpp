@@ -18,4 +18,7 @@ constexpr std::size_t token_file_bytes_max = 4'096;
 /// token itself is right is not looked at.
 [[nodiscard]] Result<std::optional<Token>> token_in(const Environment& environment);
 
+/// Whether there is one, be it right or wrong.
+[[nodiscard]] bool has_token(const Environment& environment);
+
 }  // namespace ddprun

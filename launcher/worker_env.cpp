@@ -71,9 +71,10 @@ Environment worker_environment(const WorkerSetup& setup,
 
   Environment all = setup.inherited;
   all["RANK"] = rank;
-  all["LOCAL_RANK"] = std::to_string(place.local_rank.value);
+  const int local_rank = setup.workers_before + place.local_rank.value;
+  all["LOCAL_RANK"] = std::to_string(local_rank);
   all["WORLD_SIZE"] = world_size;
-  all["LOCAL_WORLD_SIZE"] = std::to_string(place.local_world_size);
+  all["LOCAL_WORLD_SIZE"] = std::to_string(setup.workers_beside + place.local_world_size);
   all["GROUP_RANK"] = std::to_string(place.group_rank);
   all["GROUP_WORLD_SIZE"] = std::to_string(place.group_world_size);
   all["ROLE_NAME"] = "default";
@@ -91,8 +92,10 @@ Environment worker_environment(const WorkerSetup& setup,
   all["DDPRUN_JOB_ID"] = setup.job_id;
   all["DDPRUN_NODE"] = setup.host;
   all.erase("DDPRUN_DEVICE");
-  if (place.local_rank.value < setup.gpu_count) {
-    all["DDPRUN_DEVICE"] = std::to_string(place.local_rank.value);
+  if (setup.workers_beside > 0 && setup.gpu_count > 0) {  // Slurm may show each its own alone
+    all["DDPRUN_DEVICE"] = std::to_string(local_rank % setup.gpu_count);
+  } else if (local_rank < setup.gpu_count) {
+    all["DDPRUN_DEVICE"] = std::to_string(local_rank);
   }
   all.erase("DDPRUN_SNAPSHOT");
   if (!setup.snapshot.empty()) all["DDPRUN_SNAPSHOT"] = setup.snapshot;

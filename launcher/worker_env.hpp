@@ -19,8 +19,10 @@ struct WorkerSetup {
   std::string snapshot;   ///< Empty: none was named.
   std::string log_dir;    ///< Empty: no log files, so no error files either.
   int restarts_max = 0;
-  int core_count = 1;  ///< Usable on this node.
-  int gpu_count = 0;   ///< Visible on this node.
+  int core_count = 1;      ///< Usable on this node.
+  int gpu_count = 0;       ///< Visible on this node.
+  int workers_before = 0;  ///< On this node, of other agents: they have the lower local ranks,
+  int workers_beside = 0;  ///< and so many there are in all.
 };
 
 /// OMP_NUM_THREADS for each of `worker_count` workers: the user's, or an even share of the cores,

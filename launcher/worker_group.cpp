@@ -95,11 +95,14 @@ void WorkerGroup::signal(int number) const {
   }
 }
 
-std::vector<WorkerEnded> WorkerGroup::reap() {
+std::vector<WorkerEnded> WorkerGroup::reap(std::vector<EndedChild>& others) {
   std::vector<WorkerEnded> ended;
   for (const EndedChild& child : reaper_.reap()) {
     const auto worker = living_.extract(child.pid);
-    if (worker.empty()) continue;  // an orphan that this subreaper had inherited
+    if (worker.empty()) {  // perhaps an orphan that this subreaper had inherited
+      others.push_back(child);
+      continue;
+    }
     const LocalRank local_rank = worker.mapped();
     WorkerEnd end = child.end;
     if (const int error = exec_failures_->of(local_rank); error != 0) {

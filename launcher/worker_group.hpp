@@ -34,8 +34,9 @@ class WorkerGroup {
   /// To each living worker's process group.
   void signal(int number) const;
 
-  /// Reaps. Returns the workers that have ended, in the order in which they did.
-  [[nodiscard]] std::vector<WorkerEnded> reap();
+  /// Reaps. Returns the workers that have ended, in the order in which they did; `others` gets all
+  /// further children.
+  [[nodiscard]] std::vector<WorkerEnded> reap(std::vector<EndedChild>& others);
 
   /// After `reap`: whether no descendant of this process is left.
   [[nodiscard]] bool none_left() const { return reaper_.none_left(); }

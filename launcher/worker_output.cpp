@@ -15,7 +15,7 @@ WorkerOutput::WorkerOutput(boost::asio::io_context& context,
     : writer_(writer),
       pipe_(context, pipe.release()),
       destination_(std::move(destination)),
-      lines_(destination_.prefix) {}
+      lines_(destination_.prefix, destination_.prefixed_beginnings) {}
 
 void WorkerOutput::start() {
   wait();

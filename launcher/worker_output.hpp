@@ -10,15 +10,17 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace ddprun {
 
 class WorkerOutput : public std::enable_shared_from_this<WorkerOutput> {
  public:
   struct Destination {
-    std::shared_ptr<Sink> console;  ///< Null: not shown.
-    std::shared_ptr<Sink> log;      ///< Null: not kept.
-    std::string prefix;             ///< Of each line on the console.
+    std::shared_ptr<Sink> console;                      ///< Null: not shown.
+    std::shared_ptr<Sink> log;                          ///< Null: not kept.
+    std::string prefix;                                 ///< Of each line on the console,
+    std::vector<std::string> prefixed_beginnings = {};  ///< or of those that begin so.
   };
 
   WorkerOutput(boost::asio::io_context& context, Writer& writer, Fd pipe, Destination destination);

@@ -189,6 +189,11 @@ void Coordinator::on(Instant now, const WorkersStuck& stuck, Actions& out) {
   conclude(now, out);
 }
 
+bool Coordinator::is_same_wish(Instant now, const StopRequested& request) const {
+  return asked_ && now - *asked_ < options_.same_wish && request.signal == asked_by_ &&
+         request.signal != SIGINT;
+}
+
 void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
   const Outcome stopped{128 + request.signal, "stopped by " + signal_name(request.signal), {}};
   switch (state_) {
@@ -201,9 +206,14 @@ void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
       break;
     case State::running:
       outcome_ = stopped;
+      asked_ = now;
+      asked_by_ = request.signal;
       stop(request.signal, options_.grace, out);
       break;
     case State::ending:
+      if (is_same_wish(now, request)) return;
+      asked_ = now;
+      asked_by_ = request.signal;
       if (verdict(now)) stop(request.signal, Millis{0}, out);
       outcome_ = verdict(now).value_or(stopped);  // instead of the restart that was under way
       break;

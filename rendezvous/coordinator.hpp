@@ -54,8 +54,10 @@ struct CoordinatorOptions {
   GatheringOptions gathering;
   JoinPolicy join_policy = JoinPolicy::now;
   bool voters_decide = false;  ///< Over each generation, before it starts.
+  bool anchored = false;       ///< Its witness alone votes: the job ends with that process.
   RestartOptions restarts;
   Millis grace{10'000};            ///< From the first signal to SIGKILL when asked to end.
+  Millis same_wish{1'000};         ///< Batch systems tell every process of a job at once.
   Millis restart_grace{1'000};     ///< The same for what is left of a failed generation.
   Millis straggler_after{30'000};  ///< From the first success until those still running are named.
   Millis undecided_after{5'000};   ///< After which it is said that the voters have not agreed.
@@ -99,7 +101,8 @@ struct WorkersStuck {
   std::string text;  ///< Which, where, and for how long.
   friend bool operator==(const WorkersStuck&, const WorkersStuck&) = default;
 };
-/// Somebody asked for the end of the job. Asked again while it ends, the grace is skipped.
+/// Somebody asked for the end of the job. Asked again while it ends, the grace is skipped; but the
+/// same signal within `same_wish` is the same wish, unless it is SIGINT, which people send.
 struct StopRequested {
   int signal = 0;
   friend bool operator==(const StopRequested&, const StopRequested&) = default;
@@ -181,6 +184,7 @@ class Coordinator {
   void on(Instant now, const StoreUnreachable& unreachable, Actions& out);
   void on(Instant now, const WorkersStuck& stuck, Actions& out);
   void on(Instant now, const StopRequested& request, Actions& out);
+  [[nodiscard]] bool is_same_wish(Instant now, const StopRequested& request) const;
   void on(Instant now, const Decided& decided, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
 
@@ -221,6 +225,8 @@ class Coordinator {
   std::optional<Instant> undecided_deadline_;  // to say that the voters take long
   std::optional<Instant> give_up_deadline_;    // nothing was decided since the first proposal
   std::optional<Instant> last_call_;           // for nodes that join while it runs
+  std::optional<Instant> asked_;               // for the end of the job, when last
+  int asked_by_ = 0;                           // and by which signal
   std::optional<Instant> resume_at_;           // the wait before a restart is over
   std::string cause_ = "start";                // of the next one
   std::optional<Outcome> outcome_;             // set once no further generation will follow

@@ -123,8 +123,10 @@ void Coordinator::propose(Instant now, Actions& out) {
     next.voters.all.push_back({offer.agent, offer.node, offer.host, offer.contact});
   };
   if (!witnesses_.empty()) add_voter(witnesses_.rbegin()->second);  // who came last lives longest
-  for (const Member& member : next.members) add_voter(member.offer);
-  for (const auto& [node, offer] : gathering_.ready()) add_voter(offer);
+  if (!options_.anchored || witnesses_.empty()) {
+    for (const Member& member : next.members) add_voter(member.offer);
+    for (const auto& [node, offer] : gathering_.ready()) add_voter(offer);
+  }
   proposal_ = std::move(next);
   undecided_deadline_ = now + options_.undecided_after;
   if (!give_up_deadline_) give_up_deadline_ = now + options_.gathering.replace_timeout;

@@ -34,7 +34,8 @@ run_everything_else() {
     part "hosts_kit" 60 tests_of dev -L '^hosts_kit$' || true
     part "hosts" 240 tests_of dev -L '^hosts$' || true
     part "slurm_kit" 60 tests_of dev -L '^slurm_kit$' -j 4 || true  # they mostly wait
-    if part "mutations" 240 check_mutations; then cat "$results/mutations"; fi
+    part "slurm" 120 tests_of dev -L '^slurm$' -j 4 || true
+    if part "mutations" 480 check_mutations; then cat "$results/mutations"; fi
     local preset
     for preset in asan clang ci; do
         run_preset "$preset"

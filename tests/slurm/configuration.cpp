@@ -7,6 +7,7 @@
 namespace slurm {
 namespace {
 
+constexpr int gpus = 2;
 constexpr int cores = 4;  // more than there are, perhaps: Slurm is told to believe it
 
 constexpr std::string_view rules = R"(ClusterName=pretended
@@ -18,6 +19,7 @@ TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 MpiDefault=none
+GresTypes=gpu
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
@@ -35,7 +37,8 @@ constexpr std::string_view credential_s = "5";
 std::string node_line(int index) {
   const std::string name = "n" + std::to_string(index);
   return "NodeName=" + name + " NodeAddr=" + hosts::address_of(index) +
-         " CPUs=" + std::to_string(cores) + " RealMemory=1000\n";
+         " CPUs=" + std::to_string(cores) + " RealMemory=1000 Gres=gpu:" + std::to_string(gpus) +
+         "\n";
 }
 
 }  // namespace
@@ -56,6 +59,10 @@ std::string text_of(const Configuration& configuration) {
   text += "SlurmdLogFile=" + folder + "/slurmd.%n.log\n";
   for (int index = 0; index < head; ++index) text += node_line(index);
   return text + "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE\n";
+}
+
+std::string text_of_devices(const std::filesystem::path& folder) {
+  return "Name=gpu File=" + (folder / "nvidia").string() + "[0-" + std::to_string(gpus - 1) + "]\n";
 }
 
 std::filesystem::path munge_socket(const std::filesystem::path& folder) {

@@ -17,6 +17,9 @@ struct Configuration {
 
 [[nodiscard]] std::string text_of(const Configuration& configuration);
 
+/// The gres.conf beside it: each node has two GPUs, the devices nvidia0 and nvidia1 of that folder.
+[[nodiscard]] std::string text_of_devices(const std::filesystem::path& folder);
+
 /// Where munged listens.
 [[nodiscard]] std::filesystem::path munge_socket(const std::filesystem::path& folder);
 

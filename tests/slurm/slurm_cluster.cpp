@@ -4,14 +4,19 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 
 namespace slurm {
 namespace {
@@ -37,6 +42,12 @@ Record record_of(const std::string& text) {
     if (equals != std::string::npos) record[word.substr(0, equals)] = word.substr(equals + 1);
   }
   return record;
+}
+
+/// Slurm takes only devices for GPUs.
+void make_null_device(const std::filesystem::path& path) {
+  if (::mknod(path.c_str(), S_IFCHR | 0600, makedev(1, 3)) == 0) return;
+  throw std::system_error(errno, std::generic_category(), path.string());
 }
 
 /// Whether anybody on the host of that process listens at the port.
@@ -68,6 +79,8 @@ SlurmCluster::SlurmCluster(int node_count, const hosts::ClusterOptions& options)
     : node_count_(node_count), cluster_(node_count + 1, options) {
   const std::filesystem::path folder = test().folder();
   test().write("slurm.conf", text_of({.node_count = node_count, .folder = folder}));
+  test().write("gres.conf", text_of_devices(folder));
+  for (const char* device : {"nvidia0", "nvidia1"}) make_null_device(folder / device);
   std::filesystem::create_directory(folder / "state");
   start_munged();
   slurmctld_ = &start_daemon(head(), {path_of_tool("slurmctld"), "-D"}, controller_port);

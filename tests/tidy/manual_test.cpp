@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -156,6 +157,19 @@ TEST_CASE("manual: ddprun-design(7) has every invariant that a header numbers") 
     }
   }
   CHECK(count >= 15);
+}
+
+TEST_CASE("manual: ddprun-slurm(7) shows the scripts of examples/slurm as they are") {
+  const std::string page = file_text("man/ddprun-slurm.7");
+  const std::string folder = std::string(DDPRUN_SOURCE_DIR) + "/examples/slurm";
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    CAPTURE(entry.path().string());
+    const std::string script = file_text("examples/slurm/" + entry.path().filename().string());
+    CHECK(page.find("\n.Bd -literal -offset indent\n" + script + ".Ed\n") != std::string::npos);
+    ++count;
+  }
+  CHECK(count == 5);
 }
 
 TEST_CASE("manual: README and CONTRIBUTING name no file that is not there") {

@@ -291,6 +291,16 @@ TEST_CASE("coordinator: a request to stop gives the workers its signal and the g
   CHECK(job.joins(0, 1) == Actions{finish({130, "stopped by SIGINT (2)", {}})});
 }
 
+TEST_CASE("coordinator: the same signal from every node of a job is one request to stop") {
+  JobStory job;
+  job.joins(0);
+  CHECK(job.is_asked_to_stop(SIGTERM) == Actions{stop(1, SIGTERM, Millis{10'000})});
+  job.now = job.now + Millis{999};
+  CHECK(job.is_asked_to_stop(SIGTERM).empty());
+  job.now = job.now + Millis{1};
+  CHECK(job.is_asked_to_stop(SIGTERM) == Actions{stop(1, SIGTERM, Millis{0})});
+}
+
 TEST_CASE("coordinator: the second request to stop skips the grace") {
   JobStory job;
   (void)job.joins(0);
@@ -304,7 +314,7 @@ TEST_CASE("coordinator: a request to stop during a restart prevents the next gen
   (void)job.joins(0);
   (void)job.fails(1, 0, exited(1));
   CHECK(job.is_asked_to_stop(SIGTERM).empty());  // it is stopping already
-  CHECK(job.is_asked_to_stop(SIGTERM) == Actions{stop(1, SIGTERM, Millis{0})});
+  CHECK(job.is_asked_to_stop(SIGHUP) == Actions{stop(1, SIGHUP, Millis{0})});
   CHECK(job.joins(0, 1) == Actions{finish({143, "stopped by SIGTERM (15)", {}})});
 }
 

@@ -48,6 +48,18 @@ TEST_CASE("coordinator: a witness votes before the nodes, and is no member") {
   CHECK(members_of(job.meets(Decided{GenerationNumber{1}})) == std::vector{0, 1});
 }
 
+TEST_CASE("coordinator: the witness of an anchored job votes alone") {
+  JobStory job(
+      {.gathering = {.nodes_min = 2, .nodes_max = 2}, .voters_decide = true, .anchored = true});
+  CHECK(job.meets(witness_join(1'000'000, 77)).empty());
+  job.joins(0);
+  job.joins(1);
+  REQUIRE(job.coordinator.proposal());
+  CHECK(job.coordinator.proposal()->members.size() == 2);
+  CHECK(job.coordinator.proposal()->voters.all ==
+        std::vector{Voter{77, NodeId{1'000'000}, "n1000000", "login:1"}});
+}
+
 TEST_CASE("coordinator: a witness that comes later votes from the next generation on") {
   JobStory job = deciding();
   job.meets(Decided{GenerationNumber{1}});

@@ -29,6 +29,20 @@ bool has_line(const std::string& text, const std::string& line) {
   return fmt::format("\n{}", text).find(fmt::format("\n{}\n", line)) != std::string::npos;
 }
 
+TEST_CASE("dry run: what was found of Slurm is said") {
+  const Environment script{
+      {"SLURM_JOB_ID", "12"}, {"SLURM_JOB_NODELIST", "n[0-3]"}, {"SLURMD_NODENAME", "n0"}};
+  Source line;
+  line.program = {"./train", "the command line"};
+  Job made = job();
+  made.options = assemble_options(line, script, {8, {}}).value();
+  made.meeting.plan.is_head = true;
+  const std::string text = dry_run_text(made);
+  CHECK(has_line(text, "nnodes           4                        SLURM_JOB_NODELIST"));
+  CHECK(has_line(text, "This is the script of Slurm job 12 on 4 nodes."));
+  CHECK(has_line(text, "Agents are started by srun on n[0-3]. Ranks are as if each had 1 worker."));
+}
+
 TEST_CASE("dry run: every option has its value and where that came from") {
   const std::string text = dry_run_text(job());
   CHECK(has_line(text, "nproc-per-node   2                        the command line"));

@@ -26,6 +26,18 @@ TEST_CASE("lines: each line gets the prefix and keeps its ending") {
   CHECK(prefixed("\n\n") == "[0] \n[0] \n");
 }
 
+TEST_CASE("lines: where beginnings are given only such lines get the prefix, however they come") {
+  const std::string text = "srun: error\nplain\nsrun\n srun: x\nslurmstepd: y\nsrun: end";
+  for (const std::size_t piece : {1, 2, 3, 7, 100}) {
+    LinePrefixer lines("[n1] ", {"srun: ", "slurmstepd: "});
+    std::string out;
+    for (std::size_t at = 0; at < text.size(); at += piece)
+      out += lines.feed(text.substr(at, piece));
+    out += lines.finish();
+    CHECK(out == "[n1] srun: error\nplain\nsrun\n srun: x\n[n1] slurmstepd: y\n[n1] srun: end\n");
+  }
+}
+
 TEST_CASE("lines: a line that never ended is ended") {
   CHECK(prefixed("a\nb") == "[0] a\n[0] b\n");
   CHECK(prefixed("").empty());

@@ -194,5 +194,17 @@ TEST_CASE("options: an unknown variable stops the job before anything else does"
             .starts_with("unknown variable DDPRUN_GRASE"));
 }
 
+TEST_CASE("options: a script whose agents are on other nodes needs no GPU for those to have some") {
+  Source line;
+  line.program = {"train", "the command line"};
+  line.settings["nproc-per-node"] = {"gpu", "the command line"};
+  Environment shell{{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_NODELIST", "n[0-1]"}};
+  CHECK(assemble_options(line, shell, {8, {}}).has_value());
+  shell["SLURM_JOB_NODELIST"] = "n0";
+  shell["SLURMD_NODENAME"] = "n0";
+  CHECK(assemble_options(line, shell, {8, {}}).error().message().find("finds no GPU") !=
+        std::string::npos);
+}
+
 }  // namespace
 }  // namespace ddprun

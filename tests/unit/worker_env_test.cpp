@@ -129,5 +129,23 @@ TEST_CASE("worker environment: the user's number of threads stays") {
   CHECK(of_local_rank(node, 0).at("OMP_NUM_THREADS") == "5");
 }
 
+TEST_CASE("worker environment: workers of other agents on the node come before and beside") {
+  WorkerSetup one = setup();
+  one.workers_before = 2;
+  one.workers_beside = 3;
+  Part alone = part();
+  alone.worker_count = 1;
+  alone.first_rank = Rank{2};
+  const auto variables = [&] { return worker_environment(one, alone, places_in(alone).front()); };
+  CHECK(variables().at("LOCAL_RANK") == "2");
+  CHECK(variables().at("LOCAL_WORLD_SIZE") == "4");
+  CHECK(variables().at("OMP_NUM_THREADS") == "8");  // of the cores that are this agent's
+  CHECK_FALSE(variables().contains("DDPRUN_DEVICE"));
+  one.gpu_count = 4;
+  CHECK(variables().at("DDPRUN_DEVICE") == "2");
+  one.gpu_count = 1;  // as Slurm shows it
+  CHECK(variables().at("DDPRUN_DEVICE") == "0");
+}
+
 }  // namespace
 }  // namespace ddprun

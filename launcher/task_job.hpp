@@ -1,0 +1,20 @@
+// ddprun as one of the tasks of `srun ddprun ...`: each is an agent, and nobody has started them
+// but Slurm.
+#pragma once
+
+#include "launcher/environment.hpp"
+#include "launcher/job.hpp"
+#include "launcher/token_file.hpp"
+
+namespace ddprun {
+
+/// Sets DDPRUN_TOKEN_FILE in `environment`, unless there is a token: the step's first task draws
+/// one into a file that the others wait for.
+[[nodiscard]] Result<void> share_token(const Options& options,
+                                       Environment& environment,
+                                       TokenFile& token_file);
+
+/// Where several tasks share a node: the places of their workers there, and of its cores.
+void share_node(const Allocation& task, const Environment& environment, WorkerSetup& setup);
+
+}  // namespace ddprun

@@ -1,0 +1,74 @@
+// The scripts of examples/slurm, which ddprun-slurm(7) shows, as they are.
+#include "tests/slurm/training.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace slurm {
+namespace {
+
+/// All workers of a generation, however many there are on each node.
+Starts all_of(Training& training, int generation) {
+  const int size = training.generation(generation, 1).at(0).world_size;
+  return training.generation(generation, static_cast<std::size_t>(size));
+}
+
+int submit(Training& training, const char* name) {
+  return training.submit_file(std::string(SLURM_EXAMPLES) + "/" + name);
+}
+
+void finish(Training& training, int job) {
+  training.finish();
+  CHECK_MESSAGE(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED",
+                training.slurm().output(job));
+}
+
+}  // namespace
+
+TEST_CASE("slurm: the example batch.sh") {
+  if (!can_run_slurm()) return;
+  Training training(4);
+  const int job = submit(training, "batch.sh");
+  CHECK(all_of(training, 1).rbegin()->second.host == "n3");
+  finish(training, job);
+}
+
+TEST_CASE("slurm: the example elastic.sh") {
+  if (!can_run_slurm()) return;
+  Training training(4);
+  const int job = submit(training, "elastic.sh");
+  all_of(training, 1);
+  training.slurm().power_off(3);
+  CHECK(all_of(training, 2).rbegin()->second.host == "n2");
+  CHECK(training.slurm().test().has("run"));
+  training.finish();
+  training.slurm().wait_for_end(job);
+}
+
+TEST_CASE("slurm: the example step.sh") {
+  if (!can_run_slurm()) return;
+  Training training(4);
+  const int job = submit(training, "step.sh");
+  CHECK(all_of(training, 1).rbegin()->second.host == "n3");
+  finish(training, job);
+}
+
+TEST_CASE("slurm: the example tasks.sh") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  const int job = submit(training, "tasks.sh");
+  CHECK(all_of(training, 1).size() == 4);
+  finish(training, job);
+}
+
+TEST_CASE("slurm: the example each_node.sh") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  const int job = submit(training, "each_node.sh");
+  const Starts starts = all_of(training, 1);
+  CHECK(starts.at(0).world_size == starts.at(0).local_world_size);
+  finish(training, job);
+}
+
+}  // namespace slurm

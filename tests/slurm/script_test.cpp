@@ -1,0 +1,231 @@
+// ddprun in batch scripts: it finds the nodes, and keeps an agent on each.
+#include "tests/slurm/training.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace slurm {
+
+using e2e::Clock;
+using std::chrono::milliseconds;
+
+TEST_CASE("slurm: a batch script starts workers on all nodes") {
+  if (!can_run_slurm()) return;
+  Training training(4);
+  const int job = training.submit({"--nproc-per-node=2"}, {"--nodes=4"});
+  const Starts first = training.generation(1, 8);
+  for (int rank = 0; rank < 8; ++rank) {
+    const Start& start = first.at(rank);
+    CHECK(start.host == "n" + std::to_string(rank / 2));
+    CHECK(start.local_rank == rank % 2);
+    CHECK(start.world_size == 8);
+    CHECK(start.master_address == training.slurm()[0].address());
+  }
+  CHECK(training.token_files().size() == 1);
+  training.finish();
+  CHECK_MESSAGE(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED",
+                training.slurm().output(job));
+  CHECK(training.token_files().empty());
+}
+
+TEST_CASE("slurm: all GPUs that the job has on a node are its agent's") {
+  if (!can_run_slurm()) return;
+  for (const char* wish : {"--gpus-per-node=2", "--gres=gpu:2", "--gpus-per-task=2"}) {
+    CAPTURE(wish);
+    Training training(2);
+    const int job = training.submit({}, {"--nodes=2", "--ntasks-per-node=1", wish});
+    for (const auto& [rank, start] : training.generation(1, 2)) CHECK(start.gpus == "0,1");
+    training.finish();
+    CHECK(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED");
+  }
+}
+
+TEST_CASE("slurm: a job file says what to run, and the token is where it has a shared folder") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  training.slurm().test().write("job.yaml",
+                                "program: ./train\n"
+                                "nproc_per_node: 2\n"
+                                "snapshot: run/snapshot.pt\n");
+  const int job = training.slurm().submit(E2E_DDPRUN " -f job.yaml\n", {"--nodes=2"});
+  CHECK(training.generation(1, 4).at(3).host == "n1");
+  CHECK(training.token_files().empty());
+  const Words names = training.slurm().test().names_in("run");
+  CHECK(std::ranges::any_of(
+      names, [](const std::string& name) { return name.starts_with(".ddprun-token."); }));
+  training.finish();
+  CHECK_MESSAGE(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED",
+                training.slurm().output(job));
+  CHECK(training.slurm().test().names_in("run").empty());
+}
+
+TEST_CASE("slurm: variables that tell srun otherwise change nothing, and workers get all others") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  const int job = training.submit({},
+                                  {"--nodes=2"},
+                                  "export SLURM_EXPORT_ENV=NONE SRUN_EXPORT_ENV=NONE\n"
+                                  "export SLURM_LABELIO=1 SLURM_NTASKS=9 SLURM_NNODES=2\n"
+                                  "export SLURM_EXCLUSIVE=1 SLURM_CPUS_PER_TASK=99\n"
+                                  "export SLURM_GRES=none SLURM_HOSTFILE=/nowhere\n"
+                                  "export SLURM_TASK_PROLOG=/bin/false SLURM_STDOUTMODE=none\n"
+                                  "export OMP_NUM_THREADS=77\n");
+  for (const auto& [rank, start] : training.generation(1, 2)) CHECK(start.threads == "77");
+  training.fail(0, 3);
+  CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "3:0");
+  const std::string said = training.slurm().output(job);
+  CHECK_MESSAGE(e2e::count_of("\nddprun: 3\n", said) == 1, said);
+  CHECK_MESSAGE(e2e::count_of("0: ", said) == 0, said);
+}
+
+TEST_CASE("slurm: a job of an allocation of one node is started without srun") {
+  if (!can_run_slurm()) return;
+  Training training(1);
+  const int job = training.submit({"--nproc-per-node=2"}, {"--nodes=1"}, "PATH=/bin:/nowhere\n");
+  CHECK(training.generation(1, 2).at(1).world_size == 2);
+  training.finish();
+  CHECK_MESSAGE(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED",
+                training.slurm().output(job));
+}
+
+TEST_CASE("slurm: the status of a worker that fails is the job's, and said once") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  const int job = training.submit({}, {"--nodes=2"});
+  training.generation(1, 2);
+  training.fail(1, 7);
+  CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "7:0");
+  const std::string said = training.slurm().output(job);
+  CHECK_MESSAGE(e2e::count_of("exit status 7: rank 1", said) == 1, said);
+}
+
+TEST_CASE("slurm: a node that loses power is left out within seconds") {
+  if (!can_run_slurm()) return;
+  Training training(4);
+  const int job = training.submit({"--nnodes=2:4"}, {"--nodes=4", "--no-kill"});
+  training.generation(1, 4);
+  const auto lost = Clock::now();
+  training.slurm().power_off(2);
+  CHECK(training.generation(2, 3).at(2).host == "n3");
+  CHECK(Clock::now() - lost < milliseconds(5'000));
+  training.finish();
+  training.slurm().wait_for_end(job);
+  CHECK_MESSAGE(training.ended_with(job, 0), training.slurm().output(job));
+}
+
+TEST_CASE("slurm: the script's node goes on alone where one node is enough") {
+  if (!can_run_slurm()) return;
+  Training training(4);
+  const int job = training.submit({"--nnodes=1:4"}, {"--nodes=4", "--no-kill"});
+  training.generation(1, 4);
+  for (const int node : {1, 2, 3}) training.slurm().power_off(node);
+  const Start left = training.generation(2, 1).at(0);
+  CHECK(left.host == "n0");
+  CHECK(left.world_size == 1);
+  training.finish();
+  training.slurm().wait_for_end(job);
+  CHECK_MESSAGE(training.ended_with(job, 0), training.slurm().output(job));
+}
+
+TEST_CASE("slurm: a node that is back gets its agent again") {
+  if (!can_run_slurm()) return;
+  Training training(3);
+  const int job = training.submit({"--nnodes=2:3"}, {"--nodes=3", "--no-kill"});
+  training.generation(1, 3);
+  training.slurm().power_off(2);
+  training.generation(2, 2);
+  training.slurm().power_on(2);
+  CHECK(training.generation(3, 3).at(2).host == "n2");
+  training.finish();
+  training.slurm().wait_for_end(job);
+  CHECK_MESSAGE(training.ended_with(job, 0), training.slurm().output(job));
+}
+
+TEST_CASE("slurm: an agent that is killed is started again") {
+  if (!can_run_slurm()) return;
+  Training training(3);
+  const int job = training.submit({}, {"--nodes=3"});
+  training.generation(1, 3);
+  training.kill_agent(1);
+  CHECK(training.generation(2, 3).at(1).host == "n1");
+  training.finish();
+  CHECK_MESSAGE(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED",
+                training.slurm().output(job));
+}
+
+TEST_CASE("slurm: scancel lets workers save, and leaves nothing") {
+  if (!can_run_slurm()) return;
+  Training training(3);
+  training.save_on_term(milliseconds(100));  // of the 2 s that the pretended Slurm grants
+  const int job = training.submit({"--grace=10s"}, {"--nodes=3"});
+  training.generation(1, 3);
+  training.slurm().ask({"scancel", std::to_string(job)});
+  CHECK(training.slurm().wait_for_end(job).at("JobState") == "CANCELLED");
+  CHECK(training.saved() == 3);
+  training.slurm().wait_until("end", [&] { return training.token_files().empty(); });
+}
+
+TEST_CASE("slurm: signals to the script alone reach the workers of all nodes") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  training.save_on_term(milliseconds(500));
+  const int job = training.submit_command("exec " E2E_DDPRUN, {"--nodes=2"});
+  training.generation(1, 2);
+  const auto send = [&](const std::string& signal) {
+    training.slurm().ask({"scancel", "--batch", "--signal=" + signal, std::to_string(job)});
+  };
+  send("USR1");
+  training.slurm().wait_until("SIGUSR1", [&] { return training.heard() == 2; });
+  send("TERM");
+  CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "143:0");
+  CHECK(training.saved() == 2);
+}
+
+TEST_CASE("slurm: a shell of salloc on another host starts the agents of its nodes") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  SlurmCluster& slurm = training.slurm();
+  hosts::Program& salloc =
+      slurm.run(slurm.head(), {"salloc", "--nodes=2", E2E_DDPRUN, "--nproc-per-node=2", "./train"});
+  const Starts first = training.generation(1, 4);
+  CHECK(first.at(0).host == "n0");
+  CHECK(first.at(3).host == "n1");
+  training.finish();
+  CHECK_MESSAGE(salloc.wait() == 0, salloc.description());
+}
+
+TEST_CASE("slurm: nothing lives on when the script's ddprun is killed") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  const int job = training.submit({}, {"--nodes=2"}, "", "echo the script goes on\n");
+  training.generation(1, 2);
+  training.kill_script_ddprun();
+  training.slurm().wait_for_end(job);
+  const std::string said = training.slurm().output(job);
+  CHECK_MESSAGE(e2e::count_of("the script goes on\n", said) == 1, said);
+}
+
+TEST_CASE("slurm: without srun the job ends at once, and says what to do") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  const int job = training.submit({}, {"--nodes=2"}, "PATH=/nowhere\n");
+  CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "71:0");
+  const std::string said = training.slurm().output(job);
+  CHECK_MESSAGE(e2e::count_of("there is no srun on PATH; add the folder", said) == 1, said);
+}
+
+TEST_CASE("slurm: what srun says when it refuses is shown with the node's name") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  const std::string broken =
+      training.slurm().test().script("srun", "#!/bin/sh\necho srun: error: no luck >&2\nexit 1\n");
+  const int job = training.submit({}, {"--nodes=2"}, "PATH=$PWD:$PATH\n");
+  CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "69:0");
+  const std::string said = training.slurm().output(job);
+  CHECK_MESSAGE(e2e::count_of("[n1] srun: error: no luck\n", said) >= 3, said);
+  CHECK_MESSAGE(e2e::count_of("the job needs 2; on n", said) == 1, said);
+}
+
+}  // namespace slurm

@@ -1,0 +1,135 @@
+#include "tests/slurm/training.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace slurm {
+namespace {
+
+/// Says where it is in a file that appears whole, then waits, with no process of its own.
+constexpr const char* worker_text = R"sh(#!/bin/bash
+save() {
+  sleep "$(cat save_time)"
+  touch "saved.$RANK"
+  exit 0
+}
+[ ! -e save_time ] || trap save TERM
+trap 'touch "heard.$RANK"' USR1
+me=start.$DDPRUN_GENERATION.$RANK
+where="$LOCAL_RANK $LOCAL_WORLD_SIZE $WORLD_SIZE $(uname -n) $MASTER_ADDR"
+echo "$where $OMP_NUM_THREADS $CUDA_VISIBLE_DEVICES" >".$me"
+mv ".$me" "$me"
+[ -p fifo ] || mkfifo fifo 2>/dev/null
+until [ -e finish ]; do
+  [ ! -e "fail.$RANK" ] || exit "$(cat "fail.$RANK")"
+  read -r -t 0.05 <>fifo
+done
+exit 0
+)sh";
+
+std::string command_line_of(int pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::ranges::replace(text, '\0', ' ');
+  return text;
+}
+
+std::string joined(const Words& words) {
+  std::string text;
+  for (const std::string& word : words) text += word + " ";
+  return text;
+}
+
+}  // namespace
+
+Training::Training(int node_count)
+    : slurm_(node_count), worker_(slurm_.test().script("train", worker_text)) {}
+
+int Training::submit(const Words& options,
+                     const Words& sbatch_options,
+                     const std::string& before,
+                     const std::string& after) {
+  return slurm_.submit(before + E2E_DDPRUN " " + joined(options) + worker_ +
+                           "\nstatus=$?\necho ddprun: $status\n" + after + "exit $status\n",
+                       sbatch_options);
+}
+
+int Training::submit_file(const std::string& path) {
+  const std::filesystem::path ddprun = E2E_DDPRUN;
+  return std::stoi(slurm_.ask({"sbatch",
+                               "--parsable",
+                               "--output=job.%j",
+                               "--export=ALL,PATH=" + ddprun.parent_path().string() +
+                                   ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+                               path}));
+}
+
+int Training::submit_command(const std::string& command, const Words& sbatch_options) {
+  return slurm_.submit(command + " " + worker_ + "\n", sbatch_options);
+}
+
+Starts Training::generation(int number, std::size_t count) {
+  const std::string prefix = "start." + std::to_string(number) + ".";
+  Starts starts;
+  slurm_.cluster().wait_until("generation " + std::to_string(number), [&] {
+    for (int rank = 0; rank < static_cast<int>(count); ++rank) {
+      const std::string name = prefix + std::to_string(rank);
+      if (starts.contains(rank) || !slurm_.test().has(name)) continue;
+      std::istringstream text(slurm_.test().read(name));
+      Start& start = starts[rank];
+      text >> start.local_rank >> start.local_world_size >> start.world_size >> start.host >>
+          start.master_address >> start.threads >> start.gpus;
+    }
+    return starts.size() >= count;
+  });
+  return starts;
+}
+
+void Training::fail(int rank, int status) {
+  slurm_.test().write("fail." + std::to_string(rank), std::to_string(status));
+}
+
+void Training::save_on_term(std::chrono::milliseconds time) {
+  slurm_.test().write("save_time", std::to_string(static_cast<double>(time.count()) / 1000.0));
+}
+
+int Training::count(const std::string& prefix) {
+  return static_cast<int>(std::ranges::count_if(
+      slurm_.test().names_in("."), [&](const auto& name) { return name.starts_with(prefix); }));
+}
+
+void Training::kill_agent(int node) {
+  kill_those(node, Who::agent);
+}
+
+void Training::kill_script_ddprun() {
+  kill_those(0, Who::script);
+}
+
+Words Training::token_files() {
+  Words names = slurm_.test().names_in(".");
+  std::erase_if(names, [](const auto& name) { return !name.starts_with(".ddprun-token"); });
+  return names;
+}
+
+bool Training::ended_with(int job, int status) {
+  const std::string said = "ddprun: " + std::to_string(status) + "\n";
+  return e2e::count_of(said, slurm_.output(job)) == 1;
+}
+
+/// Both processes of a ddprun; never srun, whose words hold theirs.
+void Training::kill_those(int node, Who who) {
+  const std::string ddprun = std::string(E2E_DDPRUN) + " ";
+  for (const int pid : slurm_[node].processes()) {
+    const std::string line = command_line_of(pid);
+    const bool is_agent = line.starts_with(ddprun + "agent ");
+    if (line.starts_with(ddprun) && is_agent == (who == Who::agent)) ::kill(pid, SIGKILL);
+  }
+}
+
+}  // namespace slurm

@@ -1,0 +1,72 @@
+// A job on a pretended Slurm whose workers say that they have begun and do as they are told, by
+// files in the test's folder, which all hosts share.
+#pragma once
+
+#include "tests/slurm/slurm_cluster.hpp"
+
+#include <chrono>
+#include <map>
+#include <string>
+
+namespace slurm {
+
+/// What a worker has found in its environment.
+struct Start {
+  int local_rank = 0;
+  int local_world_size = 0;
+  int world_size = 0;
+  std::string host;
+  std::string master_address;
+  std::string threads;
+  std::string gpus;
+};
+using Starts = std::map<int, Start>;  // by rank
+
+class Training {
+ public:
+  explicit Training(int node_count);
+
+  [[nodiscard]] SlurmCluster& slurm() { return slurm_; }
+
+  /// A batch script that runs ddprun with the worker, between two other pieces of script.
+  [[nodiscard]] int submit(const Words& options,
+                           const Words& sbatch_options,
+                           const std::string& before = "",
+                           const std::string& after = "");
+  /// The same for any command in front of the worker's name,
+  [[nodiscard]] int submit_command(const std::string& command, const Words& sbatch_options);
+  /// and for a script as it is, which has ddprun on its PATH and the worker in ./train.
+  [[nodiscard]] int submit_file(const std::string& path);
+
+  /// Waits until so many workers of a generation have begun.
+  Starts generation(int number, std::size_t count);
+
+  /// Workers end with 0, or that one with that status.
+  void finish() { slurm_.test().write("finish", ""); }
+  void fail(int rank, int status);
+  /// Workers that start from now on take so long to save when they hear SIGTERM.
+  void save_on_term(std::chrono::milliseconds time);
+  /// How many workers have saved, or heard SIGUSR1.
+  [[nodiscard]] int saved() { return count("saved."); }
+  [[nodiscard]] int heard() { return count("heard."); }
+
+  void kill_agent(int node);
+  /// All of its processes in the batch script.
+  void kill_script_ddprun();
+
+  /// In the folder where the job was submitted.
+  [[nodiscard]] Words token_files();
+  /// Whether the script has said that ddprun ended with that status; Slurm itself may say that the
+  /// job failed when a node is lost.
+  [[nodiscard]] bool ended_with(int job, int status);
+
+ private:
+  enum class Who { agent, script };
+  [[nodiscard]] int count(const std::string& prefix);
+  void kill_those(int node, Who who);
+
+  SlurmCluster slurm_;
+  std::string worker_;
+};
+
+}  // namespace slurm
