@@ -10,10 +10,6 @@
 namespace ddprun {
 namespace {
 
-bool is_given(const Setting& setting) {
-  return setting.origin != "default" && !setting.value.empty();
-}
-
 bool leaves_nodes_to_allocation(const Settings& all) {
   const bool alone = all.at("standalone").value == "true" ||
                      (is_given(all.at("nnodes")) &&

@@ -19,10 +19,6 @@ namespace {
 constexpr std::uint16_t rendezvous_port = 29'400;
 constexpr std::uint16_t master_port = 29'500;
 
-bool is_given(const Setting& setting) {
-  return setting.origin != "default" && !setting.value.empty();
-}
-
 Result<void> read_nodes(const Settings& all, GatheringOptions& gathering) {
   const Setting& setting = all.at("nnodes");
   const std::size_t colon = setting.value.find(':');

@@ -14,6 +14,11 @@ struct Setting {
   friend bool operator==(const Setting&, const Setting&) = default;
 };
 
+/// Not merely by default.
+[[nodiscard]] inline bool is_given(const Setting& setting) {
+  return setting.origin != "default" && !setting.value.empty();
+}
+
 /// By option name, as option_table.hpp spells it.
 using Settings = std::map<std::string, Setting>;
 

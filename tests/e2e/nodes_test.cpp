@@ -200,7 +200,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: why a claim fails is said once, with the fol
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes: the one that claims ends with its own coordinator's verdict") {
-  for (const std::size_t lost : {1, 0}) {
+  for (const std::size_t lost : {1U, 0U}) {
     CAPTURE(lost);
     Nodes nodes{*this};
     const Words options{"--claim-dir", "shared", "--rdzv-id", std::to_string(lost)};

@@ -28,7 +28,7 @@ TEST_CASE("lines: each line gets the prefix and keeps its ending") {
 
 TEST_CASE("lines: where beginnings are given only such lines get the prefix, however they come") {
   const std::string text = "srun: error\nplain\nsrun\n srun: x\nslurmstepd: y\nsrun: end";
-  for (const std::size_t piece : {1, 2, 3, 7, 100}) {
+  for (const std::size_t piece : {1U, 2U, 3U, 7U, 100U}) {
     LinePrefixer lines("[n1] ", {"srun: ", "slurmstepd: "});
     std::string out;
     for (std::size_t at = 0; at < text.size(); at += piece)

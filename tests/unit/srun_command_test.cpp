@@ -59,8 +59,8 @@ TEST_CASE("srun command: one step of one task on that node, with an agent") {
 TEST_CASE("srun command: what stood after dashes still does, and no program is none") {
   AgentSteps after = steps();
   after.command_line.after_dashes = true;
-  const std::vector<std::string> words = srun_command(after, NodeId{0}).arguments;
-  CHECK(std::ranges::find(words, "--") + 1 == std::ranges::find(words, "train"));
+  const std::vector<std::string> arguments = srun_command(after, NodeId{0}).arguments;
+  CHECK(std::ranges::find(arguments, "--") + 1 == std::ranges::find(arguments, "train"));
   AgentSteps none = steps();
   none.command_line.program.value.clear();
   none.command_line.arguments.clear();

@@ -183,6 +183,16 @@ TEST_CASE("succession: a place that it has itself taken before, unheard, is its 
   CHECK(found_in(story.finds_taken(own), "decided 1"));
 }
 
+TEST_CASE("succession: a claim of another's, in the same epoch by chance, is not its own") {
+  ClaimsStory story = claimed();
+  (void)story.proposes({0, 1}, 2);
+  (void)story.is_followed(1, 1, Instant{0});
+  Knowledge other = story.known();
+  other.decided = true;
+  other.record.voters.head = voter(1).agent;
+  CHECK(story.finds_taken(other) == Lines{"step down", "unfollow"});
+}
+
 TEST_CASE("succession: whom its own earlier claim names may claim after it, and bounds the lead") {
   ClaimsStory story = proposing();
   for (const int node : {1, 2}) (void)story.is_followed(node, 1, Instant{0});
