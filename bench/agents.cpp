@@ -113,6 +113,7 @@ class PretendedNode {
 
   void on(const BindStore&) { dispatch(StoreBound{1, loopback}); }
   void on(const CloseStore&) {}
+  void on(const LookAtSnapshot&) {}  // nobody asks for it
   void on(const SpawnWorkers&) {
     if (++tally_.started_count != tally_.count) return;
     const std::chrono::duration<double> took = Clock::now() - tally_.last_start;
