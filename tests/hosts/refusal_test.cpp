@@ -40,6 +40,16 @@ TEST_CASE("hosts: a node that expects another number of nodes is refused and tol
   expect_refusal({{"nnodes", "2"}}, {{"nnodes", "4"}}, {"nnodes", "2", "4"});
 }
 
+TEST_CASE("hosts: a second head is refused, founds no other job and is told who the first is") {
+  if (!can_hold_hosts()) return;
+  for (const char* nodes : {"2", "1:2"}) {
+    CAPTURE(nodes);
+    expect_refusal({{"nnodes", nodes}},
+                   {{"node-rank", "0"}},
+                   {"n2 asks for the place of node 0, which n0 has"});
+  }
+}
+
 TEST_CASE("hosts: too few nodes end with status 69 and how many there were") {
   if (!can_hold_hosts()) return;
   Training job(2, {{"nnodes", "3"}, {"join-timeout", "3s"}});
