@@ -196,7 +196,8 @@ class Coordinator {
   void conclude(Instant now, Actions& out);
   void restart(Instant now, Actions& out);
   void form(Instant now, Actions& out);
-  void say_who_is_here(Actions& out);
+  void say_who_is_here(Instant now, Actions& out);
+  [[nodiscard]] std::string not_seen() const;
   void propose(Instant now, Actions& out);
   void withdraw();
   void start(Instant now, Generation next, Actions& out);

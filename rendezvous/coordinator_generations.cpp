@@ -79,7 +79,7 @@ void Coordinator::form(Instant now, Actions& out) {
   const bool first = current_.number == GenerationNumber{};
   switch (first ? gathering_.ask_first(now) : gathering_.ask_next(now)) {
     case Gathering::Answer::wait:
-      return say_who_is_here(out);
+      return say_who_is_here(now, out);
     case Gathering::Answer::start:
       return propose(now, out);
     case Gathering::Answer::give_up:
@@ -88,11 +88,21 @@ void Coordinator::form(Instant now, Actions& out) {
 }
 
 /// When twice as many have joined as the last time.
-void Coordinator::say_who_is_here(Actions& out) {
+void Coordinator::say_who_is_here(Instant now, Actions& out) {
   const std::size_t count = gathering_.ready().size();
   if (count < 2 * hosts_told_ || count == 0) return;
   hosts_told_ = count;
-  out.emplace_back(Note{fmt::format("{}: {}", reason(), gathering_.hosts_without({}))});
+  const Millis left = gathering_.next_deadline().value_or(now) - now;
+  out.emplace_back(Note{fmt::format("{}: {}; {:.0f} s left{}",
+                                    reason(),
+                                    gathering_.hosts_without({}),
+                                    in_seconds(left),
+                                    not_seen())});
+}
+
+std::string Coordinator::not_seen() const {
+  const std::string missing = gathering_.hosts_missing(current_);
+  return missing.empty() ? missing : "; not seen: " + missing;
 }
 
 void Coordinator::propose(Instant now, Actions& out) {
@@ -161,10 +171,11 @@ void Coordinator::start(Instant now, Generation next, Actions& out) {
 void Coordinator::give_up(Actions& out) {
   const bool first = current_.number == GenerationNumber{};
   const std::string missing =
-      fmt::format("{} of at least {} nodes joined: {}",
+      fmt::format("{} of at least {} nodes joined: {}{}",
                   gathering_.ready().size(),
                   first ? gathering_.needed_first() : options_.gathering.nodes_min,
-                  gathering_.hosts_without({}));
+                  gathering_.hosts_without({}),
+                  not_seen());
   outcome_ = first ? Outcome{static_cast<int>(ExitStatus::rendezvous_unavailable), missing, {}}
                    : Outcome{static_cast<int>(ExitStatus::run_again),
                              fmt::format("{}; {}", cause_, missing),

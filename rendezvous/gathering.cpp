@@ -3,8 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 
 namespace ddprun {
+namespace {
+
+/// "n0, n1 and 3 more"
+std::string few_of(const std::vector<std::string>& hosts) {
+  constexpr std::size_t named_max = 8;
+  const std::size_t named = std::min(hosts.size(), named_max);
+  std::string text = fmt::format(
+      "{}", fmt::join(hosts.begin(), hosts.begin() + static_cast<std::ptrdiff_t>(named), ", "));
+  if (hosts.size() > named) text += fmt::format(" and {} more", hosts.size() - named);
+  return text;
+}
+
+}  // namespace
 
 Gathering::Answer Gathering::ask_first(Instant now) {
   if (has(std::max(options_.nodes_max, options_.nodes_all))) return Answer::start;
@@ -52,15 +66,23 @@ int Gathering::count_without(const SetAside& aside) const {
 }
 
 std::string Gathering::hosts_without(const SetAside& aside) const {
-  constexpr int named_max = 8;
-  std::string hosts;
-  int count = 0;
+  std::vector<std::string> hosts;
   for (const auto& [node, offer] : ready_) {
-    if (aside.contains(node)) continue;
-    if (++count <= named_max) hosts += (hosts.empty() ? "" : ", ") + offer.host;
+    if (!aside.contains(node)) hosts.push_back(offer.host);
   }
-  if (count > named_max) hosts += fmt::format(" and {} more", count - named_max);
-  return hosts.empty() ? "none" : hosts;
+  return hosts.empty() ? "none" : few_of(hosts);
+}
+
+std::string Gathering::hosts_missing(const Generation& last) const {
+  std::vector<std::string> missing;
+  for (std::size_t place = 0; place < options_.hosts.size(); ++place) {
+    if (!contains(NodeId{static_cast<int>(place)})) missing.push_back(options_.hosts[place]);
+  }
+  if (!options_.hosts.empty()) return few_of(missing);
+  for (const Member& member : last.members) {
+    if (!contains(member.offer.node)) missing.push_back(member.offer.host);
+  }
+  return few_of(missing);
 }
 
 }  // namespace ddprun

@@ -27,6 +27,7 @@ struct GatheringOptions {
   /// for as long.
   Millis quiet{0};
   Millis replace_timeout{30'000};  ///< For a node in the place of one that was lost.
+  std::vector<std::string> hosts;  ///< Of all nodes in their order, where that is known.
   friend bool operator==(const GatheringOptions&, const GatheringOptions&) = default;
 };
 
@@ -62,6 +63,8 @@ class Gathering {
   /// Those who are ready and not in `aside`: how many, and their hosts, "n0, n1 and 3 more".
   [[nodiscard]] int count_without(const SetAside& aside) const;
   [[nodiscard]] std::string hosts_without(const SetAside& aside) const;
+  /// Those of the job that are not ready, else of `last`'s members; empty where none is known.
+  [[nodiscard]] std::string hosts_missing(const Generation& last) const;
 
   [[nodiscard]] const GatheringOptions& options() const { return options_; }
 

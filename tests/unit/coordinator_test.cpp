@@ -64,7 +64,7 @@ TEST_CASE(
 
 TEST_CASE("coordinator: C1 nothing starts before every member has stopped") {
   JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 2}, .restarts = {.count_max = 5}});
-  CHECK(job.joins(1) == Actions{Note{"waiting: 1 of 2 nodes joined: n1"}});
+  CHECK(job.joins(1) == Actions{Note{"waiting: 1 of 2 nodes joined: n1; 600 s left"}});
   CHECK(job.coordinator.reason() == "waiting: 1 of 2 nodes joined");
   CHECK(job.joins(0).size() == 2);
   CHECK(job.fails(1, 3, exited(1)) ==
@@ -146,13 +146,25 @@ TEST_CASE("coordinator: with too few left it waits for another one, and ends in 
   JobStory job = two_to_three();
   (void)job.loses(1);
   (void)job.loses(2);
-  CHECK(job.joins(0, 1) == Actions{Note{"waiting: 1 of 3 nodes joined: n0"}});
+  CHECK(job.joins(0, 1) ==
+        Actions{Note{"waiting: 1 of 3 nodes joined: n0; 30 s left; not seen: n1, n2"}});
   CHECK(job.coordinator.next_deadline() == Instant{30'000});
   CHECK(job.waits(Millis{29'999}).empty());
   JobStory replaced = job;
   CHECK(members_of(replaced.joins(7)) == std::vector{0, 7});
   CHECK(job.waits(Millis{1}) ==
-        Actions{finish({75, "n2 was lost: silent for 4 s; 1 of at least 2 nodes joined: n0", {}})});
+        Actions{finish({75,
+                        "n2 was lost: silent for 4 s; 1 of at least 2 nodes joined: n0; "
+                        "not seen: n1, n2",
+                        {}})});
+}
+
+TEST_CASE("coordinator: where the hosts are known it says who is missing from the start") {
+  GatheringOptions gathering{.nodes_min = 2, .nodes_max = 11};
+  for (int node = 0; node < 11; ++node) gathering.hosts.push_back("c" + std::to_string(node));
+  JobStory job({.gathering = gathering});
+  CHECK(job.joins(3) == Actions{Note{"waiting: 1 of 11 nodes joined: n3; 600 s left; not seen: c0, "
+                                     "c1, c2, c4, c5, c6, c7, c8 and 2 more"}});
 }
 
 TEST_CASE("coordinator: too few for the first generation end the job by saying so") {
