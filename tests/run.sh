@@ -9,15 +9,15 @@ cd "$(dirname "$0")/.."
 source .ci/checks.sh
 
 pytorch_tests='^(e2e store|interoperation):'  # those that run TEST_PYTHON
-declare -A build_s=([dev]=450 [asan]=300 [clang]=120 [ci]=300)  # what each preset may take
-declare -A test_s=([asan]=400 [clang]=240 [ci]=240)
+declare -A build_s=([dev]=600 [asan]=450 [clang]=240 [ci]=450)  # what each preset may take
+declare -A test_s=([asan]=500 [clang]=300 [ci]=300)
 
 # The preset dev, a part for each kind of test.
 run_dev() {
     part "build dev" "${build_s[dev]}" build dev all || return 0
     local kind
     for kind in unit scenario sim e2e tidy worker; do
-        part "$kind" 90 tests_of dev -L "^$kind\$" || true
+        part "$kind" 150 tests_of dev -L "^$kind\$" || true
     done
 }
 
@@ -32,10 +32,10 @@ run_everything_else() {
     part "manuals" 10 check_manuals || true
     part "format" 30 check_format || true
     part "hosts_kit" 60 tests_of dev -L '^hosts_kit$' || true
-    part "hosts" 240 tests_of dev -L '^hosts$' || true
-    part "slurm_kit" 60 tests_of dev -L '^slurm_kit$' -j 4 || true  # they mostly wait
-    part "slurm" 120 tests_of dev -L '^slurm$' -j 4 || true
-    if part "mutations" 480 check_mutations; then cat "$results/mutations"; fi
+    part "hosts" 360 tests_of dev -L '^hosts$' || true
+    part "slurm_kit" 90 tests_of dev -L '^slurm_kit$' -j 4 || true  # they mostly wait
+    part "slurm" 180 tests_of dev -L '^slurm$' -j 4 || true
+    if part "mutations" 600 check_mutations; then cat "$results/mutations"; fi
     local preset
     for preset in asan clang ci; do
         run_preset "$preset"
