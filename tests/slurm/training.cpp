@@ -14,6 +14,7 @@ namespace {
 /// Says where it is in a file that appears whole, then waits, with no process of its own.
 constexpr const char* worker_text = R"sh(#!/bin/bash
 save() {
+  trap '' TERM  # Slurm and the agent both send it, also to what runs here
   sleep "$(cat save_time)"
   touch "saved.$RANK"
   exit 0
