@@ -56,6 +56,20 @@ TEST_CASE("hosts: a head with addresses of both families has nodes that know one
   job.expect_end(0);
 }
 
+TEST_CASE("hosts: a voter whose advertised address answers nobody is named by the leader") {
+  if (!can_hold_hosts()) return;
+  Training job(3, {{"nnodes", "3"}, {"dead-after", "1s"}});
+  job.start(0);
+  job.start(1);
+  job.start(2, {{"advertise", address_of(3)}});
+  (void)job.generation(1, 6);
+  const std::string note = "n0 gets no answer from n2, a voter, at " + with_port(address_of(3));
+  job.wait_until(note, [&] { return has_said(job.agent_of(0), note); });
+  CHECK(!has_said(job.agent_of(0), "from n1"));
+  job.finish();
+  job.expect_end(0);
+}
+
 TEST_CASE("hosts: where no address of the endpoint's name answers, each is told") {
   if (!can_hold_hosts()) return;
   Training job(2, {{"nnodes", "2"}, {"join-timeout", "2s"}}, {.names = Names::both});
