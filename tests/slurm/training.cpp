@@ -11,7 +11,8 @@
 namespace slurm {
 namespace {
 
-/// Says where it is in a file that appears whole, then waits, with no process of its own.
+/// Says where it is in a file that appears whole, then waits, with no process of its own. What is
+/// to be done at a signal is only noted: bash leaves off where the time of a `read` is over.
 constexpr const char* worker_text = R"sh(#!/bin/bash
 save() {
   trap '' TERM  # Slurm and the agent both send it, also to what runs here
@@ -19,8 +20,8 @@ save() {
   touch "saved.$RANK"
   exit 0
 }
-[ ! -e save_time ] || trap save TERM
-trap 'touch "heard.$RANK"' USR1
+[ ! -e save_time ] || trap told=TERM TERM
+trap told=USR1 USR1
 me=start.$DDPRUN_GENERATION.$RANK
 where="$LOCAL_RANK $LOCAL_WORLD_SIZE $WORLD_SIZE $(uname -n) $MASTER_ADDR"
 echo "$where $OMP_NUM_THREADS $CUDA_VISIBLE_DEVICES" >".$me"
@@ -28,6 +29,8 @@ mv ".$me" "$me"
 [ -p fifo ] || mkfifo fifo 2>/dev/null
 until [ -e finish ]; do
   [ ! -e "fail.$RANK" ] || exit "$(cat "fail.$RANK")"
+  [ "$told" != TERM ] || save
+  [ "$told" != USR1 ] || touch "heard.$RANK"
   read -r -t 0.05 <>fifo
 done
 exit 0
