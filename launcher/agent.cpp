@@ -13,15 +13,10 @@ namespace {
 /// A timer that is later than this did not just lose a race: this process was stopped.
 constexpr Millis held_up{1'000};
 
-/// Signals that ask for the end of the job; the others are passed on to the workers.
-bool asks_to_stop(int signal) {
-  constexpr std::array stop_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-  return std::ranges::find(stop_signals, signal) != stop_signals.end();
-}
-
 /// Signals that people and batch systems send to whole jobs.
 bool sent_to_jobs(int signal) {
-  return asks_to_stop(signal) || signal == SIGUSR1 || signal == SIGUSR2;
+  constexpr std::array signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+  return std::ranges::find(signals, signal) != signals.end();
 }
 
 }  // namespace
@@ -56,6 +51,12 @@ void Agent::on(Instant, const SnapshotSeen& seen, Actions& out) {
   looks_ = false;
   snapshot_ = seen.position;
   join_if_ready(out);
+}
+
+/// The others are passed on to the workers.
+bool Agent::asks_to_stop(int signal) const {
+  const bool is_for_workers = signal == SIGUSR1 || signal == SIGUSR2;
+  return !is_for_workers || options_.saving_signals.contains(signal);
 }
 
 /// After the end of a generation, when nobody writes any more.

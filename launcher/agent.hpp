@@ -36,6 +36,7 @@ struct AgentOptions {
   std::string host;
   std::vector<IpAddress> addresses;  ///< From which its workers may come to other nodes.
   int worker_count = 1;              ///< 0: a witness, which needs no store.
+  std::set<int> saving_signals;      ///< They ask for the job's end, as SIGTERM does.
   bool shares_terminal = false;   ///< The worker is in the terminal's foreground group, as we are.
   bool sees_snapshots = false;    ///< The shell knows where they are.
   Millis snapshot_patience{200};  ///< From LookAtSnapshot; a filesystem may stall.
@@ -173,6 +174,7 @@ class Agent {
   void on(Instant now, const GiveUp& given_up, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
 
+  [[nodiscard]] bool asks_to_stop(int signal) const;
   void bind(Instant now, Actions& out);
   void join_if_ready(Actions& out);
   void join(Actions& out);

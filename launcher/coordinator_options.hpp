@@ -10,7 +10,9 @@ namespace ddprun {
   return {.gathering = options.rendezvous.gathering,
           .join_policy = options.rendezvous.join_policy,
           .restarts = options.restarts,
-          .grace = options.grace,
+          .grace = options.stop.grace,
+          .saving_signals = options.stop.saving_signals,
+          .save_grace = options.stop.save_grace(),
           .restart_grace = options.restart_grace};
 }
 

@@ -4,6 +4,7 @@
 #include "launcher/meeting.hpp"
 #include "launcher/options.hpp"
 #include "launcher/program.hpp"
+#include "launcher/slurm_control.hpp"
 #include "launcher/srun_command.hpp"
 #include "launcher/worker_env.hpp"
 
@@ -22,6 +23,8 @@ struct Job {
 
   /// To be started on the nodes by this process, which is a witness.
   std::optional<AgentSteps> steps;
+
+  std::optional<SlurmControl> slurm;  ///< Of the allocation that says what nodes there are.
 
   /// It only votes and coordinates, and has no workers.
   [[nodiscard]] bool is_witness() const { return options.worker_count == 0; }

@@ -109,6 +109,7 @@ Job make_job(const Source& command_line, Role role, TokenFile& token_file) {
     return script_job(
         command_line, std::move(job.options), environment, job.setup.host, token_file);
   }
+  if (job.options.allocation) job.slurm = slurm_control(*job.options.allocation, environment);
   if (role == Role::anchored_agent) be_anchored(job.options);
   if (job.options.is_task_of_many() && !job.options.dry_run) {
     share_token(job.options, environment, token_file).value();

@@ -5,8 +5,6 @@
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
-#include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,21 +14,11 @@
 namespace ddprun {
 namespace {
 
-unsigned long files_max() {
-  rlimit files{};
-  return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : 1024;
-}
-
 StepKeeperOptions keeper_options(const AgentSteps& steps) {
   StepKeeperOptions options;
   options.nodes = steps.nodes;
   options.nodes_min = steps.nodes_min;
   return options;
-}
-
-std::string text_of(const WorkerEnd& end) {
-  if (end.kind == WorkerEnd::Kind::killed) return signal_name(end.code);
-  return fmt::format("exit status {}", exit_status_of(end));
 }
 
 }  // namespace
@@ -46,12 +34,9 @@ NodeSteps::NodeSteps(boost::asio::io_context& context,
       handlers_(std::move(handlers)),
       stdout_(std::make_shared<Sink>(STDOUT_FILENO, "standard output")),
       stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")),
-      null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
+      starter_(user_signals),
       keeper_(keeper_options(options_)),
       timer_(context, [this] { dispatch(Timeout{}); }) {
-  spawn_context_.user_signals = user_signals;
-  spawn_context_.user_files_max = files_max();
-  spawn_context_.null_fd = null_.get();
   std::vector<StepAction> first;
   keeper_.start(now(), first);
   perform(first);
@@ -104,13 +89,8 @@ void NodeSteps::perform(const std::vector<StepAction>& actions) {
 void NodeSteps::on(const StartStep& start) {
   const std::string& node = options_.nodes.at(static_cast<std::size_t>(start.node.value));
   try {
-    ExecFailures failures;  // what they say is in the child's status, too
-    SpawnContext context = spawn_context_;
-    context.exec_failures_fd = failures.write_end();
-    WorkerPlace place;
-    place.local_rank = LocalRank{start.node.value};
-    WorkerProcess srun =
-        spawn_worker(context, srun_command(options_, start.node), options_.environment, place);
+    WorkerProcess srun = starter_.start(
+        srun_command(options_, start.node), options_.environment, LocalRank{start.node.value});
     Step& step = steps_[start.node];
     step.pid = srun.pid;
     step.out = open_output(std::move(srun.out), stdout_, node);

@@ -1,8 +1,8 @@
 // The step keeper's shell: one srun for each node, and what they print. It decides nothing.
 #pragma once
 
+#include "launcher/command_run.hpp"
 #include "launcher/deadline_timer.hpp"
-#include "launcher/process.hpp"
 #include "launcher/reaper.hpp"
 #include "launcher/srun_command.hpp"
 #include "launcher/step_keeper.hpp"
@@ -73,8 +73,7 @@ class NodeSteps {
   Handlers handlers_;
   std::shared_ptr<Sink> stdout_;
   std::shared_ptr<Sink> stderr_;
-  Fd null_;
-  SpawnContext spawn_context_;
+  CommandStarter starter_;
   StepKeeper keeper_;
   DeadlineTimer timer_;
   std::map<NodeId, Step> steps_;

@@ -131,9 +131,9 @@ Result<void> interpret(int core_count, Options& options) {
   const auto restarts = read_restart_options(all);
   if (!restarts) return restarts.error();
   options.restarts = *restarts;
-  const auto grace = read_duration("grace", all.at("grace"));
-  if (!grace) return grace.error();
-  options.grace = *grace;
+  auto stop = read_stop_options(all);
+  if (!stop) return stop.error();
+  options.stop = *std::move(stop);
   const auto restart_grace = read_duration("restart-grace", all.at("restart-grace"));
   if (!restart_grace) return restart_grace.error();
   options.restart_grace = *restart_grace;

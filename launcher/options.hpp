@@ -5,6 +5,7 @@
 #include "launcher/environment.hpp"
 #include "launcher/rendezvous_options.hpp"
 #include "launcher/settings.hpp"
+#include "launcher/stop_options.hpp"
 #include "launcher/values.hpp"
 #include "rendezvous/restart_policy.hpp"
 #include "rendezvous/result.hpp"
@@ -30,7 +31,7 @@ struct Options {
   int worker_count = 1;  ///< On this node.
   int gpu_count = 0;     ///< That the workers will see.
   RestartOptions restarts;
-  Millis grace;
+  StopOptions stop;
   Millis restart_grace;
   RendezvousOptions rendezvous;
   std::optional<Allocation> allocation;  ///< That says what nodes there are, unless it was said.

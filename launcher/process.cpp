@@ -52,6 +52,9 @@ struct ChildSide {
       ::dup2(out_fd, STDOUT_FILENO);
       ::dup2(err_fd, STDERR_FILENO);
     }
+    for (const int signal : {SIGUSR1, SIGUSR2}) {
+      if (sigismember(&context.ignored_signals, signal) == 1) (void)::signal(signal, SIG_IGN);
+    }
     ::sigprocmask(SIG_SETMASK, &context.user_signals, nullptr);
     if (context.lease_end && now() >= *context.lease_end) ::_exit(1);
     ::execve(executable, arguments, environment);

@@ -51,6 +51,7 @@ class ExecFailures {
 /// What every worker of a generation is started with.
 struct SpawnContext {
   sigset_t user_signals{};           ///< The mask to restore.
+  sigset_t ignored_signals{};        ///< Until the program says otherwise.
   unsigned long user_files_max = 0;  ///< The soft limit of open files to restore.
   bool share_terminal = false;  ///< Keep stdin, stdout, stderr and the terminal's process group.
   int null_fd = -1;             ///< Becomes stdin otherwise.

@@ -83,6 +83,7 @@ Job script_job(const Source& command_line,
   job.setup.job_id = steps.job_id = job.meeting.credentials.job_id;
   steps.environment = srun_environment(environment, token_file.path());
   job.steps = std::move(steps);
+  job.slurm = slurm_control(allocation, environment);
 
   options.anchored = true;
   options.worker_count = 0;

@@ -41,6 +41,7 @@ AgentOptions agent_options(const Job& job) {
     options.addresses = addresses_for_others(job.meeting.plan.own_address, job.meeting.interfaces);
   }
   options.worker_count = job.options.worker_count;
+  options.saving_signals = job.options.stop.saving_signals;
   options.shares_terminal = job.share_terminal;
   options.sees_snapshots = !job.setup.snapshot.empty();
   return options;
@@ -123,6 +124,7 @@ int Supervisor::run() {
   if (!note.empty()) say(note);
   wait_for_guard();
   wait_for_children();
+  if (job_.slurm) start_batch_job();
   reach_coordinator();
   std::vector<AgentAction> first;
   agent_.start(first);
@@ -141,6 +143,7 @@ void Supervisor::reach_coordinator() {
                              [this](const std::string& text) { say(text); },
                              [this](const CoordinatorEvent& event) {
                                if (steps_) steps_->on_heard(event);
+                               if (batch_) batch_->watch();
                              }};
   const RendezvousOptions& rendezvous = job_.options.rendezvous;
   if (!rendezvous.has_many_nodes()) {
@@ -179,7 +182,7 @@ void Supervisor::start_steps(const Endpoint& endpoint) {
     dispatch(GiveUp{Outcome{status, why, {}}});
   };
   handlers.on_none_left = [this] {
-    dispatch(GiveUp{Outcome{128 + stop_signal_, "stopped by " + signal_name(stop_signal_), {}}});
+    dispatch(GiveUp{outcome_of(asked_, job_.options.stop.saving_signals)});
   };
   steps_ = std::make_unique<NodeSteps>(
       context_, writer_, *job_.steps, link_.user_signals, std::move(handlers));
@@ -187,8 +190,27 @@ void Supervisor::start_steps(const Endpoint& endpoint) {
 
 /// Those that do not ask for the end of the job are for all workers, and this node has none.
 void Supervisor::pass_to_steps(int signal) {
-  if (signal == SIGUSR1 || signal == SIGUSR2) return steps_->signal(signal);
-  stop_signal_ = signal;
+  const bool is_for_workers = signal == SIGUSR1 || signal == SIGUSR2;
+  if (is_for_workers && !saves({signal}, job_.options.stop.saving_signals)) {
+    return steps_->signal(signal);
+  }
+  asked_ = {signal};
+  steps_->stop();
+}
+
+void Supervisor::start_batch_job() {
+  BatchJob::Handlers handlers;
+  handlers.on_note = [this](const std::string& text) { say(text); };
+  handlers.on_stop = [this] { stop_to_go_on(); };
+  handlers.may_start = [this] { return !sweeping_; };
+  batch_ = std::make_unique<BatchJob>(
+      context_, writer_, link_.user_signals, *job_.slurm, job_.options.stop, std::move(handlers));
+}
+
+void Supervisor::stop_to_go_on() {
+  coordinator_->tell(StopRequested{time_is_up});
+  if (!steps_) return;
+  asked_ = {time_is_up};
   steps_->stop();
 }
 
@@ -305,8 +327,17 @@ void Supervisor::on(const ExitWith& exit) {
   exit_status_ = exit.outcome.exit_status;
   if (guard_lost_) return exit_now();  // nobody waits for the rest of the output
   coordinator_->when_told([this, outcome = exit.outcome] {
-    if (!steps_) return write_out(outcome);
-    steps_->finish([this, outcome] { write_out(outcome); });
+    if (!steps_) return leave_batch_job(outcome);
+    steps_->finish([this, outcome] { leave_batch_job(outcome); });
+  });
+}
+
+/// By whoever coordinates: a job is queued again once.
+void Supervisor::leave_batch_job(const Outcome& outcome) {
+  if (!batch_ || !coordinator_->coordinates()) return write_out(outcome);
+  batch_->finish(outcome, [this](const Outcome& final) {
+    exit_status_ = final.exit_status;
+    write_out(final);
   });
 }
 
@@ -408,6 +439,7 @@ void Supervisor::reap() {
   for (const WorkerEnded& ended : workers_.reap(others)) events_.emplace_back(ended);
   for (const EndedChild& child : others) {
     if (steps_) steps_->on_child(child);
+    if (batch_) batch_->on_child(child);
   }
   if (sweeping_ && workers_.none_left()) {
     sweeping_ = false;

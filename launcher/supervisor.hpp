@@ -3,6 +3,7 @@
 #pragma once
 
 #include "launcher/agent.hpp"
+#include "launcher/batch_job.hpp"
 #include "launcher/deadline_timer.hpp"
 #include "launcher/endpoint.hpp"
 #include "launcher/guard.hpp"
@@ -50,6 +51,8 @@ class Supervisor {
   void reach_coordinator();
   void start_steps(const Endpoint& endpoint);
   void pass_to_steps(int signal);
+  void start_batch_job();
+  void stop_to_go_on();
   void say_lease_ended();
   void check_store();
   void tell_guard(std::optional<Instant> lease_end);
@@ -60,6 +63,7 @@ class Supervisor {
   [[nodiscard]] bool is_own(const Outcome& outcome) const;
   [[nodiscard]] std::deque<std::string> last_lines(const Outcome& outcome) const;
   [[nodiscard]] std::string error_file(const Outcome& outcome) const;
+  void leave_batch_job(const Outcome& outcome);
   void write_out(const Outcome& outcome);
   void report(const Outcome& outcome);
   void exit_now() const;
@@ -80,7 +84,8 @@ class Supervisor {
   Agent agent_;
   std::unique_ptr<JobLink> coordinator_;
   std::unique_ptr<NodeSteps> steps_;  // in a batch script
-  int stop_signal_ = 0;               // by which its end was asked for
+  std::unique_ptr<BatchJob> batch_;   // inside of Slurm
+  StopRequested asked_;               // how its end was asked for, with `steps_`
   std::string address_;               // of this node, for others
   std::unique_ptr<StoreServer> store_;
   std::unique_ptr<StoreCheck> store_check_;  // while a generation of many nodes begins

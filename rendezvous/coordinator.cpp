@@ -11,6 +11,19 @@
 
 namespace ddprun {
 
+bool saves(const StopRequested& request, const std::set<int>& saving_signals) {
+  return request.signal == time_is_up || saving_signals.contains(request.signal);
+}
+
+Outcome outcome_of(const StopRequested& request, const std::set<int>& saving_signals) {
+  const std::string name = signal_name(request.signal);
+  if (!saves(request, saving_signals)) return {128 + request.signal, "stopped by " + name, {}};
+  return {static_cast<int>(ExitStatus::run_again),
+          fmt::format("stopped {}; what was saved is kept: run again",
+                      request.signal == time_is_up ? "before its time is up" : "by " + name),
+          {}};
+}
+
 Coordinator::Coordinator(CoordinatorOptions options, const Generation& inherited, std::string cause)
     : options_(options),
       state_(State::ending),
@@ -190,36 +203,46 @@ void Coordinator::on(Instant now, const WorkersStuck& stuck, Actions& out) {
 }
 
 bool Coordinator::is_same_wish(Instant now, const StopRequested& request) const {
-  return asked_ && now - *asked_ < options_.same_wish && request.signal == asked_by_ &&
+  return asked_ && now - *asked_ < options_.same_wish && request == asked_by_ &&
          request.signal != SIGINT;
 }
 
 void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
-  const Outcome stopped{128 + request.signal, "stopped by " + signal_name(request.signal), {}};
+  const bool saving = saves(request, options_.saving_signals);
   switch (state_) {
     case State::deciding:
       withdraw();
       [[fallthrough]];
     case State::forming:
-      outcome_ = stopped;
+      outcome_ = outcome_of(request, options_.saving_signals);
       finish(out);
       break;
     case State::running:
-      outcome_ = stopped;
+      outcome_ = outcome_of(request, options_.saving_signals);
       asked_ = now;
-      asked_by_ = request.signal;
+      asked_by_ = request;
+      if (saving) return stop(SIGTERM, options_.save_grace, out);
       stop(request.signal, options_.grace, out);
       break;
     case State::ending:
-      if (is_same_wish(now, request)) return;
-      asked_ = now;
-      asked_by_ = request.signal;
-      if (verdict(now)) stop(request.signal, Millis{0}, out);
-      outcome_ = verdict(now).value_or(stopped);  // instead of the restart that was under way
+      stop_sooner(now, request, out);
       break;
     case State::finished:
       break;
   }
+}
+
+/// Instead of the restart that is under way, or as a further wish.
+void Coordinator::stop_sooner(Instant now, const StopRequested& request, Actions& out) {
+  if (is_same_wish(now, request)) return;
+  const std::set<int>& saving = options_.saving_signals;
+  const bool ends_anyway = verdict(now).has_value();
+  outcome_ = verdict(now).value_or(outcome_of(request, saving));
+  if (saves(request, saving)) return;
+  const bool is_saving = asked_ && saves(asked_by_, saving) && request.signal != SIGINT;
+  asked_ = now;
+  asked_by_ = request;
+  if (ends_anyway) stop(request.signal, is_saving ? options_.grace : Millis{0}, out);
 }
 
 void Coordinator::on(Instant now, const Timeout&, Actions& out) {

@@ -35,6 +35,7 @@
 #include "rendezvous/units.hpp"
 #include "rendezvous/worker_end.hpp"
 
+#include <csignal>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -50,15 +51,20 @@ enum class JoinPolicy : std::uint8_t {
   defer,  ///< It waits for the next one, whatever starts that.
 };
 
+/// In place of a signal's number: the batch system will soon end the job. Nobody sends it.
+inline constexpr int time_is_up = SIGALRM;
+
 struct CoordinatorOptions {
   GatheringOptions gathering;
   JoinPolicy join_policy = JoinPolicy::now;
   bool voters_decide = false;  ///< Over each generation, before it starts.
   bool anchored = false;       ///< Its witness alone votes: the job ends with that process.
   RestartOptions restarts;
-  Millis grace{10'000};            ///< From the first signal to SIGKILL when asked to end.
-  Millis same_wish{1'000};         ///< Batch systems tell every process of a job at once.
-  Millis restart_grace{1'000};     ///< The same for what is left of a failed generation.
+  Millis grace{10'000};          ///< From the first signal to SIGKILL when asked to end.
+  std::set<int> saving_signals;  ///< After an end by these, as by time_is_up, the job is to go on.
+  Millis save_grace{10'000};     ///< Instead of `grace` then.
+  Millis same_wish{1'000};       ///< Batch systems tell every process of a job at once.
+  Millis restart_grace{1'000};   ///< The same for what is left of a failed generation.
   Millis straggler_after{30'000};  ///< From the first success until those still running are named.
   Millis undecided_after{5'000};   ///< After which it is said that the voters have not agreed.
   friend bool operator==(const CoordinatorOptions&, const CoordinatorOptions&) = default;
@@ -102,11 +108,17 @@ struct WorkersStuck {
   friend bool operator==(const WorkersStuck&, const WorkersStuck&) = default;
 };
 /// Somebody asked for the end of the job. Asked again while it ends, the grace is skipped; but the
-/// same signal within `same_wish` is the same wish, unless it is SIGINT, which people send.
+/// same signal within `same_wish` is the same wish, unless it is SIGINT, which people send. Where
+/// the first wish was to save, the next one but SIGINT still leaves workers `grace`; and to save is
+/// no second wish at all.
 struct StopRequested {
   int signal = 0;
   friend bool operator==(const StopRequested&, const StopRequested&) = default;
 };
+/// Whether the job is to go on after such an end, and how it ends by that.
+[[nodiscard]] bool saves(const StopRequested& request, const std::set<int>& saving_signals);
+[[nodiscard]] Outcome outcome_of(const StopRequested& request, const std::set<int>& saving_signals);
+
 /// `next_deadline()` has come.
 struct Timeout {};
 using CoordinatorEvent = std::variant<Join,
@@ -185,6 +197,7 @@ class Coordinator {
   void on(Instant now, const WorkersStuck& stuck, Actions& out);
   void on(Instant now, const StopRequested& request, Actions& out);
   [[nodiscard]] bool is_same_wish(Instant now, const StopRequested& request) const;
+  void stop_sooner(Instant now, const StopRequested& request, Actions& out);
   void on(Instant now, const Decided& decided, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
 
@@ -227,7 +240,7 @@ class Coordinator {
   std::optional<Instant> give_up_deadline_;    // nothing was decided since the first proposal
   std::optional<Instant> last_call_;           // for nodes that join while it runs
   std::optional<Instant> asked_;               // for the end of the job, when last
-  int asked_by_ = 0;                           // and by which signal
+  StopRequested asked_by_;                     // and how
   std::optional<Instant> resume_at_;           // the wait before a restart is over
   std::string cause_ = "start";                // of the next one
   std::optional<Outcome> outcome_;             // set once no further generation will follow

@@ -26,6 +26,9 @@ constexpr Millis operator-(Instant later, Instant earlier) {
 constexpr Millis operator+(Millis one, Millis other) {
   return {one.count + other.count};
 }
+constexpr Millis operator-(Millis one, Millis other) {
+  return {one.count - other.count};
+}
 constexpr Instant operator-(Instant at, Millis pause) {
   return {at.ms - pause.count};
 }

@@ -29,6 +29,8 @@ SlurmdTimeout=5
 MessageTimeout=3
 TCPTimeout=1
 KillWait=2
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
 )";
 
 /// A requeued job may run again when its old credential has expired.
@@ -58,7 +60,9 @@ std::string text_of(const Configuration& configuration) {
   text += "SlurmdPidFile=" + folder + "/slurmd.%n.pid\n";
   text += "SlurmdLogFile=" + folder + "/slurmd.%n.log\n";
   for (int index = 0; index < head; ++index) text += node_line(index);
-  return text + "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE\n";
+  return text +
+         "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE PriorityTier=1 GraceTime=5\n"
+         "PartitionName=urgent Nodes=ALL MaxTime=INFINITE PriorityTier=2\n";
 }
 
 std::string text_of_devices(const std::filesystem::path& folder) {

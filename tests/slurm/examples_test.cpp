@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <string>
 
 namespace slurm {
@@ -14,14 +15,22 @@ Starts all_of(Training& training, int generation) {
   return training.generation(generation, static_cast<std::size_t>(size));
 }
 
-int submit(Training& training, const char* name) {
-  return training.submit_file(std::string(SLURM_EXAMPLES) + "/" + name);
+int submit(Training& training, const char* name, const Words& more = {}) {
+  return training.submit_file(std::string(SLURM_EXAMPLES) + "/" + name, more);
 }
 
 void finish(Training& training, int job) {
   training.finish();
   CHECK_MESSAGE(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED",
                 training.slurm().output(job));
+}
+
+/// The workers of all nodes are told to end, and those of a second run end by themselves.
+void expect_second_run(Training& training, int job) {
+  const auto size = static_cast<int>(all_of(training, 1).size());
+  training.slurm().wait_until("saved workers", [&] { return training.saved() == size; });
+  finish(training, job);
+  CHECK(training.slurm().job(job).at("Restarts") == "1");
 }
 
 }  // namespace
@@ -52,6 +61,24 @@ TEST_CASE("slurm: the example step.sh") {
   const int job = submit(training, "step.sh");
   CHECK(all_of(training, 1).rbegin()->second.host == "n3");
   finish(training, job);
+}
+
+TEST_CASE("slurm: the example requeue.sh") {
+  if (!can_run_slurm()) return;
+  Training training(4);
+  training.save_on_term(std::chrono::milliseconds(100));
+  const int job = submit(training, "requeue.sh", {"--time=1"});  // of which half is left over
+  expect_second_run(training, job);
+}
+
+TEST_CASE("slurm: the example signal.sh") {
+  if (!can_run_slurm()) return;
+  Training training(4);
+  training.save_on_term(std::chrono::milliseconds(100));
+  const int job = submit(training, "signal.sh");
+  all_of(training, 1);
+  training.slurm().ask({"scancel", "--signal=USR1", std::to_string(job)});
+  expect_second_run(training, job);
 }
 
 TEST_CASE("slurm: the example tasks.sh") {

@@ -63,14 +63,15 @@ int Training::submit(const Words& options,
                        sbatch_options);
 }
 
-int Training::submit_file(const std::string& path) {
+int Training::submit_file(const std::string& path, const Words& sbatch_options) {
+  using e2e::operator+;
   const std::filesystem::path ddprun = E2E_DDPRUN;
-  return std::stoi(slurm_.ask({"sbatch",
-                               "--parsable",
-                               "--output=job.%j",
-                               "--export=ALL,PATH=" + ddprun.parent_path().string() +
-                                   ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
-                               path}));
+  const Words usual{"sbatch",
+                    "--parsable",
+                    "--output=job.%j",
+                    "--export=ALL,PATH=" + ddprun.parent_path().string() +
+                        ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"};
+  return std::stoi(slurm_.ask(usual + sbatch_options + Words{path}));
 }
 
 int Training::submit_command(const std::string& command, const Words& sbatch_options) {

@@ -149,6 +149,18 @@ TEST_CASE("agent: a worker that dies by a signal we passed on has failed") {
         Lines{"tell: in generation 1 rank 2 (pid 70 on n1) was killed by SIGUSR1 (10)"});
 }
 
+TEST_CASE("agent: a signal that asks workers to save is the job's matter, and none of theirs") {
+  AgentOptions saving;
+  saving.saving_signals = {SIGUSR1};
+  Node node = running_node(saving);
+  CHECK(node.ends(0, killed(SIGUSR1)).empty());  // somebody sent it to them, too
+  CHECK(node.gets(SIGUSR1) == Lines{"tell: stop by SIGUSR1 (10)"});
+  CHECK(node.gets(SIGUSR1).empty());  // the same wish
+  CHECK(node.gets(SIGUSR2) == Lines{"signal SIGUSR2 (12)"});
+  CHECK(node.is_stopped(1, SIGTERM, Millis{60'000}) == Lines{"signal SIGTERM (15)"});
+  CHECK(node.agent.next_deadline() == Instant{60'000});
+}
+
 TEST_CASE("agent: a signal passed on to one generation is not remembered for the next") {
   Node node = running_node();
   (void)node.gets(SIGUSR1);

@@ -41,7 +41,7 @@ TEST_CASE("options: without any there are torchrun's defaults and ours, with the
   const Options options = Asked().options();
   CHECK(options.worker_count == 1);
   CHECK(options.restarts.count_max == 0);
-  CHECK(options.grace == Millis{10'000});
+  CHECK(options.stop.grace == Millis{10'000});
   CHECK(options.restart_grace == Millis{1'000});
   CHECK(options.snapshot.empty());
   CHECK(options.log_dir.empty());
@@ -72,7 +72,7 @@ TEST_CASE("options: the file may be named in the environment, and its errors are
   const TempFolder folder;
   Asked asked;
   asked.by_variable("DDPRUN_FILE", folder.write("job.yaml", "grace: 3s\nenv: {A: b}\n"));
-  CHECK(asked.options().grace == Millis{3'000});
+  CHECK(asked.options().stop.grace == Millis{3'000});
   CHECK(asked.options().environment.at("A").value == "b");
   asked.by_option("file", folder.at("none.yaml"));
   CHECK(asked.error().find("No such file or directory") != std::string::npos);

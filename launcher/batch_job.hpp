@@ -1,0 +1,74 @@
+// The job of the batch system around this process, for the process that coordinates: when it ends,
+// and how it is queued again. It decides nothing.
+#pragma once
+
+#include "launcher/command_run.hpp"
+#include "launcher/deadline_timer.hpp"
+#include "launcher/end_watch.hpp"
+#include "launcher/slurm_control.hpp"
+#include "launcher/stop_options.hpp"
+#include "rendezvous/outcome.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <functional>
+#include <string>
+
+namespace ddprun {
+
+class BatchJob {
+ public:
+  struct Handlers {
+    std::function<void(std::string)> on_note;  ///< One line for people.
+    std::function<void()> on_stop;             ///< The job shall stop, so that it can go on later.
+    /// Whether a command may be started now: not while all children are being killed.
+    std::function<bool()> may_start;
+  };
+
+  BatchJob(boost::asio::io_context& context,
+           Writer& writer,
+           const sigset_t& user_signals,
+           SlurmControl slurm,
+           const StopOptions& options,
+           Handlers handlers);
+
+  /// Watches for the end from now on, unless it does so already.
+  void watch();
+
+  /// A child of this process has ended; it need not be one of this.
+  void on_child(const EndedChild& child);
+
+  using OnFinished = std::function<void(const Outcome&)>;
+
+  /// Calls `done`, with another outcome where it is Slurm that needs the nodes, once the job is in
+  /// the queue again, if it is to be, or Slurm has refused that or does not answer. By then Slurm
+  /// may be about to end this process.
+  void finish(const Outcome& outcome, OnFinished done);
+
+ private:
+  void dispatch(const EndEvent& event);
+  void perform(const std::vector<EndAction>& actions);
+  void on(const AskForEnd&);
+  void on(const StopJob& stop) const;
+  void on(const Note& note) const;
+  void answer(const CommandRun::End& end);
+  void requeue_if_planned();
+  void run_last(const Command& command, CommandRun::OnEnd on_end);
+  void requeued(const CommandRun::End& end);
+
+  boost::asio::io_context& context_;
+  SlurmControl slurm_;
+  StopOptions options_;
+  Handlers handlers_;
+  EndWatch end_;
+  DeadlineTimer timer_;
+  boost::asio::steady_timer last_timer_;
+  CommandRun ask_end_;
+  CommandRun last_;  // what is run when the job is over, one after the other
+  bool watches_ = false;
+  Outcome outcome_;
+  OnFinished done_;  // while it is being left
+};
+
+}  // namespace ddprun

@@ -1,0 +1,37 @@
+// What is asked of Slurm while a job runs, and what it answers. Looks for its commands on PATH.
+#pragma once
+
+#include "launcher/allocation.hpp"
+#include "launcher/environment.hpp"
+#include "launcher/program.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ddprun {
+
+/// Seconds since 1970; nothing: there is no end.
+using EndTime = std::optional<std::int64_t>;
+
+struct SlurmControl {
+  std::string job;  ///< As scontrol(1) names it: "12", or "11_3" for an element of an array.
+  Environment environment;  ///< For the commands.
+  Command ask_end;          ///< Empty executable: there is no squeue on PATH.
+  Command ask_preempted;    ///< Likewise,
+  Command requeue;          ///< and for scontrol.
+  int restarts_count = 0;   ///< How often Slurm has started the job again.
+  EndTime end_time;         ///< SLURM_JOB_END_TIME, which Slurm sets from 23.02 on.
+};
+
+[[nodiscard]] SlurmControl slurm_control(const Allocation& allocation,
+                                         const Environment& environment);
+
+/// What `ask_end` prints: a number, or NONE; nothing for anything else.
+[[nodiscard]] std::optional<EndTime> parse_end_time(std::string_view text);
+
+/// Of what `ask_preempted` prints: whether Slurm ends the job because another needs its nodes.
+[[nodiscard]] bool says_preempted(std::string_view text);
+
+}  // namespace ddprun

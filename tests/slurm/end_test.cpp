@@ -1,0 +1,164 @@
+// Jobs that end before they are done, so that they go on later: at the time limit, by a signal, for
+// another job.
+//
+// Slurm's time limits are whole minutes. But the end of a job that runs, and has one, can be set
+// to a second.
+#include "tests/slurm/training.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+
+namespace slurm {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// For the beginning of a script: its job ends so many seconds later.
+std::string ends_in(int seconds) {
+  return "scontrol update JobId=$SLURM_JOB_ID EndTime=now+" + std::to_string(seconds) + "\n";
+}
+
+/// Likewise: a squeue that leaves a file each time it is asked, asked.1 and so on.
+std::string counted_squeue(Training& training) {
+  const std::string path = training.slurm().test().script(
+      "squeue",
+      "#!/bin/sh\nmkdir asked.$(ls -d asked.* 2>/dev/null | wc -l)\nexec /usr/bin/squeue \"$@\"\n");
+  return "PATH=$PWD:$PATH\n";
+}
+
+bool has_printed(Training& training, int job, const std::string& text) {
+  return e2e::count_of(text, training.slurm().output(job)) > 0;
+}
+
+}  // namespace
+
+TEST_CASE("slurm: workers save before the time limit, and the job ends with 75") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  training.save_on_term(milliseconds(200));
+  const int job = training.submit({"--nproc-per-node=2"}, {"--nodes=2", "--time=10"}, ends_in(8));
+  training.generation(1, 4);
+  CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "75:0");
+  const std::string said = training.slurm().output(job);
+  CHECK_MESSAGE(training.saved() == 4, said);
+  CHECK_MESSAGE(e2e::count_of(": workers get SIGTERM, and 110 s to save", said) == 1, said);
+  CHECK_MESSAGE(e2e::count_of("exit status 75: stopped before its time is up", said) == 1, said);
+}
+
+TEST_CASE("slurm: a job of one node is stopped before its time limit, too") {
+  if (!can_run_slurm()) return;
+  Training training(1);
+  training.save_on_term(milliseconds(200));
+  const int job = training.submit({}, {"--nodes=1", "--time=10"}, ends_in(6));
+  training.generation(1, 1);
+  CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "75:0");
+  CHECK_MESSAGE(training.saved() == 1, training.slurm().output(job));
+}
+
+TEST_CASE("slurm: the tasks of a step are stopped before the time limit, by one of them") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  training.save_on_term(milliseconds(200));
+  const int job =
+      training.submit_command(ends_in(8) + "srun " E2E_DDPRUN, {"--nodes=2", "--time=10"});
+  training.generation(1, 2);
+  CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "75:0");
+  const std::string said = training.slurm().output(job);
+  CHECK_MESSAGE(training.saved() == 2, said);
+  CHECK_MESSAGE(e2e::count_of(": workers get SIGTERM, and", said) == 1, said);
+}
+
+TEST_CASE("slurm: a time limit that was extended stops nothing") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  const int job =
+      training.submit({}, {"--nodes=2", "--time=10"}, counted_squeue(training) + ends_in(8));
+  training.generation(1, 2);
+  training.slurm().wait_until("first question",
+                              [&] { return training.slurm().test().has("asked.0"); });
+  training.slurm().ask({"scontrol", "update", "JobId=" + std::to_string(job), "EndTime=now+300"});
+  training.slurm().wait_until("second question",
+                              [&] { return training.slurm().test().has("asked.1"); });
+  CHECK(training.slurm().cluster().stays(
+      milliseconds(1'000), [&] { return !has_printed(training, job, "workers get SIGTERM"); }));
+  training.finish();
+  CHECK_MESSAGE(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED",
+                training.slurm().output(job));
+}
+
+TEST_CASE("slurm: a signal to all processes of a job makes workers save") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  training.save_on_term(milliseconds(200));
+  const int job = training.submit({"--on-signal=USR1=snapshot-exit"}, {"--nodes=2"});
+  training.generation(1, 2);
+  training.slurm().ask({"scancel", "--signal=USR1", std::to_string(job)});
+  CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "75:0");
+  const std::string said = training.slurm().output(job);
+  CHECK_MESSAGE(training.saved() == 2, said);
+  CHECK_MESSAGE(e2e::count_of("exit status 75: stopped by SIGUSR1 (10)", said) == 1, said);
+}
+
+TEST_CASE("slurm: a job is queued again and goes on, as often as was allowed") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  training.save_on_term(milliseconds(200));
+  const int job = training.submit(
+      {"--requeue=1"}, {"--nodes=2", "--time=10", "--requeue", "--open-mode=append"}, ends_in(6));
+  training.slurm().wait_until("second end",
+                              [&] { return has_printed(training, job, "already, as often as"); });
+  const Record record = training.slurm().wait_for_end(job);
+  CHECK(record.at("Restarts") == "1");
+  CHECK(record.at("ExitCode") == "75:0");
+  const std::string said = training.slurm().output(job);
+  const std::string number = std::to_string(job);
+  CHECK_MESSAGE(
+      e2e::count_of("queueing Slurm job " + number + " again, 1 of at most 1 times", said) == 1,
+      said);
+  CHECK_MESSAGE(
+      e2e::count_of("Slurm job " + number + " was queued again 1 times already", said) == 1, said);
+}
+
+TEST_CASE("slurm: an element of an array is queued again, and no other") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  training.save_on_term(milliseconds(200));
+  const Words sbatch{"--nodes=1", "--array=3-4", "--time=10", "--requeue", "--open-mode=append"};
+  const std::string array = std::to_string(training.submit(
+      {"--requeue=3"},
+      sbatch,
+      "touch up.$SLURM_ARRAY_TASK_ID\n[ -z \"$SLURM_RESTART_COUNT\" ] || touch finish\n"
+      "[ $SLURM_ARRAY_TASK_ID = 4 ] || " +
+          ends_in(6)));
+  const auto says = [&](const std::string& element, const std::string& text) {
+    const std::string record =
+        training.slurm().ask({"scontrol", "--oneliner", "show", "job", array + "_" + element});
+    return e2e::count_of(text, record) > 0;
+  };
+  training.slurm().wait_until("ends of both elements", [&] {
+    return says("3", "JobState=COMPLETED") && says("4", "JobState=COMPLETED");
+  });
+  CHECK(says("3", "Restarts=1 "));
+  CHECK(says("4", "Restarts=0 "));
+}
+
+TEST_CASE("slurm: workers of a job that is preempted save, and it runs again") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  training.save_on_term(milliseconds(200));
+  const int job = training.submit({"--requeue=2"},
+                                  {"--nodes=2", "--exclusive", "--requeue", "--open-mode=append"},
+                                  "[ -z \"$SLURM_RESTART_COUNT\" ] || touch finish\n");
+  training.generation(1, 2);
+  const int urgent =
+      training.slurm().submit("true\n", {"--nodes=2", "--exclusive", "--partition=urgent"});
+  CHECK(training.slurm().wait_for_end(urgent).at("JobState") == "COMPLETED");
+  CHECK_MESSAGE(training.saved() == 2, training.slurm().output(job));
+  const Record record = training.slurm().wait_for_end(job);
+  CHECK_MESSAGE(record.at("JobState") == "COMPLETED", training.slurm().output(job));
+  CHECK(record.at("Restarts") == "1");
+}
+
+}  // namespace slurm
