@@ -14,6 +14,7 @@
 #include "worker/run.hpp"
 #include "worker/snapshot_store.hpp"
 #include "worker/step_seed.hpp"
+#include "worker/stop_request.hpp"
 
 #include <torch/torch.h>
 
@@ -137,8 +138,7 @@ class Trainer {
   void train() {
     torch::optim::Adam optimizer(net_->parameters(), options_.learning_rate);
     resume(optimizer);
-    worker::DistributedDataParallel<Net> parallel(net_, group_);
-    while (position_.epoch < options_.epochs) run_epoch(parallel, optimizer);
+    run_epochs(optimizer);
     evaluate();
     say("snapshot: ", snapshots_.path().string());
   }
@@ -163,8 +163,15 @@ class Trainer {
     position_ = *std::move(snapshot);
   }
 
+  void run_epochs(torch::optim::Optimizer& optimizer) {
+    worker::DistributedDataParallel<Net> parallel(net_, group_);
+    worker::StopRequest stop(group_);
+    while (position_.epoch < options_.epochs) run_epoch(parallel, optimizer, stop);
+  }
+
   void run_epoch(worker::DistributedDataParallel<Net>& parallel,
-                 torch::optim::Optimizer& optimizer) {
+                 torch::optim::Optimizer& optimizer,
+                 worker::StopRequest& stop) {
     const worker::DistributedSampler sampler(train_.size(), context_.rank, context_.world_size);
     const auto indices = torch::tensor(sampler.indices(position_.epoch, position_.samples));
     const auto batches = indices.to(device_).split(options_.batch_size);
@@ -183,6 +190,7 @@ class Trainer {
         report(progress, last_batch);
         progress = Progress();
       }
+      if (stop.agreed()) leave(optimizer, stop);
       if (position_.batch % options_.snapshot_every == 0) save(optimizer);
     }
     ++position_.epoch;
@@ -205,11 +213,20 @@ class Trainer {
     return loss_here;
   }
 
-  void save(const torch::optim::Optimizer& optimizer) {
-    if (context_.rank != 0) return;
+  /// Whether this rank has saved.
+  bool save(const torch::optim::Optimizer& optimizer) {
+    if (context_.rank != 0) return false;
     position_.model_state = worker::state_dict(*net_);
     position_.optimizer_state = worker::optimizer_state(optimizer);
-    snapshots_.save(position_);
+    return snapshots_.save(position_);
+  }
+
+  /// Each rank comes here after the same step, which is the one to go on from.
+  [[noreturn]] void leave(const torch::optim::Optimizer& optimizer,
+                          const worker::StopRequest& stop) {
+    const std::string saved =
+        save(optimizer) ? worker::text(", saved in ", snapshots_.path().string()) : "";
+    stop.leave(worker::text("at step ", position_.step, saved));
   }
 
   /// Each rank judges its part of the test images; the sums are those of all ranks.

@@ -3,7 +3,8 @@
 // four repairs: every rank has the same data, from a seed; the loss is the mean squared error,
 // where the cross entropy of a single class is always zero and teaches nothing; one process of the
 // job saves, atomically and with the optimizer, not one per node straight into the file; EPOCHS_RUN
-// counts finished epochs, so that none is trained twice.
+// counts finished epochs, so that none is trained twice. For that reason it asks once
+// an epoch whether it shall stop; fashion_mnist.cpp, whose steps take longer, does so at each.
 #include "examples/arguments.hpp"
 #include "worker/context.hpp"
 #include "worker/distributed_data_parallel.hpp"
@@ -14,6 +15,7 @@
 #include "worker/pt_file.hpp"
 #include "worker/run.hpp"
 #include "worker/snapshot_store.hpp"
+#include "worker/stop_request.hpp"
 
 #include <torch/torch.h>
 
@@ -58,10 +60,13 @@ class Trainer {
     torch::optim::SGD optimizer(model_->parameters(), learning_rate);
     resume(optimizer);
     worker::DistributedDataParallel<torch::nn::Linear> parallel(model_, group_);
+    worker::StopRequest stop(group_);
     while (position_.epoch < total_epochs) {
       run_epoch(parallel, optimizer);
       ++position_.epoch;
-      if (position_.epoch % save_every == 0) save(optimizer);
+      const bool is_last = stop.agreed();
+      if (is_last || position_.epoch % save_every == 0) save(optimizer);
+      if (is_last) stop.leave(worker::text("at step ", position_.step));
     }
     if (context_.rank == 0) {
       worker::write_pt_file("finalmodel.pt", worker::to_value(worker::state_dict(*model_)));

@@ -12,12 +12,24 @@
 namespace ddprun::worker {
 namespace {
 
-int fail(std::string what, int status) {
-  while (!what.empty() && what.back() == '\n') what.pop_back();
-  std::replace(what.begin(), what.end(), '\n', ' ');
+void say(std::string line) {
+  while (!line.empty() && line.back() == '\n') line.pop_back();
+  std::replace(line.begin(), line.end(), '\n', ' ');
   std::cout.flush();
-  std::cerr << "error: " + what + "\n" << std::flush;
+  std::cerr << line + "\n" << std::flush;
+}
+
+int fail(const std::string& what, int status) {
+  say("error: " + what);
   return status;
+}
+
+/// Returns only where SIGTERM is blocked, or for the first process of a container.
+int die_of_sigterm(const Stopped& stopped) {
+  say(stopped.what());
+  static_cast<void>(std::signal(SIGTERM, SIG_DFL));
+  static_cast<void>(std::raise(SIGTERM));
+  return 128 + SIGTERM;
 }
 
 /// Tensors of some megabytes come and go in every step. glibc would map each one anew and have the
@@ -43,6 +55,8 @@ int run(int argc,
   try {
     body(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
     return 0;
+  } catch (const Stopped& stopped) {
+    return die_of_sigterm(stopped);
   } catch (const UsageError& error) {
     return fail(error.what(), 2);
   } catch (const c10::Error& error) {

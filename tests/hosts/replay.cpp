@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t samples_count = 2048;  // of examples/toy.cpp
 constexpr std::int64_t batch_size = 32;       // its own default
-constexpr const char* save_every = "2";       // epochs
+constexpr const char* save_every = "2";       // epochs, and where it is told to end
 constexpr const char* kept_folder = "kept";
 constexpr const char* reference_folder = "reference";
 
@@ -43,14 +43,12 @@ Variables variables_of(const Stretch& stretch, int rank) {
 }
 
 void train_again(Training& job, const Stretch& stretch, std::int64_t up_to) {
+  const std::string end = std::to_string(up_to);  // where it also saves
   std::vector<Program*> workers;
   for (int rank = 0; rank < stretch.world_size; ++rank) {
-    workers.push_back(&job[0].run({"env",
-                                   std::string("--chdir=") + reference_folder,
-                                   HOSTS_TOY,
-                                   std::to_string(up_to),
-                                   save_every},
-                                  variables_of(stretch, rank)));
+    workers.push_back(
+        &job[0].run({"env", std::string("--chdir=") + reference_folder, HOSTS_TOY, end, end},
+                    variables_of(stretch, rank)));
   }
   for (Program* worker : workers) REQUIRE_MESSAGE(worker->wait() == 0, worker->description());
 }

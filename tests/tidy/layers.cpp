@@ -160,6 +160,7 @@ constexpr std::array shell_files{
     "worker/snapshot_folder",
     "worker/snapshot_store",
     "worker/step_seed",
+    "worker/stop_request",
     "worker/zip_reader",
 };
 

@@ -1,4 +1,5 @@
 // The Fashion-MNIST example as its users run it, on a small made-up data set.
+#include "tests/worker/small_images.hpp"
 #include "tests/worker/support.hpp"
 #include "worker/finite.hpp"
 #include "worker/pt_file.hpp"
@@ -14,28 +15,9 @@ using test::CommandResult;
 using test::contains;
 using test::run_command;
 using test::TemporaryFolder;
-
-constexpr int train_count = 96;
-constexpr int test_count = 16;
-
-/// An IDX file of these dimensions, whose byte number i is i modulo `modulus`.
-void write_idx(const std::filesystem::path& path, const std::vector<int>& shape, int modulus) {
-  std::string bytes{'\0', '\0', '\x08', static_cast<char>(shape.size())};
-  int count = 1;
-  for (const int size : shape) {
-    bytes += {'\0', '\0', static_cast<char>(size / 256), static_cast<char>(size % 256)};
-    count *= size;
-  }
-  for (int i = 0; i < count; ++i) bytes += static_cast<char>(i % modulus);
-  test::write_bytes(path, bytes);
-}
-
-void write_data(const TemporaryFolder& folder) {
-  write_idx(folder / "train-images-idx3-ubyte.gz", {train_count, 28, 28}, 251);
-  write_idx(folder / "train-labels-idx1-ubyte.gz", {train_count}, 10);
-  write_idx(folder / "t10k-images-idx3-ubyte.gz", {test_count, 28, 28}, 251);
-  write_idx(folder / "t10k-labels-idx1-ubyte.gz", {test_count}, 10);
-}
+using test::train_count;
+using test::write_data;
+using test::write_idx;
 
 CommandResult train(const TemporaryFolder& folder, int world_size, const std::string& options) {
   return run_command(folder,

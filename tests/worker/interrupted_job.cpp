@@ -1,6 +1,6 @@
-// The worker of a job that interruption_test.cpp interrupts: a network with dropout, shuffled
-// batches and Adam, which saves every few steps and ends itself with SIGKILL, half way through a
-// step, where it is told to.
+// The worker of a job that interruption_test.cpp interrupts and stop_request_test.cpp stops: a
+// network with dropout, shuffled batches and Adam, which saves every few steps. It sends itself
+// SIGKILL half way through a step, or SIGTERM before one, where it is told to.
 #include "worker/context.hpp"
 #include "worker/distributed_data_parallel.hpp"
 #include "worker/distributed_sampler.hpp"
@@ -10,11 +10,17 @@
 #include "worker/run.hpp"
 #include "worker/snapshot_store.hpp"
 #include "worker/step_seed.hpp"
+#include "worker/stop_request.hpp"
 
 #include <torch/torch.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
+#include <optional>
+#include <pthread.h>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -28,7 +34,33 @@ constexpr std::int64_t batch_size = 8;
 constexpr std::int64_t epochs_count = 3;
 constexpr std::int64_t save_every = 5;
 
-/// Words: the file for the final parameters, then "RESTARTS:RANK:STEP" for each interruption.
+/// While alive, sends SIGTERM to the thread that made it, again and again.
+class Storm {
+ public:
+  Storm() : target_(::pthread_self()) { sender_ = std::thread(&Storm::send, this); }
+  Storm(const Storm&) = delete;
+  Storm& operator=(const Storm&) = delete;
+  ~Storm() {
+    is_over_ = true;
+    sender_.join();
+  }
+
+ private:
+  void send() const {
+    do {
+      static_cast<void>(::pthread_kill(target_, SIGTERM));
+    } while (!is_over_);
+  }
+
+  pthread_t target_;
+  std::atomic<bool> is_over_{false};
+  std::thread sender_;
+};
+
+/// Words: the file for the final parameters, then one for each interruption:
+///     RESTARTS:RANK:STEP        SIGKILL
+///     RESTARTS:RANK:STEP:term   SIGTERM
+///     RESTARTS:RANK:STEP:storm  SIGTERM without pause whenever it saves, from this step on
 void train(const std::vector<std::string>& words) {
   const auto context = worker::Context::from_environment();
   const auto group = worker::ProcessGroup::connect(context);
@@ -45,29 +77,38 @@ void train(const std::vector<std::string>& words) {
     position = *std::move(snapshot);
   }
   worker::DistributedDataParallel<nn::Sequential> parallel(net, group);
+  const auto is_told = [&](const std::string& interruption) {
+    const std::string here =
+        worker::text(context.restart_count, ":", context.rank, ":", position.step, interruption);
+    return std::find(words.begin(), words.end(), here) != words.end();
+  };
+  bool is_storming = false;
   const auto save = [&] {
     position.model_state = worker::state_dict(*net);
     position.optimizer_state = worker::optimizer_state(optimizer);
+    std::optional<Storm> storm;
+    if (is_storming) storm.emplace();
     snapshots.save(position);
   };
+  worker::StopRequest stop(group);
   const worker::DistributedSampler sampler(samples_count, context.rank, context.world_size);
   for (; position.epoch < epochs_count; ++position.epoch, position.samples = 0) {
     const auto indices = torch::tensor(sampler.indices(position.epoch, position.samples));
     for (const Tensor& batch : indices.split(batch_size)) {
       if (batch.numel() == 0) break;  // the epoch was complete already
+      if (is_told(":term")) static_cast<void>(std::raise(SIGTERM));
+      is_storming = is_storming || is_told(":storm");
       worker::seed_generators({.seed = 2, .step = position.step, .rank = context.rank});
       parallel.zero_grad();
       const Tensor output = parallel(inputs.index_select(0, batch));
       torch::mse_loss(output, targets.index_select(0, batch)).backward();
-      const std::string here =
-          worker::text(context.restart_count, ":", context.rank, ":", position.step);
-      for (const std::string& word : words) {
-        if (word == here) static_cast<void>(std::raise(SIGKILL));
-      }
+      if (is_told("")) static_cast<void>(std::raise(SIGKILL));
       optimizer.step();
       ++position.step;
       position.samples += batch.numel() * context.world_size;
-      if (position.step % save_every == 0) save();
+      const bool is_last = stop.agreed();
+      if (is_last || position.step % save_every == 0) save();
+      if (is_last) stop.leave(worker::text("at step ", position.step));
     }
   }
   save();

@@ -1,7 +1,6 @@
 // A job under the real ddprun that is interrupted again and again, compared with one that is not.
-#include "tests/worker/support.hpp"
+#include "tests/worker/interrupted_run.hpp"
 #include "worker/error.hpp"
-#include "worker/pt_file.hpp"
 #include "worker/snapshot.hpp"
 
 #include <doctest/doctest.h>
@@ -15,19 +14,18 @@
 namespace ddprun::worker {
 namespace {
 
-using test::run_command;
+using test::ranks_of_job;
+using test::steps_of_job;
 using test::TemporaryFolder;
 
-constexpr int ranks_of_job = 2;
 constexpr int interruptions_count = 5;
-constexpr std::int64_t steps_of_job = 39;  // interrupted_job: 3 epochs of 13 batches
 
 /// Whether so many of the sorted `steps` lie between two snapshots that the job gives up.
 bool stalls(const std::vector<std::int64_t>& steps) {
-  constexpr std::int64_t save_every = 5;       // interrupted_job
   constexpr std::size_t restarts_stalled = 3;  // design(7): without a newer snapshot
+  const auto saves_before = [](std::int64_t step) { return step / test::save_every; };
   for (std::size_t i = restarts_stalled; i < steps.size(); ++i) {
-    if (steps[i] / save_every == steps[i - restarts_stalled] / save_every) return true;
+    if (saves_before(steps[i]) == saves_before(steps[i - restarts_stalled])) return true;
   }
   return false;
 }
@@ -55,20 +53,11 @@ std::string draw_interruptions(std::uint32_t seed) {
 /// The final parameters of a job that is interrupted so, in one row; `restarts` of the last start.
 torch::Tensor result_with(const std::string& interruptions, std::int64_t& restarts) {
   const TemporaryFolder folder;
-  const auto job =
-      run_command(folder,
-                  std::string("timeout 100 " DDPRUN_PROGRAM " --standalone") +
-                      " --snapshot snapshot.pt --nproc-per-node " + std::to_string(ranks_of_job) +
-                      " --max-restarts " + std::to_string(interruptions_count) +
-                      " " INTERRUPTED_JOB " result.pt" + interruptions);
+  const auto job = test::run_interrupted_job(folder, interruptions_count, interruptions);
   CAPTURE(job.error);
   REQUIRE(job.status == 0);
   restarts = from_value(read_pt_file(folder / "snapshot.pt")).generation - 1;
-  std::vector<torch::Tensor> parts;
-  for (const auto& entry : read_pt_file(folder / "result.pt").toGenericDict()) {
-    parts.push_back(entry.value().toTensor().flatten());
-  }
-  return torch::cat(parts);
+  return test::result_of_job(folder);
 }
 
 TEST_CASE("interruption: five kills at random steps change no bit of the result") {

@@ -130,6 +130,18 @@ inline CommandResult run_command(const TemporaryFolder& folder, const std::strin
           read_bytes(folder / "stderr.txt")};
 }
 
+/// The processes that have `folder` as their working folder, which none of a job may outlive.
+inline std::vector<std::string> processes_in(const TemporaryFolder& folder) {
+  std::vector<std::string> found;
+  for (const auto& process : std::filesystem::directory_iterator("/proc")) {
+    std::error_code unreadable;  // it has ended, or is no process
+    if (std::filesystem::read_symlink(process.path() / "cwd", unreadable) != folder.path())
+      continue;
+    found.push_back(read_bytes(process.path() / "comm"));
+  }
+  return found;
+}
+
 /// What a Python script prints, errors included; nothing when this machine has no Python with
 /// PyTorch, which is said on stdout. Tries $TEST_PYTHON first, then Debian's.
 inline std::optional<std::string> run_python(const TemporaryFolder& folder,

@@ -1,0 +1,42 @@
+// One run of interrupted_job.cpp under the real ddprun, to its end.
+#pragma once
+
+#include "tests/worker/support.hpp"
+#include "worker/pt_file.hpp"
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include <string>
+#include <vector>
+
+namespace ddprun::worker::test {
+
+constexpr int ranks_of_job = 2;
+constexpr std::int64_t steps_of_job = 39;  // 3 epochs of 13 batches
+constexpr std::int64_t save_every = 5;     // steps, all of interrupted_job.cpp
+
+/// What becomes of the job in `folder` when it suffers what `words` say, and may start again
+/// `restarts_max` times. No process of it is left.
+inline CommandResult run_interrupted_job(const TemporaryFolder& folder,
+                                         int restarts_max,
+                                         const std::string& words) {
+  CommandResult job = run_command(
+      folder,
+      "timeout 100 " DDPRUN_PROGRAM " --standalone --snapshot snapshot.pt --nproc-per-node " +
+          std::to_string(ranks_of_job) + " --max-restarts " + std::to_string(restarts_max) +
+          " " INTERRUPTED_JOB " result.pt " + words);
+  CHECK(processes_in(folder).empty());
+  return job;
+}
+
+/// The final parameters of the job in `folder`, in one row.
+inline torch::Tensor result_of_job(const TemporaryFolder& folder) {
+  std::vector<torch::Tensor> parts;
+  for (const auto& entry : read_pt_file(folder / "result.pt").toGenericDict()) {
+    parts.push_back(entry.value().toTensor().flatten());
+  }
+  return torch::cat(parts);
+}
+
+}  // namespace ddprun::worker::test
