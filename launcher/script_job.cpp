@@ -94,9 +94,11 @@ Job script_job(const Source& command_line,
   return job;
 }
 
+/// Whatever the environment and the job file say of it, the address is the script's.
 void be_anchored(Options& options) {
   options.anchored = true;
   options.rendezvous.is_host = false;
+  options.rendezvous.advertise.clear();
   options.claim_dir.clear();
 }
 
