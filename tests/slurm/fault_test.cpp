@@ -121,6 +121,19 @@ TEST_CASE("slurm: an srun that hangs is waited for as long as nodes are") {
   CHECK_MESSAGE(e2e::count_of("no agent has come from any of 2 nodes within 1 s", said) == 1, said);
 }
 
+TEST_CASE("slurm: an srun that hangs for one node does not keep the job from ending") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  (void)training.slurm().test().script("srun",
+                                       "#!/bin/sh\n"
+                                       "case $* in *nodelist=n1*) exec sleep 1000 ;; esac\n"
+                                       "PATH=${PATH#*:} exec srun \"$@\"\n");
+  const int job = training.submit({"--join-timeout=2s"}, {"--nodes=2"}, "PATH=$PWD:$PATH\n");
+  CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "69:0");
+  const std::string said = training.slurm().output(job);
+  CHECK_MESSAGE(e2e::count_of("1 of at least 2 nodes joined: n0; not seen: n1\n", said) == 1, said);
+}
+
 TEST_CASE("slurm: of Slurm's commands a batch script needs srun alone") {
   if (!can_run_slurm()) return;
   Training training(2);

@@ -79,10 +79,13 @@ TEST_CASE("slurm: what is attached to a job from outside is a job of its own bes
 TEST_CASE("slurm: in a shell of srun --pty a job stays on its node") {
   if (!can_run_slurm()) return;
   SlurmCluster slurm(2);
-  hosts::Program& shell =
-      type_into(slurm, "srun --pty bash --norc", ddprun_line("--nproc-per-node=2"));
+  hosts::Program& shell = type_into(slurm,
+                                    "srun --pty bash --norc",
+                                    ddprun_line("--dry-run") + ddprun_line("--nproc-per-node=2"));
   CHECK_MESSAGE(shell.wait() == 0, shell.description());
-  CHECK_MESSAGE(e2e::count_of("[n0:0] of 2", shell.out()) == 1, shell.description());
+  for (const char* said : {"This is the task 0 of 1 of Slurm step", "[n0:0] of 2", "[n0:1] of 2"}) {
+    CHECK_MESSAGE(e2e::count_of(said, shell.out()) == 1, shell.description());
+  }
 }
 
 TEST_CASE("slurm: the one of several shells of srun --pty that has the terminal is refused") {
@@ -113,9 +116,12 @@ TEST_CASE("slurm: in a shell of salloc on its first node agents are started on a
   if (!can_run_slurm()) return;
   SlurmCluster slurm(2);
   hosts::Program& shell =
-      type_into(slurm, "salloc --nodes=2", "echo this is $(uname -n)\n" + ddprun_line(""));
+      type_into(slurm, "salloc --nodes=2", ddprun_line("--dry-run") + ddprun_line(""));
   CHECK_MESSAGE(shell.wait() == 0, shell.description());
-  for (const char* said : {"this is n0", "[n0:0] of 2", "[n1:1] of 2"}) {
+  for (const char* said : {"This is the script of Slurm job",
+                           "started by srun on n[0-1]",
+                           "[n0:0] of 2",
+                           "[n1:1] of 2"}) {
     CHECK_MESSAGE(e2e::count_of(said, shell.out()) == 1, shell.description());
   }
 }
