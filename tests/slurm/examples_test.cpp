@@ -54,6 +54,14 @@ TEST_CASE("slurm: the example step.sh") {
   finish(training, job);
 }
 
+TEST_CASE("slurm: the example heterogeneous.sh") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  const int job = submit(training, "heterogeneous.sh");
+  CHECK(all_of(training, 1).rbegin()->second.host == "n1");
+  finish(training, job);
+}
+
 TEST_CASE("slurm: the example tasks.sh") {
   if (!can_run_slurm()) return;
   Training training(2);
