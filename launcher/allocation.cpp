@@ -94,9 +94,6 @@ Result<void> read_task(const Environment& environment, Allocation& task) {
   const auto number = number_in(environment, "SLURM_PROCID", task.job_id, *count - 1);
   if (!number) return number.error();
   task.task = *number;
-  const auto local = number_in(environment, "SLURM_LOCALID", task.job_id, *count - 1);
-  if (!local) return local.error();
-  task.local_task = *local;
   const auto node = number_in(environment, "SLURM_NODEID", task.job_id, hosts_max);
   if (!node) return node.error();
 
@@ -107,11 +104,15 @@ Result<void> read_task(const Environment& environment, Allocation& task) {
   if (!list) return is_missing(list_name, task.job_id);
   const auto counts = parse_task_counts({*list, list_name});
   if (!counts) return counts.error();
-  if (counts->size() != task.nodes.size() || static_cast<std::size_t>(*node) >= counts->size()) {
+  const auto place = static_cast<std::size_t>(*node);
+  if (counts->size() != task.nodes.size() || place >= counts->size() || counts->at(place) < 1) {
     return makes_no_sense(
         list_name, *list, fmt::format("is not for the step's {} nodes", task.nodes.size()));
   }
-  task.tasks_here = counts->at(static_cast<std::size_t>(*node));
+  task.tasks_here = counts->at(place);
+  const auto local = number_in(environment, "SLURM_LOCALID", task.job_id, task.tasks_here - 1);
+  if (!local) return local.error();
+  task.local_task = *local;
   task.tasks_per_node_max = *std::ranges::max_element(*counts);
   return check_terminal(environment, task);
 }

@@ -100,7 +100,7 @@ void Headquarters::perform(const RosterAction& action) {
     outside_.close(close->session);
     if (!close->why.empty() && close->why != refusal_) {
       refusal_ = close->why;
-      handlers_.on_note("refused: " + refusal_);
+      handlers_.on_note(refusal_);
     }
   }
 }

@@ -18,6 +18,7 @@ StepKeeperOptions keeper_options(const AgentSteps& steps) {
   StepKeeperOptions options;
   options.nodes = steps.nodes;
   options.nodes_min = steps.nodes_min;
+  options.join_timeout = steps.join_timeout;
   return options;
 }
 

@@ -66,6 +66,7 @@ Job script_job(const Source& command_line,
   steps.nodes = allocation.nodes;
   steps.nodes_min = options.rendezvous.gathering.nodes_min;
   steps.nodes_max = options.rendezvous.gathering.nodes_max;
+  steps.join_timeout = options.rendezvous.gathering.join_timeout;
   steps.nodes.resize(std::min(steps.nodes.size(), static_cast<std::size_t>(steps.nodes_max)));
   options.rendezvous.gathering.hosts = steps.nodes;
 
@@ -94,9 +95,11 @@ Job script_job(const Source& command_line,
   return job;
 }
 
+/// Whatever the environment and the job file say of it, the address is the script's.
 void be_anchored(Options& options) {
   options.anchored = true;
   options.rendezvous.is_host = false;
+  options.rendezvous.advertise.clear();
   options.claim_dir.clear();
 }
 

@@ -29,7 +29,7 @@ bool is_for_srun(std::string_view name) {
 /// The options as they were given, but for those that are the allocation's matter, or one node's.
 std::vector<std::string> passed_on(const Settings& settings) {
   const std::set<std::string_view> own{
-      "nnodes", "rdzv-endpoint", "rdzv-id", "node-rank", "claim-dir", "advertise", "local-addr"};
+      "nnodes", "rdzv-endpoint", "rdzv-id", "node-rank", "claim-dir"};
   std::vector<std::string> words;
   for (const auto& [name, setting] : settings) {
     if (own.contains(name)) continue;

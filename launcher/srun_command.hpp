@@ -19,6 +19,7 @@ struct AgentSteps {
   Source command_line;             ///< Of this program: agents read the rest of it for themselves.
   int nodes_min = 1;
   int nodes_max = 1;
+  Millis join_timeout{600'000};
   std::string job_id;
   std::string endpoint;     ///< Of the coordinator.
   Environment environment;  ///< For srun and its tasks.

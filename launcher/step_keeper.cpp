@@ -15,6 +15,7 @@ void StepKeeper::start(Instant now, Actions& out) {
   for (std::size_t index = 0; index < nodes_.size(); ++index) {
     start_step(now, NodeId{static_cast<int>(index)}, out);
   }
+  none_deadline_ = now + options_.join_timeout;
 }
 
 void StepKeeper::on_event(Instant now, const StepEvent& event, Actions& out) {
@@ -24,7 +25,7 @@ void StepKeeper::on_event(Instant now, const StepEvent& event, Actions& out) {
 std::optional<Instant> StepKeeper::next_deadline() const {
   if (end_deadline_) return steps_count() > 0 ? end_deadline_ : std::nullopt;
   if (stops_) return std::nullopt;
-  std::optional<Instant> next;
+  std::optional<Instant> next = none_deadline_;
   for (const Node& node : nodes_) {
     if (node.state != State::waiting && node.state != State::lost) continue;
     next = next ? std::min(*next, node.due) : node.due;
@@ -63,6 +64,7 @@ void StepKeeper::on(Instant now, const AgentJoined& joined, Actions&) {
   Node* node = find(joined.node);
   if (node == nullptr) return;
   any_joined_ = true;
+  none_deadline_.reset();
   if (node->state == State::started || node->state == State::lost) {
     enter(now, *node, State::joined);
   }
@@ -100,6 +102,14 @@ void StepKeeper::on(Instant now, const JobEnds&, Actions& out) {
 void StepKeeper::on(Instant now, const Timeout&, Actions& out) {
   if (end_deadline_) return end_all(now, out);
   if (stops_) return;
+  if (none_deadline_ && now >= *none_deadline_) {
+    return abandon(fmt::format("no agent has come from any of {} nodes within {:g} s: see squeue "
+                               "--steps for whether srun has started them, and --interface for "
+                               "the address of this host that they use",
+                               nodes_.size(),
+                               in_seconds(options_.join_timeout)),
+                   out);
+  }
   for (std::size_t index = 0; index < nodes_.size(); ++index) {
     const NodeId id{static_cast<int>(index)};
     Node& node = nodes_[index];
@@ -135,16 +145,22 @@ void StepKeeper::give_up(Instant now, Node& node, const std::string& how, Action
       "{} is given up: its agent was started {} times in vain", node.name, node.starts_in_vain)});
   const auto left =
       std::ranges::count_if(nodes_, [](const Node& each) { return each.state != State::given_up; });
-  if (left >= options_.nodes_min || abandoned_) return;
+  if (left >= options_.nodes_min) return;
+  abandon(fmt::format("agents can be started on {} of {} nodes, and the job needs {}; on {} srun "
+                      "ended with {}",
+                      left,
+                      nodes_.size(),
+                      options_.nodes_min,
+                      node.name,
+                      how),
+          out);
+}
+
+void StepKeeper::abandon(std::string why, Actions& out) {
+  none_deadline_.reset();
+  if (abandoned_) return;
   abandoned_ = true;
-  out.emplace_back(AbandonJob{
-      fmt::format("agents can be started on {} of {} nodes, and the job needs {}; on {} srun ended "
-                  "with {}",
-                  left,
-                  nodes_.size(),
-                  options_.nodes_min,
-                  node.name,
-                  how)});
+  out.emplace_back(AbandonJob{std::move(why)});
 }
 
 Millis StepKeeper::delay_of(const Node& node) const {

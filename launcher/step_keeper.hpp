@@ -17,7 +17,8 @@
 //   K2  Nothing is started once the job is over, or its end was asked for.
 // Bounds
 //   `starts_max` starts of a node in a row in vain, at most `retry_max` apart. As long as no agent
-//   at all has joined, `first_starts_max`: then it is no node's fault.
+//   at all has joined, `first_starts_max`: then it is no node's fault. So long as `join_timeout` at
+//   most, since steps that hang do not end.
 #pragma once
 
 #include "rendezvous/coordinator.hpp"
@@ -38,6 +39,7 @@ struct StepKeeperOptions {
   Millis retry_max{30'000};
   int starts_max = 16;  ///< Five minutes, in which a node is back or was given up by Slurm.
   int first_starts_max = 4;
+  Millis join_timeout{600'000};  ///< For the first agent of all.
   Millis settled_after{60'000};  ///< An agent for so long was not started in vain.
   Millis lost_for_good{30'000};  ///< From then on its step is ended.
   Millis end_patience{10'000};   ///< From the job's end until steps are ended that have not yet.
@@ -69,8 +71,8 @@ struct KillStep {
   NodeId node;
   friend bool operator==(const KillStep&, const KillStep&) = default;
 };
-/// Too few nodes can be started; once the job has ended by that, so do the other steps, which have
-/// nothing to wait for.
+/// Too few nodes can be started, or no agent has come; once the job has ended by that, so do the
+/// steps that are left, which have nothing to wait for.
 struct AbandonJob {
   std::string why;
   friend bool operator==(const AbandonJob&, const AbandonJob&) = default;
@@ -122,13 +124,15 @@ class StepKeeper {
   void end_all(Instant now, Actions& out);
   void start_step(Instant now, NodeId id, Actions& out);
   void give_up(Instant now, Node& node, const std::string& how, Actions& out);
+  void abandon(std::string why, Actions& out);
   [[nodiscard]] Millis delay_of(const Node& node) const;
   [[nodiscard]] Node* find(NodeId id);
   static void enter(Instant now, Node& node, State state);
 
   StepKeeperOptions options_;
   std::vector<Node> nodes_;
-  bool any_joined_ = false;  // ever
+  bool any_joined_ = false;               // ever
+  std::optional<Instant> none_deadline_;  // until then one has
   bool stops_ = false;
   bool abandoned_ = false;
   std::optional<Instant> end_deadline_;  // once the job is over

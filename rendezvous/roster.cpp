@@ -218,10 +218,12 @@ Roster::Peer* Roster::admit(Instant now, SessionId session, const Hello& hello, 
     return nullptr;
   }
   if (const Peer* holder = living_on(node); holder != nullptr) {  // O4
+    const char* which = holder->host == hello.host ? "another agent of " : "";
     refuse(session,
-           {fmt::format("{} asks for the place of node {}, which {} has",
+           {fmt::format("{} asks for the place of node {}, which {}{} has",
                         hello.host,
                         node.value,
+                        which,
                         holder->host),
             holder->life == 0 ? Refused::for_ever : now - holder->heard},
            out);
@@ -240,10 +242,17 @@ void Roster::hear(Instant now, Peer& peer) {
   peer.patience_from = now;
 }
 
+/// Where another agent has the place, it may be the one before, which is lost soon.
 void Roster::refuse(SessionId session, Refused refusal, Actions& out) const {
   refusal.by = options_.leader;
-  out.emplace_back(SendDown{session, refusal});
-  out.emplace_back(CloseSession{session, std::move(refusal.why)});
+  std::string note = "refused: " + refusal.why;
+  if (refusal.holder_silent) {
+    note = fmt::format("{}; it gets it once that one has been silent for {:g} s",
+                       refusal.why,
+                       in_seconds(options_.times.dead_after));
+  }
+  out.emplace_back(SendDown{session, std::move(refusal)});
+  out.emplace_back(CloseSession{session, std::move(note)});
 }
 
 /// The one behind all of its kind.

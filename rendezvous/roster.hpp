@@ -67,7 +67,7 @@ struct Report {
 };
 struct CloseSession {
   SessionId session = 0;
-  std::string why;  ///< For people, where it is a fault.
+  std::string why;  ///< For people, where there is something to say.
 };
 using RosterAction = std::variant<SendDown, Report, CloseSession>;
 

@@ -61,7 +61,8 @@ TEST_CASE_FIXTURE(Case, "e2e nodes refused: of two with one --node-rank the seco
   head.wait_for_err("2 of 3 nodes joined");
   Job& second = nodes.start(1, options, stay);
   for (Job* job : {&head, &first, &second}) CHECK(job->wait() == 69);
-  const std::string why = host() + " asks for the place of node 1, which " + host() + " has";
+  const std::string why =
+      host() + " asks for the place of node 1, which another agent of " + host() + " has";
   CHECK(last_line(second.err).starts_with("exit status 69: " + why));  // the head may be gone, too
 }
 

@@ -23,7 +23,9 @@ GresTypes=gpu
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
-SchedulerParameters=batch_sched_delay=0,sched_interval=1
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
+LaunchParameters=use_interactive_step
+InteractiveStepOptions="--interactive --preserve-env --pty bash --norc"
 ReturnToService=2
 SlurmdTimeout=5
 MessageTimeout=3

@@ -81,6 +81,14 @@ TEST_CASE("slurm: the example signal.sh") {
   expect_second_run(training, job);
 }
 
+TEST_CASE("slurm: the example heterogeneous.sh") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  const int job = submit(training, "heterogeneous.sh");
+  CHECK(all_of(training, 1).rbegin()->second.host == "n1");
+  finish(training, job);
+}
+
 TEST_CASE("slurm: the example tasks.sh") {
   if (!can_run_slurm()) return;
   Training training(2);

@@ -151,8 +151,12 @@ TEST_CASE("slurm: an agent that is killed is started again") {
   training.kill_agent(1);
   CHECK(training.generation(2, 3).at(1).host == "n1");
   training.finish();
-  CHECK_MESSAGE(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED",
-                training.slurm().output(job));
+  CHECK(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED");
+  const std::string said = training.slurm().output(job);
+  CHECK_MESSAGE(e2e::count_of("n1 asks for the place of node 1, which another agent of n1 has; it "
+                              "gets it once that one has been silent for 4 s\n",
+                              said) == 1,
+                said);
 }
 
 TEST_CASE("slurm: scancel lets workers save, and leaves nothing") {

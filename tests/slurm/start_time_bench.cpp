@@ -1,6 +1,7 @@
 // How long a job takes to start, beside a bare srun of the same step, and beside one srun for each
 // node at once. No test: it judges nothing, and runs by its name alone,
-// `slurm_tests -tc='slurm bench:*'`. SLURM_BENCH_DDPRUN names another ddprun, of a release build.
+// `slurm_tests -tc='slurm bench: from*'`. SLURM_BENCH_DDPRUN names another ddprun, of a release
+// build.
 #include "tests/slurm/slurm_cluster.hpp"
 
 #include <doctest/doctest.h>

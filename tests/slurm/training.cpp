@@ -36,11 +36,20 @@ done
 exit 0
 )sh";
 
-std::string command_line_of(int pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
+/// A file of /proc with a blank behind each of its words.
+std::string words_of(int pid, const char* name) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/" + name);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   std::ranges::replace(text, '\0', ' ');
   return text;
+}
+
+bool is_worker(int pid) {
+  return (" " + words_of(pid, "environ")).find(" DDPRUN_GENERATION=") != std::string::npos;
+}
+
+bool is_agent(int pid) {
+  return words_of(pid, "cmdline").starts_with(E2E_DDPRUN " agent ");
 }
 
 std::string joined(const Words& words) {
@@ -108,6 +117,14 @@ int Training::count(const std::string& prefix) {
       slurm_.test().names_in("."), [&](const auto& name) { return name.starts_with(prefix); }));
 }
 
+int Training::agents_on(int node) {
+  return static_cast<int>(std::ranges::count_if(slurm_[node].processes(), is_agent));
+}
+
+int Training::workers_on(int node) {
+  return static_cast<int>(std::ranges::count_if(slurm_[node].processes(), is_worker));
+}
+
 void Training::kill_agent(int node) {
   kill_those(node, Who::agent);
 }
@@ -129,11 +146,9 @@ bool Training::ended_with(int job, int status) {
 
 /// Both processes of a ddprun; never srun, whose words hold theirs.
 void Training::kill_those(int node, Who who) {
-  const std::string ddprun = std::string(E2E_DDPRUN) + " ";
   for (const int pid : slurm_[node].processes()) {
-    const std::string line = command_line_of(pid);
-    const bool is_agent = line.starts_with(ddprun + "agent ");
-    if (line.starts_with(ddprun) && is_agent == (who == Who::agent)) ::kill(pid, SIGKILL);
+    const bool is_ddprun = words_of(pid, "cmdline").starts_with(E2E_DDPRUN " ");
+    if (is_ddprun && is_agent(pid) == (who == Who::agent)) ::kill(pid, SIGKILL);
   }
 }
 

@@ -50,6 +50,10 @@ class Training {
   [[nodiscard]] int saved() { return count("saved."); }
   [[nodiscard]] int heard() { return count("heard."); }
 
+  /// Processes of agents there, two of each, and of workers with what they have started.
+  [[nodiscard]] int agents_on(int node);
+  [[nodiscard]] int workers_on(int node);
+
   void kill_agent(int node);
   /// All of its processes in the batch script.
   void kill_script_ddprun();

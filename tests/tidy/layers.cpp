@@ -186,7 +186,6 @@ constexpr std::array tested_elsewhere{
     TestedElsewhere{"launcher/node_steps.cpp", "tests/slurm/script_test.cpp"},
     TestedElsewhere{"launcher/reaper.cpp", "tests/e2e/status_test.cpp"},
     TestedElsewhere{"launcher/remote_job.cpp", "tests/e2e/nodes_test.cpp"},
-    TestedElsewhere{"launcher/script_job.cpp", "tests/slurm/script_test.cpp"},
     TestedElsewhere{"launcher/supervisor.cpp", "tests/e2e/restart_test.cpp"},
     TestedElsewhere{"launcher/task_job.cpp", "tests/slurm/task_test.cpp"},
     TestedElsewhere{"launcher/worker_group.cpp", "tests/e2e/restart_test.cpp"},

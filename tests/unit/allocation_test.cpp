@@ -151,6 +151,44 @@ TEST_CASE("allocation: what makes no sense is named with its value") {
   CHECK(error_without(one_task(), "SLURM_PROCID").starts_with("SLURM_PROCID is not set"));
 }
 
+TEST_CASE("allocation: what is empty is not taken for what is not set") {
+  for (const char* name : {"SLURM_STEP_NODELIST", "SLURM_STEP_NUM_TASKS"}) {
+    CAPTURE(name);
+    CHECK(error_with(one_task(), name, "").find(name) != std::string::npos);
+  }
+  CHECK(error_with(batch_script(), "SLURM_RESTART_COUNT", "")
+            .starts_with("SLURM_RESTART_COUNT is '', which is no number of restarts: "));
+  CHECK(error_with(one_task(), "SLURM_STEP_NODELIST", ",") != "none");
+  Environment named_as_before = batch_script();
+  named_as_before.erase("SLURM_JOB_NODELIST");
+  named_as_before["SLURM_NODELIST"] = "n[5-6]";
+  CHECK(read_allocation(named_as_before).value()->nodes == std::vector<std::string>{"n5", "n6"});
+}
+
+TEST_CASE("allocation: of a step the variables of the step count, and else those of its tasks") {
+  Environment environment = one_task();
+  for (const char* name : {"SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE"}) {
+    environment.erase(name);
+  }
+  CHECK(error_without(environment, "none").starts_with("SLURM_NTASKS is not set"));
+  environment["SLURM_NTASKS"] = "5";
+  CHECK(error_without(environment, "none").starts_with("SLURM_TASKS_PER_NODE is not set"));
+  environment["SLURM_TASKS_PER_NODE"] = "3,2";
+  CHECK(read_allocation(environment).value() == read_allocation(one_task()).value());
+}
+
+TEST_CASE("allocation: a list of nodes is bounded before anything is made of it") {
+  CHECK(error_with(batch_script(), "SLURM_JOB_NODELIST", "n[0-999999999]") != "none");
+  CHECK(error_with(one_task(), "SLURM_STEP_TASKS_PER_NODE", "1(x999999999)") != "none");
+}
+
+TEST_CASE("allocation: a task that its own node has no place for is an error") {
+  CHECK(error_with(one_task(), "SLURM_LOCALID", "2")
+            .starts_with("SLURM_LOCALID is '2', which is no number from 0 to 1: "));
+  CHECK(error_with(one_task(), "SLURM_STEP_TASKS_PER_NODE", "5,0")
+            .starts_with("SLURM_STEP_TASKS_PER_NODE is '5,0', which is not for the step's 2 "));
+}
+
 TEST_CASE("allocation: the tasks of a step agree on a port, and others have other ones") {
   const Allocation task = read_allocation(one_task()).value().value();
   Environment first = one_task();

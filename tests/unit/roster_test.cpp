@@ -134,19 +134,36 @@ TEST_CASE("roster: agents get the places that they ask for, or the next ones") {
 }
 
 Lines refused(SessionId session, const std::string& why) {
-  return {fmt::format("{}: refused: {}", session, why), fmt::format("close {}: {}", session, why)};
+  return {fmt::format("{}: refused: {}", session, why),
+          fmt::format("close {}: refused: {}", session, why)};
+}
+
+/// By one that may be its predecessor.
+Lines place_taken(SessionId session, const std::string& why) {
+  return {
+      fmt::format("{}: refused: {}", session, why),
+      fmt::format("close {}: {}; it gets it once that one has been silent for 4 s", session, why)};
 }
 
 TEST_CASE("roster: O4 a place that a living agent has is refused, by both names") {
   RosterStory story;
   (void)story.greets(1, {11, 1}, NodeId{2});
   CHECK(story.greets(2, {12, 1}, NodeId{2}) ==
-        refused(2, "n12 asks for the place of node 2, which n11 has"));
+        place_taken(2, "n12 asks for the place of node 2, which n11 has"));
   CHECK(story.greets(3, {13, 1}, NodeId{0}) ==
         refused(3, "n13 asks for the place of node 0, which n0 has, the coordinator's host"));
   (void)story.after(4'000);
   CHECK(story.greets(4, {12, 1}, NodeId{2}).empty());  // the first one is lost by now
   CHECK(story.joins(4) == Lines{"join of node 2"});
+}
+
+TEST_CASE("roster: O4 an agent that was started again on its host hears who has its place") {
+  RosterStory story;
+  (void)story.greets(1, {11, 1}, NodeId{2});
+  Hello again = hello_of({12, 1}, NodeId{2});
+  again.host = "n11";
+  CHECK(story.meets(Received{2, again}) ==
+        place_taken(2, "n11 asks for the place of node 2, which another agent of n11 has"));
 }
 
 TEST_CASE("roster: heartbeats are answered, and silence alone makes a node lost") {
@@ -385,7 +402,7 @@ TEST_CASE("roster: inherited members keep their places, and are lost if they do 
   story.roster.inherit(Instant{}, inherited_record(), Instant{-3'000});
   CHECK(story.says_hello(1, {13, 5}) == Lines{"1: welcome node 3, 0 voters"});  // in any life
   CHECK(story.says_hello(2, {99, 1}, NodeId{2}) ==
-        refused(2, "n99 asks for the place of node 2, which n12 has"));
+        place_taken(2, "n99 asks for the place of node 2, which n12 has"));
   CHECK(story.says_hello(3, {98, 1}) == Lines{"3: welcome node 4, 0 voters"});
   CHECK(story.after(1'000) == Lines{"node 1 lost: silent for 4 s"});  // the old head
   (void)story.beats(1, 1);
@@ -447,8 +464,8 @@ TEST_CASE("roster: what succession adds is answered as listed in each state") {
       {"another asks for its place",
        Received{3, hello_of({14, 1}, NodeId{2})},
        {Lines{"3: welcome node 2, 0 voters"},
-        refused(3, taken),
-        refused(3, taken),
+        place_taken(3, taken),
+        place_taken(3, taken),
         {"3: welcome node 2, 0 voters"}}},
   };
   for (const Row& row : rows) {

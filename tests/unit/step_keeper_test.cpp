@@ -74,8 +74,29 @@ Story joined(int nodes_min = 2) {
 TEST_CASE("step keeper: each node gets a step") {
   Story story;
   CHECK(story.begins() == Lines{"start 0", "start 1", "start 2"});
-  CHECK_FALSE(story.keeper.next_deadline());
   CHECK(story.keeper.steps_count() == 3);
+}
+
+TEST_CASE("step keeper: steps that hang, of which no agent ever comes, end the job in time") {
+  Story story;
+  (void)story.begins();
+  CHECK(story.keeper.next_deadline() == story.now + Millis{600'000});
+  CHECK(story.after(599'999).empty());
+  CHECK(story.after(1) ==
+        Lines{"abandon: no agent has come from any of 3 nodes within 600 s: see squeue --steps for "
+              "whether srun has started them, and --interface for the address of this host that "
+              "they use"});
+  CHECK_FALSE(story.keeper.next_deadline());
+  CHECK(story.after(600'000).empty());
+  CHECK(story.meets(JobEnds{}) == Lines{"kill 0", "kill 1", "kill 2"});
+}
+
+TEST_CASE("step keeper: one agent that has come is enough, for others have their own time") {
+  Story story;
+  (void)story.begins();
+  (void)story.meets(AgentJoined{NodeId{2}});
+  CHECK_FALSE(story.keeper.next_deadline());
+  CHECK(story.after(1'000'000).empty());
 }
 
 TEST_CASE("step keeper: a step that has ended is started again, whatever its status was") {
