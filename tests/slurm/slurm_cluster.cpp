@@ -154,6 +154,17 @@ void SlurmCluster::wait_until_idle() {
   });
 }
 
+void SlurmCluster::show_gpus() {
+  for (const std::string slot : {"1a", "2a"}) {
+    test().write("driver/nvidia/gpus/0000:" + slot + ":00.0/information",
+                 "Model: \t\t pretended\nGPU UUID: \t GPU-" + slot + "\n");
+  }
+  const std::string folder = test().folder() / "driver";
+  for (int node = 0; node < node_count_; ++node) {
+    cluster_[node].answer({"mount", "--bind", folder, "/proc/driver"});
+  }
+}
+
 void SlurmCluster::start_slurmd(int node) {
   slurmds_[node] = &start_daemon(cluster_[node], {path_of_tool("slurmd"), "-D"}, node_port);
 }

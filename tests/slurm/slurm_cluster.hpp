@@ -64,6 +64,9 @@ class SlurmCluster {
   Record wait_for_end(int number);
   void wait_until_idle();
 
+  /// On all nodes: from now on a driver lists the two GPUs that Slurm knows of, and hides none.
+  void show_gpus();
+
   [[nodiscard]] hosts::Program& slurmd(int node) { return *slurmds_.at(node); }
   /// On a node that has power and no slurmd; returns when it listens.
   void start_slurmd(int node);

@@ -23,6 +23,7 @@ constexpr std::array pure_files{
     "launcher/dry_run",
     "launcher/endpoint",
     "launcher/environment.hpp",
+    "launcher/gpus",
     "launcher/hostlist",
     "launcher/interfaces.hpp",
     "launcher/job.hpp",

@@ -169,7 +169,7 @@ TEST_CASE("manual: ddprun-slurm(7) shows the scripts of examples/slurm as they a
     CHECK(page.find("\n.Bd -literal -offset indent\n" + script + ".Ed\n") != std::string::npos);
     ++count;
   }
-  CHECK(count == 5);
+  CHECK(count == 7);
 }
 
 TEST_CASE("manual: README and CONTRIBUTING name no file that is not there") {
