@@ -82,9 +82,19 @@ TEST_CASE("slurm: agents find the GPUs that are the job's on their own node") {
   }
   slurm.test().write("over", "");
   (void)slurm.wait_for_end(other);
+  for (const Words& words :
+       {Words{"--gpus-per-task=1", "--ntasks-per-node=2"}, Words{"--gpus=4"}}) {
+    using e2e::operator+;
+    jobs.run(words + Words{"--nodes=2"}, ddprun + " --nproc-per-node=gpu ./see");
+    jobs.has_line("0: 0 of 2, gpu 0 of 0,1");
+    jobs.has_line("3: 1 of 2, gpu 1 of 0,1");
+  }
   jobs.run({"--gpus-per-node=2", "--nodes=2"},
            "export CUDA_VISIBLE_DEVICES=1\n" + ddprun + " ./see");
   jobs.has_line("1: 0 of 1, gpu 0 of 0,1");
+  jobs.run({"--gpus=3", "--nodes=2"}, ddprun + " --nproc-per-node=gpu ./see");
+  jobs.has("the job has --gpus=3 in all, which Slurm has not given out evenly to its 2 nodes");
+  jobs.has("status 2");
 }
 
 TEST_CASE("slurm: tasks that share GPUs have numbers for them, and the others one GPU each") {

@@ -41,6 +41,7 @@ constexpr std::array pure_files{
     "launcher/restart_options",
     "launcher/settings.hpp",
     "launcher/srun_command",
+    "launcher/step_gpus",
     "launcher/step_keeper",
     "launcher/substitute",
     "launcher/task_counts",
