@@ -2,6 +2,7 @@
 #include "launcher/command_line.hpp"
 #include "launcher/complain.hpp"
 #include "launcher/coordinator_command.hpp"
+#include "launcher/cores.hpp"
 #include "launcher/devices.hpp"
 #include "launcher/dry_run.hpp"
 #include "launcher/folders.hpp"
@@ -96,10 +97,11 @@ Environment inherited_by_workers(const Environment& own, const Options& options)
   return all;
 }
 
-/// The first of a job's agents says for all what there is to say of GPUs.
-void note_devices(Job& job) {
-  const bool is_first = job.options.rendezvous.node_rank.value_or(NodeId{0}).value == 0;
-  if (is_first && !job.options.gpus.note.empty()) job.notes = {job.options.gpus.note};
+/// The first of a job's agents says for all what there is to say of GPUs and cores.
+void note_devices(const Environment& environment, int core_count, Job& job) {
+  if (job.options.rendezvous.node_rank.value_or(NodeId{0}).value != 0) return;
+  job.notes = {job.options.gpus.note, core_note(environment, job.options.worker_count, core_count)};
+  std::erase(job.notes, "");
 }
 
 /// What a subcommand makes of this process, if there is one.
@@ -144,7 +146,7 @@ Job make_job(const Source& command_line, Role role, TokenFile& token_file) {
   job.setup.restarts_max = job.options.restarts.count_max;
   job.setup.core_count = node.core_count;
   job.setup.gpu_count = job.options.gpus.count;
-  note_devices(job);
+  note_devices(environment, node.core_count, job);
   if (job.options.is_task_of_many()) share_node(environment, job);
   job.share_terminal = shares_terminal(job.options);
   return job;

@@ -1,4 +1,4 @@
-// Which GPUs workers get from Slurm, in scripts and in steps, and what is said where the
+// Which GPUs and cores workers get from Slurm, in scripts and in steps, and what is said where the
 // script's words do not give them what they seem to.
 #include "tests/slurm/slurm_cluster.hpp"
 
@@ -17,7 +17,8 @@ echo "$RANK: $LOCAL_RANK of $LOCAL_WORLD_SIZE, $own"
 /// Short jobs, one after the other, on nodes with 2 GPUs and 4 cores each.
 class GpuJobs {
  public:
-  explicit GpuJobs(int node_count) : slurm_(node_count) {
+  explicit GpuJobs(int node_count, Binding binding = Binding::none)
+      : slurm_(node_count, {}, binding) {
     (void)slurm_.test().script("see", worker_text);
     slurm_.show_gpus();
   }
@@ -147,6 +148,32 @@ TEST_CASE("slurm: a dry run shows the GPUs that there would be") {
   jobs.has_line("   0  n0               gpu 0    1        ./see");
   jobs.has_line("   1  n0               gpu 0    1        ./see");
   jobs.has("Note: each task sees 1 " + one_each);
+}
+
+TEST_CASE("slurm: workers on too few cores are told of once, with what to write") {
+  if (!can_run_slurm()) return;
+  GpuJobs jobs(1, Binding::cores);
+  const std::string two = ddprun + " --nproc-per-node=2 ./see";
+  const Words asking{"--ntasks=1", "--cpus-per-task=2"};
+  const std::string not_taken_over = "has 1 core, not the 2 of --cpus-per-task";
+  const std::string shared = "2 workers of this node share 1 core";
+  jobs.run(asking, "srun --cpu-bind=cores " + two);
+  jobs.has(not_taken_over);
+  jobs.run(asking, "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK\nsrun --cpu-bind=cores " + two);
+  jobs.has(not_taken_over, 0);
+  jobs.has(shared, 0);
+  jobs.run(asking, "srun --cpu-bind=none " + two);
+  jobs.has(not_taken_over, 0);
+  jobs.has(shared, 0);
+  jobs.run({"--ntasks=2"}, "srun --ntasks=1 --cpu-bind=cores " + two);
+  jobs.has(shared +
+           ", to which srun has bound the task, and the job has 2 here; write srun "
+           "--cpu-bind=none");
+  jobs.run({"--ntasks=1"}, two);
+  jobs.has(shared + "; add #SBATCH --cpus-per-task=2");
+  jobs.run({"--ntasks=2"}, "srun --cpu-bind=cores " + ddprun + " ./see");
+  jobs.has("status 0");
+  jobs.has("--cpus-per-task", 0);
 }
 
 }  // namespace slurm

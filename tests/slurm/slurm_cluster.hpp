@@ -8,6 +8,7 @@
 #pragma once
 
 #include "tests/hosts/cluster.hpp"
+#include "tests/slurm/configuration.hpp"
 
 #include <chrono>
 #include <functional>
@@ -34,7 +35,9 @@ using Record = std::map<std::string, std::string>;
 class SlurmCluster {
  public:
   /// Returns when all nodes are idle.
-  explicit SlurmCluster(int node_count, const hosts::ClusterOptions& options = {});
+  explicit SlurmCluster(int node_count,
+                        const hosts::ClusterOptions& options = {},
+                        Binding binding = Binding::none);
   ~SlurmCluster();
   SlurmCluster(const SlurmCluster&) = delete;
   SlurmCluster& operator=(const SlurmCluster&) = delete;

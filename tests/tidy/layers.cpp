@@ -20,6 +20,7 @@ constexpr std::array pure_files{
     "launcher/allocation_settings",
     "launcher/command_line",
     "launcher/coordinator_options.hpp",
+    "launcher/cores",
     "launcher/dry_run",
     "launcher/endpoint",
     "launcher/environment.hpp",
