@@ -156,11 +156,12 @@ Result<std::optional<Allocation>> read_allocation(const Environment& environment
   if (!parse_count(found.restarts)) {
     return makes_no_sense("SLURM_RESTART_COUNT", found.restarts, "is no number of restarts");
   }
-  const auto step = find(environment, "SLURM_STEP_ID");
-  if (step && std::ranges::find(steps_of_scripts, *step) == steps_of_scripts.end()) {
-    if (!parse_count(*step)) return makes_no_sense("SLURM_STEP_ID", *step, "is no step's number");
+  if (is_in_step(environment)) {
     found.situation = Situation::task;
-    found.step_id = *step;
+    found.step_id = environment.at("SLURM_STEP_ID");
+    if (!parse_count(found.step_id)) {
+      return makes_no_sense("SLURM_STEP_ID", found.step_id, "is no step's number");
+    }
     if (auto read = read_task(environment, found); !read) return read.error();
     return std::optional(std::move(found));
   }
@@ -169,6 +170,11 @@ Result<std::optional<Allocation>> read_allocation(const Environment& environment
   found.nodes = *std::move(nodes);
   if (std::ranges::find(found.nodes, found.own_node) == found.nodes.end()) found.own_node.clear();
   return std::optional(std::move(found));
+}
+
+bool is_in_step(const Environment& environment) {
+  const auto step = find(environment, "SLURM_STEP_ID");
+  return step && std::ranges::find(steps_of_scripts, *step) == steps_of_scripts.end();
 }
 
 std::uint16_t port_of_step(const Allocation& task) {

@@ -47,6 +47,9 @@ struct Allocation {
 /// that are one of several tasks.
 [[nodiscard]] Result<std::optional<Allocation>> read_allocation(const Environment& environment);
 
+/// Whether srun has started this process, or one that it descends from, as part of a step.
+[[nodiscard]] bool is_in_step(const Environment& environment);
+
 /// Where the tasks of a step meet on its first node: the same for all of them, another one for
 /// each of the next thousands of jobs, and none that the kernel gives away.
 [[nodiscard]] std::uint16_t port_of_step(const Allocation& task);

@@ -2,78 +2,118 @@
 
 #include "launcher/values.hpp"
 
+#include <fmt/format.h>
+
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <cstdint>
 #include <fstream>
-#include <set>
+#include <sstream>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ddprun {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
+using std::filesystem::path;
 
-/// The UUID in one device's `information` ("GPU UUID:   GPU-…"), or empty.
-std::string read_uuid(const std::filesystem::path& information) {
-  constexpr std::string_view key = "GPU UUID:";
-  std::ifstream file(information);
+/// What follows `key` in the file's first line that begins with it, without blanks around it.
+std::string value_in(const path& name, std::string_view key) {
+  constexpr const char* blanks = " \t";
+  std::ifstream file(name);
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(key))
-      return std::string(trimmed(std::string_view(line).substr(key.size())));
+    if (!line.starts_with(key)) continue;
+    const std::size_t first = line.find_first_not_of(blanks, key.size());
+    if (first == std::string::npos) return {};
+    return line.substr(first, line.find_last_not_of(blanks) - first + 1);
   }
   return {};
 }
 
-/// The index of the device that `entry` names by index, UUID or unique beginning of one.
-std::optional<std::size_t> find_device(std::string_view entry,
-                                       const std::vector<std::string>& uuids) {
-  if (const auto index = parse_count(entry)) {
-    if (static_cast<std::size_t>(*index) >= uuids.size()) return std::nullopt;
-    return static_cast<std::size_t>(*index);
+std::vector<path> folders_in(const path& folder) {
+  std::vector<path> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    found.push_back(entry.path());
   }
-  std::optional<std::size_t> found;
-  for (std::size_t i = 0; i < uuids.size(); ++i) {
-    if (!entry.starts_with("GPU-") || !uuids[i].starts_with(entry)) continue;
-    if (found) return std::nullopt;  // not unique
-    found = i;
-  }
+  std::ranges::sort(found);
   return found;
+}
+
+struct NvidiaDevice {
+  std::string uuid;
+  path node;  ///< Empty: not told.
+};
+
+/// access(2) asks the device cgroup as open(2) does, and wakes no device.
+bool may_open(const path& node) {
+  return ::access(node.c_str(), R_OK | W_OK) == 0;
+}
+
+/// /proc/driver/nvidia/gpus has a folder for each device with a file `information`: "GPU UUID:
+/// GPU-…", "Device Minor: 0". Where none of the devices' nodes is there yet, CUDA makes them.
+NodeGpus find_nvidia(const path& root) {
+  std::vector<NvidiaDevice> devices;
+  for (const path& folder : folders_in(root / "proc/driver/nvidia/gpus")) {
+    const path information = folder / "information";
+    const std::string minor = value_in(information, "Device Minor:");
+    const path node = minor.empty() ? path() : root / ("dev/nvidia" + minor);
+    devices.push_back({value_in(information, "GPU UUID:"), node});
+  }
+  std::error_code error;
+  const bool has_nodes = std::ranges::any_of(devices, [&](const NvidiaDevice& device) {
+    return std::filesystem::symlink_status(device.node, error).type() !=
+           std::filesystem::file_type::not_found;
+  });
+  NodeGpus gpus;
+  for (NvidiaDevice& device : devices) {
+    if (has_nodes && !device.node.empty() && !may_open(device.node)) continue;
+    gpus.uuids.push_back(std::move(device.uuid));
+  }
+  return gpus;
+}
+
+/// The kernel's list of what computes: `gpu_id` is 0 for a processor, and cannot be read for a
+/// device that this process may not open.
+NodeGpus find_amd(const path& root) {
+  std::vector<std::pair<std::int64_t, std::string>> devices;  // by number, for 10 comes after 9
+  for (const path& folder : folders_in(root / "sys/class/kfd/kfd/topology/nodes")) {
+    const auto number = parse_count(folder.filename().string());
+    const auto id = parse_count(value_in(folder / "gpu_id", ""));
+    if (!number || !id || *id == 0) continue;
+    std::uint64_t unique = 0;
+    std::istringstream(value_in(folder / "properties", "unique_id ")) >> unique;
+    devices.emplace_back(*number, unique == 0 ? "" : fmt::format("GPU-{:016x}", unique));
+  }
+  std::ranges::sort(devices);
+  NodeGpus gpus;
+  gpus.vendor = GpuVendor::amd;
+  for (auto& [number, uuid] : devices) gpus.uuids.push_back(std::move(uuid));
+  return gpus;
+}
+
+/// Its drivers list processors' own graphics like the GPUs that compute.
+bool has_intel(const path& root) {
+  for (const char* driver : {"i915", "xe"}) {
+    for (const path& entry : folders_in(root / "sys/bus/pci/drivers" / driver)) {
+      const bool is_device = entry.filename().string().find(':') != std::string::npos;
+      if (is_device) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
 
-std::vector<std::string> list_gpus(const std::string& gpus_folder) {
-  std::vector<std::filesystem::path> folders;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(gpus_folder, error)) {
-    folders.push_back(entry.path());
-  }
-  std::ranges::sort(folders);  // by PCI address
-  std::vector<std::string> uuids;
-  for (const auto& folder : folders) uuids.push_back(read_uuid(folder / "information"));
-  return uuids;
-}
-
-int count_visible_gpus(const std::vector<std::string>& uuids,
-                       const std::optional<std::string>& cuda_visible_devices) {
-  if (!cuda_visible_devices) return static_cast<int>(uuids.size());
-  std::set<std::size_t> visible;
-  std::string_view list = *cuda_visible_devices;
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    const auto device = find_device(trimmed(list.substr(0, comma)), uuids);
-    if (!device) break;
-    if (!visible.insert(*device).second) return 0;
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return static_cast<int>(visible.size());
+NodeGpus find_gpus(const path& root) {
+  NodeGpus gpus = find_nvidia(root);
+  if (gpus.uuids.empty()) gpus = find_amd(root);
+  if (gpus.uuids.empty() && has_intel(root)) gpus.vendor = GpuVendor::intel;
+  return gpus;
 }
 
 int count_usable_cores() {

@@ -96,11 +96,13 @@ std::string dry_run_text(const Job& job) {
     for (const auto& [name, value] : variables) {
       const auto inherited = job.setup.inherited.find(name);
       const bool changed = inherited == job.setup.inherited.end() || inherited->second != value;
-      if (changed || job.options.environment.contains(name)) {
+      if (changed || job.options.environment.contains(name) ||
+          job.options.gpus.changes.contains(name)) {
         variables_text += fmt::format("  {}={}\n", name, value);
       }
     }
   }
+  for (const std::string& note : job.notes) text += fmt::format("\nNote: {}.\n", note);
   return text + variables_text;
 }
 

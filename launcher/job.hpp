@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ddprun {
 
@@ -17,6 +18,7 @@ struct Job {
   Options options;
   Command command;
   WorkerSetup setup;
+  std::vector<std::string> notes;  ///< For people, one line each, before anything happens.
   bool share_terminal = false;  ///< The single worker keeps ddprun's terminal.
   Meeting meeting;              ///< With the other nodes, if there are any.
   std::string claims_folder;    ///< The same on all of them; empty: none.

@@ -2,6 +2,7 @@
 #include "launcher/command_line.hpp"
 #include "launcher/complain.hpp"
 #include "launcher/coordinator_command.hpp"
+#include "launcher/cores.hpp"
 #include "launcher/devices.hpp"
 #include "launcher/dry_run.hpp"
 #include "launcher/folders.hpp"
@@ -81,6 +82,28 @@ std::string claims_folder(const Job& job) {
                      text_of(*job.options.rendezvous.endpoint));
 }
 
+/// What workers inherit.
+Environment inherited_by_workers(const Environment& own, const Options& options) {
+  Environment all = own;
+  for (const auto& [name, setting] : options.environment) all[name] = setting.value;
+  for (const auto& [name, value] : options.gpus.changes) {
+    if (value) {
+      all[name] = *value;
+    } else {
+      all.erase(name);
+    }
+  }
+  std::erase_if(all, [](const auto& each) { return is_secret_variable(each.first); });
+  return all;
+}
+
+/// The first of a job's agents says for all what there is to say of GPUs and cores.
+void note_devices(const Environment& environment, int core_count, Job& job) {
+  if (job.options.rendezvous.node_rank.value_or(NodeId{0}).value != 0) return;
+  job.notes = {job.options.gpus.note, core_note(environment, job.options.worker_count, core_count)};
+  std::erase(job.notes, "");
+}
+
 /// What a subcommand makes of this process, if there is one.
 enum class Role : std::uint8_t { own, coordinator, anchored_agent };
 
@@ -94,15 +117,11 @@ Role role_in(const std::vector<std::string>& arguments) {
 Job make_job(const Source& command_line, Role role, TokenFile& token_file) {
   if (role == Role::coordinator) return coordinator_job(command_line, host_name());
   Environment environment = current_environment();
-  const NodeResources node{count_usable_cores(), list_gpus(nvidia_gpus_folder)};
+  const NodeResources node{count_usable_cores(), find_gpus()};
 
   Job job;
   job.options = assemble_options(command_line, environment, node).value();
-  job.setup.inherited = environment;
-  for (const auto& [name, setting] : job.options.environment)
-    job.setup.inherited[name] = setting.value;
-  std::erase_if(job.setup.inherited,
-                [](const auto& each) { return is_secret_variable(each.first); });
+  job.setup.inherited = inherited_by_workers(environment, job.options);
   job.command = find_program(job.options, job.setup.inherited).value();
   job.setup.host = host_name();
   if (job.options.starts_agents() && !job.options.dry_run) {
@@ -127,8 +146,9 @@ Job make_job(const Source& command_line, Role role, TokenFile& token_file) {
   job.setup.log_dir = absolute(job.options.log_dir);
   job.setup.restarts_max = job.options.restarts.count_max;
   job.setup.core_count = node.core_count;
-  job.setup.gpu_count = job.options.gpu_count;
-  if (job.options.is_task_of_many()) share_node(*job.options.allocation, environment, job.setup);
+  job.setup.gpu_count = job.options.gpus.count;
+  note_devices(environment, node.core_count, job);
+  if (job.options.is_task_of_many()) share_node(environment, job);
   job.share_terminal = shares_terminal(job.options);
   return job;
 }

@@ -1,7 +1,6 @@
 #include "launcher/options.hpp"
 
 #include "launcher/allocation_settings.hpp"
-#include "launcher/devices.hpp"
 #include "launcher/job_file.hpp"
 #include "launcher/nearest.hpp"
 #include "launcher/option_table.hpp"
@@ -16,19 +15,21 @@
 namespace ddprun {
 namespace {
 
-Result<int> read_worker_count(const Setting& setting, int core_count, int gpu_count) {
+Result<int> read_worker_count(const Setting& setting, int core_count, const GpuView& gpus) {
   constexpr const char* name = "nproc-per-node";
   const std::string& value = setting.value;
-  if (value == "cpu") return core_count;
-  if (value == "gpu" && gpu_count > 0) return gpu_count;
-  if (value == "gpu") {
+  if (value == "cpu" || (value == "auto" && gpus.count == 0)) return core_count;
+  if (value == "gpu" || value == "auto") {
+    if (!gpus.problem.empty()) {
+      return refused_setting(name, setting, "cannot be counted: " + gpus.problem, gpus.remedy);
+    }
+    if (gpus.count > 0) return gpus.count;
     return refused_setting(
         name,
         setting,
         "finds no GPU on this node",
         "check nvidia-smi and CUDA_VISIBLE_DEVICES, or write a number, 'cpu' or 'auto'");
   }
-  if (value == "auto") return gpu_count > 0 ? gpu_count : core_count;
   const auto count = parse_count(value);
   if (!count) {
     return refused_setting(
@@ -68,19 +69,10 @@ void overlay(Settings& below, const Settings& above) {
   for (const auto& [name, setting] : above) below[name] = setting;
 }
 
-/// How many of `gpu_uuids` the workers will see, whose environment the job file may have changed.
-int count_gpus(const std::vector<std::string>& gpu_uuids,
-               const Environment& environment,
-               const std::map<std::string, Setting>& changes) {
-  constexpr const char* name = "CUDA_VISIBLE_DEVICES";
-  std::optional<std::string> mask;
-  if (const auto inherited = environment.find(name); inherited != environment.end()) {
-    mask = inherited->second;
-  }
-  if (const auto changed = changes.find(name); changed != changes.end()) {
-    mask = changed->second.value;
-  }
-  return count_visible_gpus(gpu_uuids, mask);
+/// Of the workers: the job file may change it.
+Environment changed(Environment environment, const std::map<std::string, Setting>& changes) {
+  for (const auto& [name, setting] : changes) environment[name] = setting.value;
+  return environment;
 }
 
 /// What the workers run. After "--" there are only arguments if the job file has a program.
@@ -122,11 +114,11 @@ Result<void> check_tasks(const Settings& all, const Options& options) {
 /// Turns the texts in `options.effective` into values.
 Result<void> interpret(int core_count, Options& options) {
   const Settings& all = options.effective;
-  const auto worker_count =
-      read_worker_count(all.at("nproc-per-node"), core_count, options.gpu_count);
-  const bool has_gpus_elsewhere =  // which their own agents count
-      options.starts_agents() && all.at("nproc-per-node").value == "gpu";
-  if (!worker_count && !has_gpus_elsewhere) return worker_count.error();
+  const Setting& wished = all.at("nproc-per-node");
+  const auto worker_count = read_worker_count(wished, core_count, options.gpus);
+  const bool is_counted_elsewhere =  // by the agents of those nodes
+      options.starts_agents() && (wished.value == "gpu" || wished.value == "auto");
+  if (!worker_count && !is_counted_elsewhere) return worker_count.error();
   options.worker_count = worker_count.has_value() ? *worker_count : 1;
   const auto restarts = read_restart_options(all);
   if (!restarts) return restarts.error();
@@ -193,7 +185,7 @@ Result<Options> assemble_options(const Source& command_line,
   auto allocation = apply_allocation(environment, options.effective);
   if (!allocation) return allocation.error();
   options.allocation = *std::move(allocation);
-  options.gpu_count = count_gpus(resources.gpu_uuids, environment, job.environment);
+  options.gpus = view_gpus(resources.gpus, changed(environment, job.environment));
   auto interpreted = interpret(resources.core_count, options);
   if (!interpreted) return interpreted.error();
   choose_program(command_line, job, options);

@@ -3,6 +3,7 @@
 
 #include "launcher/allocation.hpp"
 #include "launcher/environment.hpp"
+#include "launcher/gpus.hpp"
 #include "launcher/rendezvous_options.hpp"
 #include "launcher/settings.hpp"
 #include "launcher/stop_options.hpp"
@@ -24,12 +25,12 @@ constexpr int workers_per_node_max = 1024;
 /// What this node has, for `gpu`, `cpu` and `auto`.
 struct NodeResources {
   int core_count = 1;
-  std::vector<std::string> gpu_uuids;
+  NodeGpus gpus;
 };
 
 struct Options {
   int worker_count = 1;  ///< On this node.
-  int gpu_count = 0;     ///< That the workers will see.
+  GpuView gpus;
   RestartOptions restarts;
   StopOptions stop;
   Millis restart_grace;

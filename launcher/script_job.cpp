@@ -1,5 +1,6 @@
 #include "launcher/script_job.hpp"
 
+#include "launcher/step_gpus.hpp"
 #include "launcher/token.hpp"
 #include "rendezvous/ip_network.hpp"
 
@@ -64,6 +65,7 @@ Job script_job(const Source& command_line,
   steps.ddprun = own_path();
   steps.command_line = command_line;
   steps.nodes = allocation.nodes;
+  steps.gpus = gpus_of_steps(environment, allocation.nodes.size()).value();
   steps.nodes_min = options.rendezvous.gathering.nodes_min;
   steps.nodes_max = options.rendezvous.gathering.nodes_max;
   steps.join_timeout = options.rendezvous.gathering.join_timeout;

@@ -42,12 +42,13 @@ std::vector<std::string> passed_on(const Settings& settings) {
 }  // namespace
 
 Command srun_command(const AgentSteps& steps, NodeId node) {
+  const auto place = static_cast<std::size_t>(node.value);
   Command command;
   command.executable = steps.srun;
   command.arguments = {"srun",
                        "--nodes=1",  // --nodelist alone does not limit a step to that node
                        "--ntasks=1",
-                       "--nodelist=" + steps.nodes.at(static_cast<std::size_t>(node.value)),
+                       "--nodelist=" + steps.nodes.at(place),
                        "--overlap",
                        "--no-kill",
                        "--kill-on-bad-exit=0",
@@ -55,10 +56,11 @@ Command srun_command(const AgentSteps& steps, NodeId node) {
                        "--quiet",          // but for errors
                        "--cpu-bind=none",  // one task would be bound to one core
                        "--mpi=none",
-                       "--export=ALL",
-                       steps.ddprun,
-                       "agent"};
+                       "--export=ALL"};
   std::vector<std::string>& words = command.arguments;
+  if (!steps.gpus.empty()) words.push_back(fmt::format("--gpus-per-node={}", steps.gpus.at(place)));
+  words.push_back(steps.ddprun);
+  words.emplace_back("agent");
   for (std::string& word : passed_on(steps.command_line.settings)) {
     words.push_back(std::move(word));
   }

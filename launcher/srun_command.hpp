@@ -17,6 +17,7 @@ struct AgentSteps {
   std::string srun;                ///< Its path,
   std::string ddprun;              ///< and that of this program, which all nodes see.
   Source command_line;             ///< Of this program: agents read the rest of it for themselves.
+  std::vector<int> gpus;  ///< To ask for on each of them; empty: what the job has asked for.
   int nodes_min = 1;
   int nodes_max = 1;
   Millis join_timeout{600'000};

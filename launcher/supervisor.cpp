@@ -122,6 +122,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
 int Supervisor::run() {
   const std::string note = replaced_variables_note(job_.setup.inherited);
   if (!note.empty()) say(note);
+  for (const std::string& each : job_.notes) say(each);
   wait_for_guard();
   wait_for_children();
   if (job_.slurm) start_batch_job();

@@ -24,9 +24,15 @@ Result<void> share_token(const Options& options, Environment& environment, Token
   return {};
 }
 
-void share_node(const Allocation& task, const Environment& environment, WorkerSetup& setup) {
-  setup.workers_before = task.local_task;
-  setup.workers_beside = task.tasks_here - 1;
+void share_node(const Environment& environment, Job& job) {
+  const Allocation& task = *job.options.allocation;
+  WorkerSetup& setup = job.setup;
+  if (task.tasks_here > 1 && job.options.gpus.is_of_one_task()) {
+    if (task.task == 0) job.notes.push_back(note_of_one_task(job.options.gpus));
+  } else {
+    setup.workers_before = task.local_task;
+    setup.workers_beside = task.tasks_here - 1;
+  }
   const auto cpus = environment.find("SLURM_CPUS_ON_NODE");
   const auto count = cpus == environment.end() ? std::nullopt : parse_count(cpus->second);
   const bool has_own_cores = count && setup.core_count < *count;

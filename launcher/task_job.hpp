@@ -14,7 +14,8 @@ namespace ddprun {
                                        Environment& environment,
                                        TokenFile& token_file);
 
-/// Where several tasks share a node: the places of their workers there, and of its cores.
-void share_node(const Allocation& task, const Environment& environment, WorkerSetup& setup);
+/// Where several tasks share a node: the places of their workers there, and of its cores. Tasks to
+/// which Slurm shows GPUs of their own share no GPU's number either: each worker is the only one.
+void share_node(const Environment& environment, Job& job);
 
 }  // namespace ddprun

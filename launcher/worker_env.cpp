@@ -92,11 +92,7 @@ Environment worker_environment(const WorkerSetup& setup,
   all["DDPRUN_JOB_ID"] = setup.job_id;
   all["DDPRUN_NODE"] = setup.host;
   all.erase("DDPRUN_DEVICE");
-  if (setup.workers_beside > 0 && setup.gpu_count > 0) {  // Slurm may show each its own alone
-    all["DDPRUN_DEVICE"] = std::to_string(local_rank % setup.gpu_count);
-  } else if (local_rank < setup.gpu_count) {
-    all["DDPRUN_DEVICE"] = std::to_string(local_rank);
-  }
+  if (setup.gpu_count > 0) all["DDPRUN_DEVICE"] = std::to_string(local_rank % setup.gpu_count);
   all.erase("DDPRUN_SNAPSHOT");
   if (!setup.snapshot.empty()) all["DDPRUN_SNAPSHOT"] = setup.snapshot;
 

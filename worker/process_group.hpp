@@ -61,8 +61,8 @@ class ProcessGroup {
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
 };
 
-/// The device this rank computes on: the GPU of its local rank when LibTorch sees any, else the
-/// CPU.
+/// The device this rank computes on: of the GPUs that LibTorch sees the one of its local rank,
+/// counted round and round, and the CPU where it sees none.
 [[nodiscard]] torch::Device device_of(const Context& context);
 
 }  // namespace ddprun::worker

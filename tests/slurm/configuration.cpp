@@ -15,7 +15,6 @@ SlurmUser=root
 SlurmctldSyslogDebug=quiet
 SlurmdSyslogDebug=quiet
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 MpiDefault=none
@@ -51,6 +50,8 @@ std::string text_of(const Configuration& configuration) {
   const std::string folder = configuration.folder;
   const int head = configuration.node_count;
   std::string text(rules);
+  text += "TaskPlugin=";
+  text += configuration.binding == Binding::cores ? "task/affinity\n" : "task/none\n";
   text += "SlurmctldHost=n" + std::to_string(head) + "(" + hosts::address_of(head) + ")\n";
   text += "SlurmctldPort=" + std::to_string(controller_port) + "\n";
   text += "SlurmdPort=" + std::to_string(node_port) + "\n";

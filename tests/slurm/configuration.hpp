@@ -10,9 +10,13 @@ namespace slurm {
 constexpr int controller_port = 6817;
 constexpr int node_port = 6818;
 
+/// Whether Slurm binds tasks to the cores that they have been given.
+enum class Binding { none, cores };
+
 struct Configuration {
   int node_count = 1;            ///< Nodes are the hosts n0, n1...; the next one has slurmctld.
   std::filesystem::path folder;  ///< Of what the daemons write.
+  Binding binding = Binding::none;
 };
 
 [[nodiscard]] std::string text_of(const Configuration& configuration);

@@ -106,4 +106,32 @@ TEST_CASE("slurm: the example each_node.sh") {
   finish(training, job);
 }
 
+TEST_CASE("slurm: the example gpus.sh") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  training.slurm().show_gpus();
+  const int job = submit(training, "gpus.sh");
+  const Starts starts = all_of(training, 1);
+  CHECK(starts.size() == 4);
+  for (const auto& [rank, start] : starts) {
+    CHECK(start.local_rank == rank % 2);
+    CHECK(start.gpus == "0,1");
+  }
+  finish(training, job);
+}
+
+TEST_CASE("slurm: the example gpu_tasks.sh") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  training.slurm().show_gpus();
+  const int job = submit(training, "gpu_tasks.sh");
+  const Starts starts = all_of(training, 1);
+  CHECK(starts.size() == 4);
+  for (const auto& [rank, start] : starts) {
+    CHECK(start.local_rank == rank % 2);
+    CHECK(start.gpus == "0,1");
+  }
+  finish(training, job);
+}
+
 }  // namespace slurm

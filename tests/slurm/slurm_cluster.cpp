@@ -1,7 +1,5 @@
 #include "tests/slurm/slurm_cluster.hpp"
 
-#include "tests/slurm/configuration.hpp"
-
 #include <doctest/doctest.h>
 
 #include <sys/stat.h>
@@ -75,10 +73,11 @@ std::string wait_for_file(const std::string& name) {
   return "until [ -e " + name + " ]; do sleep 0.05; done";
 }
 
-SlurmCluster::SlurmCluster(int node_count, const hosts::ClusterOptions& options)
+SlurmCluster::SlurmCluster(int node_count, const hosts::ClusterOptions& options, Binding binding)
     : node_count_(node_count), cluster_(node_count + 1, options) {
   const std::filesystem::path folder = test().folder();
-  test().write("slurm.conf", text_of({.node_count = node_count, .folder = folder}));
+  test().write("slurm.conf",
+               text_of({.node_count = node_count, .folder = folder, .binding = binding}));
   test().write("gres.conf", text_of_devices(folder));
   for (const char* device : {"nvidia0", "nvidia1"}) make_null_device(folder / device);
   std::filesystem::create_directory(folder / "state");
@@ -152,6 +151,17 @@ void SlurmCluster::wait_until_idle() {
     }
     return true;
   });
+}
+
+void SlurmCluster::show_gpus() {
+  for (const std::string slot : {"1a", "2a"}) {
+    test().write("driver/nvidia/gpus/0000:" + slot + ":00.0/information",
+                 "Model: \t\t pretended\nGPU UUID: \t GPU-" + slot + "\n");
+  }
+  const std::string folder = test().folder() / "driver";
+  for (int node = 0; node < node_count_; ++node) {
+    cluster_[node].answer({"mount", "--bind", folder, "/proc/driver"});
+  }
 }
 
 void SlurmCluster::start_slurmd(int node) {

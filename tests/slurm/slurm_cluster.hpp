@@ -8,6 +8,7 @@
 #pragma once
 
 #include "tests/hosts/cluster.hpp"
+#include "tests/slurm/configuration.hpp"
 
 #include <chrono>
 #include <functional>
@@ -34,7 +35,9 @@ using Record = std::map<std::string, std::string>;
 class SlurmCluster {
  public:
   /// Returns when all nodes are idle.
-  explicit SlurmCluster(int node_count, const hosts::ClusterOptions& options = {});
+  explicit SlurmCluster(int node_count,
+                        const hosts::ClusterOptions& options = {},
+                        Binding binding = Binding::none);
   ~SlurmCluster();
   SlurmCluster(const SlurmCluster&) = delete;
   SlurmCluster& operator=(const SlurmCluster&) = delete;
@@ -63,6 +66,9 @@ class SlurmCluster {
   /// Until nothing of the job runs any more; what Slurm then says of it.
   Record wait_for_end(int number);
   void wait_until_idle();
+
+  /// On all nodes: from now on a driver lists the two GPUs that Slurm knows of, and hides none.
+  void show_gpus();
 
   [[nodiscard]] hosts::Program& slurmd(int node) { return *slurmds_.at(node); }
   /// On a node that has power and no slurmd; returns when it listens.

@@ -13,7 +13,7 @@ Job job() {
   line.program = {"./train", "the command line"};
   line.settings["nproc-per-node"] = {"2", "the command line"};
   Job made;
-  made.options = assemble_options(line, {{"DDPRUN_GRACE", "3s"}}, {8, {"GPU-a"}}).value();
+  made.options = assemble_options(line, {{"DDPRUN_GRACE", "3s"}}, {8, {{"GPU-a"}}}).value();
   made.options.environment["NCCL_DEBUG"] = {"WARN", "job.yaml:3:8"};
   made.command = {"./train", {"./train", "--rank=${rank}"}};
   made.setup.inherited = {{"PATH", "/bin"}, {"NCCL_DEBUG", "WARN"}};
@@ -61,7 +61,21 @@ TEST_CASE("dry run: every option has its value and where that came from") {
 TEST_CASE("dry run: the table says which rank would run where, on what, and how") {
   const std::string text = dry_run_text(job());
   CHECK(has_line(text, "   0  n0               gpu 0    4        ./train --rank=0"));
-  CHECK(has_line(text, "   1  n0               cpu      4        ./train --rank=1"));
+  CHECK(has_line(text, "   1  n0               gpu 0    4        ./train --rank=1"));
+  Job without_gpu = job();
+  without_gpu.setup.gpu_count = 0;
+  CHECK(has_line(dry_run_text(without_gpu),
+                 "   1  n0               cpu      4        ./train --rank=1"));
+}
+
+TEST_CASE("dry run: what Slurm's GPUs change for workers is shown, and what is said of them") {
+  Job narrowed = job();
+  narrowed.setup.inherited["CUDA_VISIBLE_DEVICES"] = "1";
+  CHECK_FALSE(has_line(dry_run_text(narrowed), "  CUDA_VISIBLE_DEVICES=1"));
+  narrowed.options.gpus.changes["CUDA_VISIBLE_DEVICES"] = "1";
+  narrowed.notes = {"workers are given 1"};
+  CHECK(has_line(dry_run_text(narrowed), "  CUDA_VISIBLE_DEVICES=1"));
+  CHECK(has_line(dry_run_text(narrowed), "Note: workers are given 1."));
 }
 
 TEST_CASE("dry run: each worker's variables are shown, those that it merely inherits are not") {

@@ -12,7 +12,7 @@ namespace {
 struct Asked {
   Source line;
   Environment environment;
-  NodeResources node{8, {"GPU-a", "GPU-b"}};
+  NodeResources node{8, {{"GPU-a", "GPU-b"}}};
 
   Asked() { line.program = {"./train", "the command line"}; }
 
@@ -116,7 +116,7 @@ TEST_CASE("options: the number of workers may be counted from what the node has"
   CHECK(count("gpu") == 2);
   CHECK(count("auto") == 2);
   Asked no_gpu;
-  no_gpu.node.gpu_uuids.clear();
+  no_gpu.node.gpus.uuids.clear();
   CHECK(no_gpu.by_option("nproc-per-node", "auto").options().worker_count == 8);
 }
 
@@ -125,10 +125,10 @@ TEST_CASE("options: GPUs are counted as the workers will see them") {
   Asked asked;
   asked.by_option("nproc-per-node", "gpu").by_variable("CUDA_VISIBLE_DEVICES", "1");
   CHECK(asked.options().worker_count == 1);
-  CHECK(asked.options().gpu_count == 1);
+  CHECK(asked.options().gpus.count == 1);
   asked.by_option("file", folder.write("job.yaml", "env: {CUDA_VISIBLE_DEVICES: '0,1'}"));
   CHECK(asked.options().worker_count == 2);
-  CHECK(asked.options().gpu_count == 2);
+  CHECK(asked.options().gpus.count == 2);
 }
 
 TEST_CASE("options: each value that makes no sense is told with its origin and the remedy") {
@@ -161,10 +161,28 @@ TEST_CASE("options: each value that makes no sense is told with its origin and t
 
 TEST_CASE("options: a node without GPUs says so, and what may be written instead") {
   Asked asked;
-  asked.node.gpu_uuids.clear();
+  asked.node.gpus.uuids.clear();
   CHECK(asked.by_variable("PET_NPROC_PER_NODE", "gpu").error() ==
         "--nproc-per-node: 'gpu' from PET_NPROC_PER_NODE finds no GPU on this node; "
         "check nvidia-smi and CUDA_VISIBLE_DEVICES, or write a number, 'cpu' or 'auto'");
+}
+
+TEST_CASE("options: GPUs that cannot be told from those of others are not counted") {
+  Asked asked;
+  asked.by_variable("SLURM_JOB_ID", "12").by_variable("SLURMD_NODENAME", "n0");
+  asked.by_variable("SLURM_JOB_NODELIST", "n0");
+  CHECK(asked.options().worker_count == 1);
+  CHECK(asked.by_option("nproc-per-node", "auto").options().worker_count == 8);
+  CHECK(asked.by_option("nproc-per-node", "gpu").error() ==
+        "--nproc-per-node: 'gpu' from the command line cannot be counted: Slurm has given job 12 "
+        "no GPU on this node, and nothing hides the 2 that are there; add #SBATCH "
+        "--gpus-per-node=N, or set CUDA_VISIBLE_DEVICES where Slurm does not manage GPUs");
+  asked.by_variable("SLURM_GPUS_ON_NODE", "1");
+  for (const char* word : {"gpu", "auto"}) {
+    CHECK(asked.by_option("nproc-per-node", word).error().find("does not say which") !=
+          std::string::npos);
+  }
+  CHECK(asked.by_option("nproc-per-node", "2").options().worker_count == 2);
 }
 
 TEST_CASE("options: a flag is 1 or 0 in the environment") {
@@ -202,7 +220,7 @@ TEST_CASE("options: a script whose agents are on other nodes needs no GPU for th
   CHECK(assemble_options(line, shell, {8, {}}).has_value());
   shell["SLURM_JOB_NODELIST"] = "n0";
   shell["SLURMD_NODENAME"] = "n0";
-  CHECK(assemble_options(line, shell, {8, {}}).error().message().find("finds no GPU") !=
+  CHECK(assemble_options(line, shell, {8, {}}).error().message().find("no GPU on this node") !=
         std::string::npos);
 }
 

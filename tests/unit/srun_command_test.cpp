@@ -55,6 +55,15 @@ TEST_CASE("srun command: one step of one task on that node, with an agent") {
                                                       ""});
 }
 
+TEST_CASE("srun command: where a step has to ask for GPUs it asks for its node's") {
+  AgentSteps asking = steps();
+  asking.gpus = {4, 2};
+  const auto words = srun_command(asking, NodeId{1}).arguments;
+  const auto word = std::ranges::find(words, "--gpus-per-node=2");
+  REQUIRE(word != words.end());
+  CHECK(*(word + 1) == "/opt/ddprun");
+}
+
 TEST_CASE("srun command: what stood after dashes still does, and no program is none") {
   AgentSteps after = steps();
   after.command_line.after_dashes = true;
