@@ -51,7 +51,8 @@ void NodeSteps::on_child(const EndedChild& child) {
   step->second.out->finish();
   step->second.err->finish();
   steps_.erase(step);
-  dispatch(StepEnded{node, text_of(child.end)});
+  const bool is_usage = exit_status_of(child.end) == static_cast<int>(ExitStatus::usage);
+  dispatch(StepEnded{node, text_of(child.end), is_usage});
 }
 
 void NodeSteps::on_heard(const CoordinatorEvent& event) {

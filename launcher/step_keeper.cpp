@@ -44,12 +44,15 @@ void StepKeeper::on(Instant now, const StepEnded& ended, Actions& out) {
   if (node == nullptr || node->state == State::waiting || node->state == State::given_up) return;
   const bool had_settled =
       node->state == State::joined && now - node->since >= options_.settled_after;
+  const bool is_refused = ended.is_usage && node->state == State::started;
   node->starts_in_vain = had_settled ? 1 : node->starts_in_vain + 1;
   enter(now, *node, State::waiting);
   if (end_deadline_) return;  // K2
   if (stops_) return say_if_none_left(out);
   const int starts_max = any_joined_ ? options_.starts_max : options_.first_starts_max;
-  if (node->starts_in_vain >= starts_max) return give_up(now, *node, ended.how, out);
+  if (is_refused || node->starts_in_vain >= starts_max) {
+    return give_up(now, *node, ended.how, out);
+  }
   const Millis delay = delay_of(*node);
   node->due = now + delay;
   out.emplace_back(
@@ -141,8 +144,10 @@ void StepKeeper::start_step(Instant now, NodeId id, Actions& out) {
 /// For ever: where Slurm could give the node back, it had the time to.
 void StepKeeper::give_up(Instant now, Node& node, const std::string& how, Actions& out) {
   enter(now, node, State::given_up);
-  out.emplace_back(Note{fmt::format(
-      "{} is given up: its agent was started {} times in vain", node.name, node.starts_in_vain)});
+  out.emplace_back(Note{fmt::format("{} is given up: its agent was started {} time{} in vain",
+                                    node.name,
+                                    node.starts_in_vain,
+                                    node.starts_in_vain == 1 ? "" : "s")});
   const auto left =
       std::ranges::count_if(nodes_, [](const Node& each) { return each.state != State::given_up; });
   if (left >= options_.nodes_min) return;

@@ -48,7 +48,8 @@ struct StepKeeperOptions {
 
 struct StepEnded {
   NodeId node;
-  std::string how;  ///< "exit status 1"
+  std::string how;        ///< "exit status 1"
+  bool is_usage = false;  ///< As of an agent that can make no sense of what it was told.
 };
 struct AgentJoined {
   NodeId node;

@@ -113,6 +113,22 @@ TEST_CASE("step keeper: a step that has ended is started again, whatever its sta
   }
 }
 
+TEST_CASE("step keeper: an agent that makes no sense of its options is not started again") {
+  Story story(3);
+  (void)story.begins();
+  CHECK(story.meets(StepEnded{NodeId{1}, "exit status 2", true}) ==
+        Lines{"note: n1 is given up: its agent was started 1 time in vain",
+              "abandon: agents can be started on 2 of 3 nodes, and the job needs 3; on n1 srun "
+              "ended with exit status 2"});
+}
+
+TEST_CASE("step keeper: one that has joined and ends like that is started again") {
+  Story story = joined();
+  const Lines lines = story.meets(StepEnded{NodeId{1}, "exit status 2", true});
+  REQUIRE(lines.size() == 1);
+  CHECK(lines.front().ends_with("another one is started in 0.25 s"));
+}
+
 TEST_CASE("step keeper: the wait doubles with each start in vain, up to a bound") {
   Story story = joined();
   std::vector<std::int64_t> waits;
