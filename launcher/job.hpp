@@ -19,9 +19,9 @@ struct Job {
   Command command;
   WorkerSetup setup;
   std::vector<std::string> notes;  ///< For people, one line each, before anything happens.
-  bool share_terminal = false;  ///< The single worker keeps ddprun's terminal.
-  Meeting meeting;              ///< With the other nodes, if there are any.
-  std::string claims_folder;    ///< The same on all of them; empty: none.
+  bool share_terminal = false;     ///< The single worker keeps ddprun's terminal.
+  Meeting meeting;                 ///< With the other nodes, if there are any.
+  std::string claims_folder;       ///< The same on all of them; empty: none.
 
   /// To be started on the nodes by this process, which is a witness.
   std::optional<AgentSteps> steps;

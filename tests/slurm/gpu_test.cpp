@@ -45,7 +45,7 @@ class GpuJobs {
   std::string said_;
 };
 
-const std::string ddprun = E2E_DDPRUN;
+const std::string own_ddprun = E2E_DDPRUN;
 const std::string one_each = "of the 2 GPUs that Slurm has given the job on this node: LOCAL_RANK";
 
 }  // namespace
@@ -56,14 +56,14 @@ TEST_CASE("slurm: a script's workers share the GPUs that it asked for, in whatev
   for (const Words& words : {Words{"--gres=gpu:2"},
                              Words{"--gpus-per-node=2"},
                              Words{"--gpus-per-task=1", "--ntasks-per-node=2"}}) {
-    jobs.run(words, ddprun + " --nproc-per-node=gpu ./see");
+    jobs.run(words, own_ddprun + " --nproc-per-node=gpu ./see");
     jobs.has_line("0: 0 of 2, gpu 0 of 0,1");
     jobs.has_line("1: 1 of 2, gpu 1 of 0,1");
     jobs.has("status 0");
   }
-  jobs.run({"--gres=gpu:1"}, ddprun + " --nproc-per-node=auto ./see");
+  jobs.run({"--gres=gpu:1"}, own_ddprun + " --nproc-per-node=auto ./see");
   jobs.has_line("0: 0 of 1, gpu 0 of 0");
-  jobs.run({"--gres=gpu:1"}, "unset CUDA_VISIBLE_DEVICES\n" + ddprun + " ./see");
+  jobs.run({"--gres=gpu:1"}, "unset CUDA_VISIBLE_DEVICES\n" + own_ddprun + " ./see");
   jobs.has_line("0: 0 of 1, gpu 0 of 0");
   jobs.has("CUDA_VISIBLE_DEVICES is not set, and this node has 2 GPUs: workers are given 0");
 }
@@ -77,7 +77,7 @@ TEST_CASE("slurm: agents find the GPUs that are the job's on their own node") {
   for (const Words& words :
        {Words{"--gpus-per-node=1"}, Words{"--gpus-per-task=1", "--ntasks-per-node=1"}}) {
     using e2e::operator+;
-    jobs.run(words + Words{"--nodes=2"}, ddprun + " --nproc-per-node=gpu ./see");
+    jobs.run(words + Words{"--nodes=2"}, own_ddprun + " --nproc-per-node=gpu ./see");
     jobs.has_line("0: 0 of 1, gpu 0 of 1");
     jobs.has_line("1: 0 of 1, gpu 0 of 0");
   }
@@ -86,14 +86,14 @@ TEST_CASE("slurm: agents find the GPUs that are the job's on their own node") {
   for (const Words& words :
        {Words{"--gpus-per-task=1", "--ntasks-per-node=2"}, Words{"--gpus=4"}}) {
     using e2e::operator+;
-    jobs.run(words + Words{"--nodes=2"}, ddprun + " --nproc-per-node=gpu ./see");
+    jobs.run(words + Words{"--nodes=2"}, own_ddprun + " --nproc-per-node=gpu ./see");
     jobs.has_line("0: 0 of 2, gpu 0 of 0,1");
     jobs.has_line("3: 1 of 2, gpu 1 of 0,1");
   }
   jobs.run({"--gpus-per-node=2", "--nodes=2"},
-           "export CUDA_VISIBLE_DEVICES=1\n" + ddprun + " ./see");
+           "export CUDA_VISIBLE_DEVICES=1\n" + own_ddprun + " ./see");
   jobs.has_line("1: 0 of 1, gpu 0 of 0,1");
-  jobs.run({"--gpus=3", "--nodes=2"}, ddprun + " --nproc-per-node=gpu ./see");
+  jobs.run({"--gpus=3", "--nodes=2"}, own_ddprun + " --nproc-per-node=gpu ./see");
   jobs.has("the job has --gpus=3 in all, which Slurm has not given out evenly to its 2 nodes");
   jobs.has("status 2");
 }
@@ -102,20 +102,20 @@ TEST_CASE("slurm: tasks that share GPUs have numbers for them, and the others on
   if (!can_run_slurm()) return;
   GpuJobs jobs(1);
   const Words tasks{"--ntasks-per-node=2", "--gres=gpu:2"};
-  jobs.run(tasks, "srun " + ddprun + " ./see");
+  jobs.run(tasks, "srun " + own_ddprun + " ./see");
   jobs.has_line("0: 0 of 2, gpu 0 of 0,1");
   jobs.has_line("1: 1 of 2, gpu 1 of 0,1");
-  jobs.run(tasks, "srun --gpus-per-task=1 " + ddprun + " ./see");
+  jobs.run(tasks, "srun --gpus-per-task=1 " + own_ddprun + " ./see");
   jobs.has_line("0: 0 of 1, gpu 0 of 0");
   jobs.has_line("1: 0 of 1, gpu 0 of 1");
   jobs.has("each task sees 1 " + one_each);
-  jobs.run(tasks, "srun --gpu-bind=map_gpu:1,0 " + ddprun + " ./see");
+  jobs.run(tasks, "srun --gpu-bind=map_gpu:1,0 " + own_ddprun + " ./see");
   jobs.has_line("0: 0 of 1, gpu 0 of 1");
   jobs.has_line("1: 0 of 1, gpu 0 of 0");
-  jobs.run(tasks, "srun --gpu-bind=single:1 " + ddprun + " --nproc-per-node=gpu ./see");
+  jobs.run(tasks, "srun --gpu-bind=single:1 " + own_ddprun + " --nproc-per-node=gpu ./see");
   jobs.has_line("0: 0 of 1, gpu 0 of 0");
   jobs.has_line("1: 0 of 1, gpu 0 of 1");
-  jobs.run(tasks, "srun --gpus-per-task=1 --gpu-bind=none " + ddprun + " ./see");
+  jobs.run(tasks, "srun --gpus-per-task=1 --gpu-bind=none " + own_ddprun + " ./see");
   jobs.has_line("0: 0 of 2, gpu 0 of all");
   jobs.has_line("1: 1 of 2, gpu 1 of all");
 }
@@ -123,28 +123,28 @@ TEST_CASE("slurm: tasks that share GPUs have numbers for them, and the others on
 TEST_CASE("slurm: GPUs that are not the job's are not counted, and it is said what to write") {
   if (!can_run_slurm()) return;
   GpuJobs jobs(1);
-  jobs.run({}, ddprun + " --nproc-per-node=gpu ./see");
+  jobs.run({}, own_ddprun + " --nproc-per-node=gpu ./see");
   jobs.has(
       "no GPU on this node, and nothing hides the 2 that are there; add #SBATCH "
       "--gpus-per-node=N");
   jobs.has("status 2");
-  jobs.run({}, ddprun + " ./see");
+  jobs.run({}, own_ddprun + " ./see");
   jobs.has_line("0: 0 of 1, gpu none of all");
   jobs.has("no GPU on this node, and nothing hides the 2 that are there");
-  jobs.run({}, "srun " + ddprun + " --nproc-per-node=gpu ./see");
+  jobs.run({}, "srun " + own_ddprun + " --nproc-per-node=gpu ./see");
   jobs.has("add #SBATCH --gpus-per-node=N");
   jobs.run({"--gres=gpu:1", "--ntasks-per-node=2"},
-           "srun --gpu-bind=none " + ddprun + " --nproc-per-node=gpu ./see");
+           "srun --gpu-bind=none " + own_ddprun + " --nproc-per-node=gpu ./see");
   jobs.has("1 of 2 GPUs on this node, hides none and does not say which; write --gpus-per-node", 2);
 }
 
 TEST_CASE("slurm: a dry run shows the GPUs that there would be") {
   if (!can_run_slurm()) return;
   GpuJobs jobs(1);
-  jobs.run({"--gres=gpu:2"}, ddprun + " --dry-run --nproc-per-node=gpu ./see");
+  jobs.run({"--gres=gpu:2"}, own_ddprun + " --dry-run --nproc-per-node=gpu ./see");
   jobs.has_line("   1  n0               gpu 1    1        ./see");
   jobs.run({"--ntasks-per-node=2", "--gres=gpu:2"},
-           "srun --gpus-per-task=1 " + ddprun + " --dry-run ./see");
+           "srun --gpus-per-task=1 " + own_ddprun + " --dry-run ./see");
   jobs.has_line("   0  n0               gpu 0    1        ./see");
   jobs.has_line("   1  n0               gpu 0    1        ./see");
   jobs.has("Note: each task sees 1 " + one_each);
@@ -153,7 +153,7 @@ TEST_CASE("slurm: a dry run shows the GPUs that there would be") {
 TEST_CASE("slurm: workers on too few cores are told of once, with what to write") {
   if (!can_run_slurm()) return;
   GpuJobs jobs(1, Binding::cores);
-  const std::string two = ddprun + " --nproc-per-node=2 ./see";
+  const std::string two = own_ddprun + " --nproc-per-node=2 ./see";
   const Words asking{"--ntasks=1", "--cpus-per-task=2"};
   const std::string not_taken_over = "has 1 core, not the 2 of --cpus-per-task";
   const std::string shared = "2 workers of this node share 1 core";
@@ -171,7 +171,7 @@ TEST_CASE("slurm: workers on too few cores are told of once, with what to write"
            "--cpu-bind=none");
   jobs.run({"--ntasks=1"}, two);
   jobs.has(shared + "; add #SBATCH --cpus-per-task=2");
-  jobs.run({"--ntasks=2"}, "srun --cpu-bind=cores " + ddprun + " ./see");
+  jobs.run({"--ntasks=2"}, "srun --cpu-bind=cores " + own_ddprun + " ./see");
   jobs.has("status 0");
   jobs.has("--cpus-per-task", 0);
 }

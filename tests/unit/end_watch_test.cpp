@@ -37,36 +37,36 @@ struct Watched {
   }
 };
 
-Told ask() {
+Told told_to_ask() {
   return {AskForEnd{}};
 }
-Told stop(std::int64_t seconds) {
+Told told_to_stop(std::int64_t seconds) {
   return {StopJob{Millis{seconds * 1000}}};
 }
 
 TEST_CASE("end watch: asks for the end, again when it is due, and then stops the job") {
   Watched job;
-  CHECK(job.begins() == ask());
+  CHECK(job.begins() == told_to_ask());
   CHECK(job.hears(3'600).empty());
-  CHECK(job.waits(3'480) == ask());
-  CHECK(job.hears(120) == stop(120));
+  CHECK(job.waits(3'480) == told_to_ask());
+  CHECK(job.hears(120) == told_to_stop(120));
   CHECK_FALSE(job.watch.next_deadline());
 }
 
 TEST_CASE("end watch: an end that is known is only asked for when it is due") {
   Watched job;
   CHECK(job.begins(Millis{600'000}).empty());
-  CHECK(job.waits(480) == ask());
-  CHECK(job.hears(118) == stop(118));
+  CHECK(job.waits(480) == told_to_ask());
+  CHECK(job.hears(118) == told_to_stop(118));
 }
 
 TEST_CASE("end watch: E1 an end that was moved is waited for") {
   Watched job;
   (void)job.begins(Millis{600'000});
-  CHECK(job.waits(480) == ask());
+  CHECK(job.waits(480) == told_to_ask());
   CHECK(job.hears(1'320).empty());
-  CHECK(job.waits(1'200) == ask());
-  CHECK(job.hears(122) == stop(122));  // that is rounding
+  CHECK(job.waits(1'200) == told_to_ask());
+  CHECK(job.hears(122) == told_to_stop(122));  // that is rounding
 }
 
 TEST_CASE("end watch: an end that was taken away is not waited for") {
@@ -82,9 +82,9 @@ TEST_CASE("end watch: E2 without an answer, or with none that helps, the job sto
   (void)job.begins(Millis{600'000});
   (void)job.waits(480);
   Watched other = job;
-  CHECK(job.waits(10) == stop(110));
+  CHECK(job.waits(10) == told_to_stop(110));
   CHECK(job.hears(9'000).empty());  // too late
-  CHECK(other.hears_nothing() == stop(120));
+  CHECK(other.hears_nothing() == told_to_stop(120));
 }
 
 TEST_CASE("end watch: a short job is stopped when half of its time is over") {
@@ -92,8 +92,8 @@ TEST_CASE("end watch: a short job is stopped when half of its time is over") {
     Watched job;
     (void)job.begins();
     CHECK(job.hears(left).empty());
-    CHECK(job.waits(left / 2) == ask());
-    CHECK(job.hears(left / 2) == stop(left / 2));
+    CHECK(job.waits(left / 2) == told_to_ask());
+    CHECK(job.hears(left / 2) == told_to_stop(left / 2));
   }
 }
 
@@ -108,9 +108,9 @@ TEST_CASE("end watch: an end that cannot be learnt is asked for three times, and
   Watched job;
   (void)job.begins();
   CHECK(job.hears_nothing().empty());
-  CHECK(job.waits(30) == ask());
+  CHECK(job.waits(30) == told_to_ask());
   CHECK(job.waits(10).empty());  // it does not answer
-  CHECK(job.waits(30) == ask());
+  CHECK(job.waits(30) == told_to_ask());
   CHECK(job.hears_nothing() ==
         Told{Note{"cannot learn when Slurm ends this job (squeue: no such job), so it is not "
                   "stopped before that; see --stop-before-end"}});

@@ -7,16 +7,16 @@
 namespace ddprun {
 namespace {
 
-const Environment environment{{"SCRATCH", "/scratch"}, {"EMPTY", ""}};
+const Environment scratch_environment{{"SCRATCH", "/scratch"}, {"EMPTY", ""}};
 
 Source parsed(const std::string& text) {
-  auto source = parse_job_file(text, "job.yaml", environment);
+  auto source = parse_job_file(text, "job.yaml", scratch_environment);
   REQUIRE_MESSAGE(source.has_value(), source.error().message());
   return *std::move(source);
 }
 
 std::string error_of(const std::string& text) {
-  const auto source = parse_job_file(text, "job.yaml", environment);
+  const auto source = parse_job_file(text, "job.yaml", scratch_environment);
   REQUIRE_FALSE(source.has_value());
   CHECK(source.error().status() == ExitStatus::usage);
   return source.error().message();
@@ -187,7 +187,7 @@ TEST_CASE("job file: bytes that are no text break nothing") {
                                   std::string("\x7f"
                                               "ELF\x02\x01\x01"),
                                   std::string("program: \xc3\x28")}) {
-    const auto source = parse_job_file(text, "job.yaml", environment);
+    const auto source = parse_job_file(text, "job.yaml", scratch_environment);
     CHECK((source.has_value() || source.error().message().starts_with("job.yaml")));
   }
 }
@@ -195,17 +195,17 @@ TEST_CASE("job file: bytes that are no text break nothing") {
 TEST_CASE("job file: the file is read from its path, which the errors name") {
   const TempFolder folder;
   const std::string path = folder.write("job.yaml", "program: x\n");
-  CHECK(read_job_file(path, environment)->program == Setting{"x", path + ":1:10"});
+  CHECK(read_job_file(path, scratch_environment)->program == Setting{"x", path + ":1:10"});
   const std::string crlf = folder.write("crlf.yaml", "program: x\r\ngrace: 1s\r\n");
-  CHECK(read_job_file(crlf, environment)->settings.at("grace").value == "1s");
+  CHECK(read_job_file(crlf, scratch_environment)->settings.at("grace").value == "1s");
 }
 
 TEST_CASE("job file: what cannot be read is refused with the reason") {
   const TempFolder folder;
-  CHECK(read_job_file(folder.at("none.yaml"), environment).error().message() ==
+  CHECK(read_job_file(folder.at("none.yaml"), scratch_environment).error().message() ==
         "cannot read job file '" + folder.at("none.yaml") +
             "': No such file or directory; check the path given to -f");
-  CHECK(read_job_file(folder.path(), environment).error().message() ==
+  CHECK(read_job_file(folder.path(), scratch_environment).error().message() ==
         "cannot read job file '" + folder.path() + "': it is a folder; name the file in it");
 }
 
@@ -213,10 +213,10 @@ TEST_CASE("job file: a file that is too large is not read to its end") {
   const TempFolder folder;
   const std::string comment = "program: x\n#";
   const std::string full = comment + std::string(job_file_bytes_max - comment.size(), 'x');
-  CHECK(read_job_file(folder.write("full.yaml", full), environment).has_value());
-  const auto refused = read_job_file(folder.write("more.yaml", full + "x"), environment);
+  CHECK(read_job_file(folder.write("full.yaml", full), scratch_environment).has_value());
+  const auto refused = read_job_file(folder.write("more.yaml", full + "x"), scratch_environment);
   CHECK(refused.error().message().find("it is larger than 1048576 bytes") != std::string::npos);
-  CHECK_FALSE(read_job_file("/dev/zero", environment).has_value());
+  CHECK_FALSE(read_job_file("/dev/zero", scratch_environment).has_value());
 }
 
 }  // namespace
