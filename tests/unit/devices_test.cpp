@@ -19,23 +19,23 @@ struct Node {
   TempFolder root;
 
   /// The device in that slot of NVIDIA's, with that minor number.
-  void add_nvidia(int slot, const std::string& uuid, int minor) {
+  void add_nvidia(int slot, const std::string& uuid, int minor) const {
     (void)root.write(fmt::format("proc/driver/nvidia/gpus/0000:{:02x}:00.0/information", slot),
                      fmt::format("Model: \t\t NVIDIA H100\nIRQ:   \t\t 42\nGPU UUID: \t {}\n"
                                  "Video BIOS: \t 96.00\nDevice Minor: \t {}\n",
                                  uuid,
                                  minor));
   }
-  void add_amd(int number, const std::string& gpu_id, const std::string& unique_id) {
+  void add_amd(int number, const std::string& gpu_id, const std::string& unique_id) const {
     const std::string folder = fmt::format("sys/class/kfd/kfd/topology/nodes/{}/", number);
     (void)root.write(folder + "gpu_id", gpu_id + "\n");
     (void)root.write(folder + "properties",
                      fmt::format("cpu_cores_count 0\nsimd_count 440\nunique_id {}\n", unique_id));
   }
   /// The file by which a device is opened.
-  void add_file(const std::string& name) { (void)root.write("dev/" + name, ""); }
+  void add_file(const std::string& name) const { (void)root.write("dev/" + name, ""); }
   /// The same, which nobody may open.
-  void add_closed_file(const std::string& name) {
+  void add_closed_file(const std::string& name) const {
     std::filesystem::create_directories(root.at("dev"));
     std::filesystem::create_symlink(name, root.at("dev/" + name));  // leads nowhere but to itself
   }

@@ -22,17 +22,17 @@ using test::TemporaryFolder;
 class CountedSigterm {
  public:
   CountedSigterm() {
-    count_ = 0;
-    before_ = std::signal(SIGTERM, [](int) { ++count_; });
+    caught = 0;
+    before_ = std::signal(SIGTERM, [](int) { ++caught; });
   }
   CountedSigterm(const CountedSigterm&) = delete;
   CountedSigterm& operator=(const CountedSigterm&) = delete;
   ~CountedSigterm() { static_cast<void>(std::signal(SIGTERM, before_)); }
 
-  [[nodiscard]] static int count() { return count_; }
+  [[nodiscard]] static int count() { return caught; }
 
  private:
-  static inline std::atomic<int> count_{0};
+  static inline std::atomic<int> caught{0};
   void (*before_)(int);
 };
 
