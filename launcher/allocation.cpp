@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -117,6 +118,24 @@ Result<void> read_task(const Environment& environment, Allocation& task) {
   return check_terminal(environment, task);
 }
 
+/// Whether the step's variables are of another job, from whose step this one was submitted: sbatch
+/// hands them on, and Slurm does not take them away.
+bool is_left_over(const Environment& environment) {
+  const auto tasks = find(environment, "SLURM_TASKS_PER_NODE");
+  const auto step_tasks = find(environment, "SLURM_STEP_TASKS_PER_NODE");
+  if (tasks && step_tasks && *tasks != *step_tasks) return true;
+  const auto job_nodes = find(environment, "SLURM_JOB_NODELIST");
+  const auto step_nodes = find(environment, "SLURM_STEP_NODELIST");
+  if (!job_nodes || !step_nodes) return false;
+  const auto all = expand_hosts({*job_nodes, "SLURM_JOB_NODELIST"});
+  const auto those = expand_hosts({*step_nodes, "SLURM_STEP_NODELIST"});
+  if (!all || !those) return false;  // whoever reads them says what is wrong
+  const std::set<std::string> of_job(all->begin(), all->end());
+  const std::set<std::string> of_step(those->begin(), those->end());
+  const auto own = find(environment, "SLURMD_NODENAME");
+  return !std::ranges::includes(of_job, of_step) || (own && !of_step.contains(*own));
+}
+
 }  // namespace
 
 bool Allocation::is_alone() const {
@@ -174,7 +193,8 @@ Result<std::optional<Allocation>> read_allocation(const Environment& environment
 
 bool is_in_step(const Environment& environment) {
   const auto step = find(environment, "SLURM_STEP_ID");
-  return step && std::ranges::find(steps_of_scripts, *step) == steps_of_scripts.end();
+  if (!step || std::ranges::find(steps_of_scripts, *step) != steps_of_scripts.end()) return false;
+  return !is_left_over(environment);
 }
 
 std::uint16_t port_of_step(const Allocation& task) {

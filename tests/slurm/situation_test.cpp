@@ -159,6 +159,18 @@ TEST_CASE("slurm: a heterogeneous job is refused, and its parts meet as it is to
   slurm.wait_until_idle();
 }
 
+TEST_CASE("slurm: a script that was submitted from a step of another job is one of its own") {
+  if (!can_run_slurm()) return;
+  SlurmCluster slurm(2);
+  const std::string inner =
+      slurm.test().script("inner", "#!/bin/bash\n" + ddprun_line("--dry-run"));
+  const int outer = slurm.submit(
+      "srun -N1 -n1 sbatch --wait --nodes=2 --output=inner.out " + inner + "\n", {"--nodes=1"});
+  CHECK_MESSAGE(slurm.wait_for_end(outer).at("JobState") == "COMPLETED", slurm.output(outer));
+  const std::string said = slurm.test().read("inner.out");
+  CHECK_MESSAGE(e2e::count_of("batch script of Slurm job 2 on 2 nodes", said) == 1, said);
+}
+
 TEST_CASE("slurm: what spoils Slurm's variables is refused with the name of the variable") {
   if (!can_run_slurm()) return;
   SlurmCluster slurm(2);

@@ -103,6 +103,23 @@ TEST_CASE("allocation: a task without others is alone, on a terminal too") {
   CHECK(read_allocation(environment).value()->is_alone());
 }
 
+TEST_CASE("allocation: a script that was submitted from a step is no task of that step") {
+  struct Left {
+    const char* name;
+    const char* value;
+  };
+  for (const Left& other : {Left{"SLURM_TASKS_PER_NODE", "1(x3)"},  // of the script's own job
+                            Left{"SLURM_STEP_NODELIST", "m[1-2]"},  // that job has others
+                            Left{"SLURMD_NODENAME", "n0"}}) {       // the step had others
+    CAPTURE(other.name);
+    Environment environment = one_task();
+    CHECK(is_in_step(environment));
+    environment[other.name] = other.value;
+    CHECK_FALSE(is_in_step(environment));
+    CHECK(read_allocation(environment).value()->situation == Situation::script);
+  }
+}
+
 TEST_CASE("allocation: a shell on a terminal beside other tasks is refused") {
   CHECK(error_with(one_task(), "SLURM_PTY_PORT", "4000") ==
         "this shell is one of 5 tasks of Slurm step 12.4, which srun --pty has started: the "
