@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -88,11 +89,10 @@ void BatchJob::answer(const CommandRun::End& end) {
 
 void BatchJob::on(const StopJob& stop) const {
   handlers_.on_note(
-      fmt::format("Slurm ends job {} in {:.0f} s: workers get SIGTERM, and {:g} s to "
-                  "save; see --stop-before-end",
+      fmt::format("Slurm ends job {} in {:.0f} s: workers get SIGTERM, so that they save; see "
+                  "--stop-before-end",
                   slurm_.job,
-                  in_seconds(stop.left),
-                  in_seconds(options_.save_grace())));
+                  in_seconds(stop.left)));
   handlers_.on_stop();
 }
 
@@ -101,44 +101,52 @@ void BatchJob::on(const Note& note) const {
 }
 
 void BatchJob::finish(const Outcome& outcome, OnFinished done) {
-  outcome_ = outcome;
+  constexpr std::chrono::seconds patience{10};  // Slurm may have sent SIGTERM, and soon SIGKILL
   done_ = std::move(done);
-  if (!may_be_preempted(outcome) || slurm_.ask_preempted.executable.empty()) {
-    return requeue_if_planned();
-  }
-  run_last(slurm_.ask_preempted, [this](const CommandRun::End& end) {
-    if (end.success && says_preempted(end.text)) outcome_ = preempted_outcome();
-    requeue_if_planned();
+  const bool asks =
+      depends_on_state(outcome, options_.requeues_max) && !slurm_.ask_state.executable.empty();
+  if (!asks) return requeue_if_planned(outcome, std::nullopt);
+  run_last(slurm_.ask_state, patience, [this, outcome](const CommandRun::End& end) {
+    requeue_if_planned(outcome, end.success ? parse_state(end.text) : std::nullopt);
   });
 }
 
-void BatchJob::requeue_if_planned() {
-  const RequeuePlan plan = plan_requeue(outcome_.exit_status, options_.requeues_max, slurm_);
+void BatchJob::requeue_if_planned(const Outcome& outcome, const std::optional<SlurmState>& state) {
+  constexpr std::chrono::seconds patience{60};
+  const RequeuePlan plan = plan_requeue(outcome, options_.requeues_max, slurm_, state);
   if (!plan.note.empty()) handlers_.on_note(plan.note);
-  if (!plan.go) return std::exchange(done_, nullptr)(outcome_);
-  run_last(slurm_.requeue, [this](const CommandRun::End& end) { requeued(end); });
+  if (!plan.go) return std::exchange(done_, nullptr)(plan.outcome);
+  run_last(slurm_.requeue, patience, [this, last = plan.outcome](const CommandRun::End& end) {
+    requeued(last, end);
+  });
 }
 
 /// A command that does not answer ends with this process at the latest.
-void BatchJob::run_last(const Command& command, CommandRun::OnEnd on_end) {
-  constexpr std::chrono::seconds patience{60};
+void BatchJob::run_last(const Command& command,
+                        std::chrono::seconds patience,
+                        CommandRun::OnEnd on_end) {
+  const auto once = std::make_shared<CommandRun::OnEnd>(std::move(on_end));
+  const auto end = [this, once](const CommandRun::End& how) {
+    last_timer_.cancel();
+    if (const auto first = std::exchange(*once, nullptr)) first(how);
+  };
   last_timer_.expires_after(patience);
-  last_timer_.async_wait([this, on_end](boost::system::error_code error) {
-    if (error) return;
-    last_.forget();
-    on_end({false, "no answer"});
+  last_timer_.async_wait([end](boost::system::error_code error) {
+    if (!error) end({false, "no answer"});
   });
-  last_.start(command, slurm_.environment, [this, on_end](const CommandRun::End& end) {
-    if (last_timer_.cancel() > 0) on_end(end);  // else it was too late
-  });
+  last_.start(command, slurm_.environment, end);
 }
 
-void BatchJob::requeued(const CommandRun::End& end) {
+/// The end of a step takes its scontrol along, which has been heard by then or not.
+void BatchJob::requeued(const Outcome& outcome, const CommandRun::End& end) {
   if (!end.success) {
-    handlers_.on_note(fmt::format(
-        "Slurm does not queue job {} again: {}; see --requeue of sbatch", slurm_.job, end.text));
+    handlers_.on_note(
+        fmt::format("Slurm may not queue job {} again: scontrol: {}; see --requeue "
+                    "of sbatch",
+                    slurm_.job,
+                    end.text));
   }
-  std::exchange(done_, nullptr)(outcome_);
+  std::exchange(done_, nullptr)(outcome);
 }
 
 }  // namespace ddprun

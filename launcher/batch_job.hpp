@@ -12,7 +12,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace ddprun {
@@ -41,6 +43,9 @@ class BatchJob {
 
   using OnFinished = std::function<void(const Outcome&)>;
 
+  /// Whether `finish` has not called back yet.
+  [[nodiscard]] bool is_finishing() const { return done_ != nullptr; }
+
   /// Calls `done`, with another outcome where it is Slurm that needs the nodes, once the job is in
   /// the queue again, if it is to be, or Slurm has refused that or does not answer. By then Slurm
   /// may be about to end this process.
@@ -53,9 +58,9 @@ class BatchJob {
   void on(const StopJob& stop) const;
   void on(const Note& note) const;
   void answer(const CommandRun::End& end);
-  void requeue_if_planned();
-  void run_last(const Command& command, CommandRun::OnEnd on_end);
-  void requeued(const CommandRun::End& end);
+  void requeue_if_planned(const Outcome& outcome, const std::optional<SlurmState>& state);
+  void run_last(const Command& command, std::chrono::seconds patience, CommandRun::OnEnd on_end);
+  void requeued(const Outcome& outcome, const CommandRun::End& end);
 
   boost::asio::io_context& context_;
   SlurmControl slurm_;
@@ -67,7 +72,6 @@ class BatchJob {
   CommandRun ask_end_;
   CommandRun last_;  // what is run when the job is over, one after the other
   bool watches_ = false;
-  Outcome outcome_;
   OnFinished done_;  // while it is being left
 };
 

@@ -49,9 +49,6 @@ class CommandRun {
   /// the context; also where the command cannot be started.
   void start(const Command& command, const Environment& environment, OnEnd on_end);
 
-  /// `on_end` is not called any more.
-  void forget() { pid_ = 0; }
-
   /// A child of this process has ended; it need not be the command.
   void on_child(const EndedChild& child);
 

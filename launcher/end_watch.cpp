@@ -44,14 +44,11 @@ void EndWatch::learn(Instant now, const TimeLeft& left, Actions& out) {
 void EndWatch::go_without(Instant now, const std::string& why, Actions& out) {
   if (end_) return stop(now, out);  // E2
   state_ = State::waiting;
-  deadline_ = now + options_.retry;
-  if (++tries_count_ < options_.tries_max) return;
-  state_ = State::over;
-  deadline_.reset();
-  out.emplace_back(
-      Note{fmt::format("cannot learn when Slurm ends this job ({}), so it is not "
-                       "stopped before that; see --stop-before-end",
-                       why)});
+  ++tries_count_;
+  deadline_ = now + (tries_count_ < options_.tries_max ? options_.retry : options_.retry_later);
+  if (tries_count_ != options_.tries_max) return;
+  out.emplace_back(Note{fmt::format(
+      "cannot learn when Slurm ends this job ({}); it is asked again from time to time", why)});
 }
 
 void EndWatch::stop(Instant now, Actions& out) {

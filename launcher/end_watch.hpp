@@ -5,13 +5,13 @@
 // States
 //   asking     the batch system was asked; waits for its answer, but not for long
 //   waiting    for the time to stop, or to ask again
-//   over       there is no end, or it cannot be learnt, or the job was told to stop
+//   over       there is no end, or the job was told to stop
 // Invariants
 //   E1  The job is told to stop once, and never while an answer of the last `patience` says that
 //       there is more time.
 //   E2  An end that was learnt holds until another is: without an answer the job stops in time.
 // Bounds
-//   `tries_max` questions without an answer as long as no end is known; one question at a time.
+//   One question at a time, `retry` or `retry_later` after one without an answer.
 #pragma once
 
 #include "rendezvous/coordinator.hpp"
@@ -29,7 +29,8 @@ struct EndWatchOptions {
   Millis before_end{120'000};  ///< At most half of the time that is left at the first answer.
   Millis patience{10'000};     ///< For an answer.
   Millis retry{30'000};
-  int tries_max = 3;
+  int tries_max = 3;            ///< Before that is said, and it is asked
+  Millis retry_later{600'000};  ///< so much later each time.
   friend bool operator==(const EndWatchOptions&, const EndWatchOptions&) = default;
 };
 

@@ -19,10 +19,19 @@ struct SlurmControl {
   std::string job;  ///< As scontrol(1) names it: "12", or "11_3" for an element of an array.
   Environment environment;  ///< For the commands.
   Command ask_end;          ///< Empty executable: there is no squeue on PATH.
-  Command ask_preempted;    ///< Likewise,
+  Command ask_state;        ///< Likewise,
   Command requeue;          ///< and for scontrol.
-  int restarts_count = 0;   ///< How often Slurm has started the job again.
-  EndTime end_time;         ///< SLURM_JOB_END_TIME, which Slurm sets from 23.02 on.
+  /// SLURM_RESTART_COUNT, which may be of another job, from which this one was submitted.
+  std::int64_t restarts_count = 0;
+  EndTime end_time;  ///< SLURM_JOB_END_TIME, which Slurm sets from 23.02 on.
+};
+
+/// What Slurm says of the job when that has ended, for itself or by Slurm.
+struct SlurmState {
+  bool cancelled = false;  ///< By scancel.
+  bool preempted = false;  ///< Another job needs its nodes.
+  std::int64_t restarts_count = 0;
+  friend bool operator==(const SlurmState&, const SlurmState&) = default;
 };
 
 [[nodiscard]] SlurmControl slurm_control(const Allocation& allocation,
@@ -31,7 +40,7 @@ struct SlurmControl {
 /// What `ask_end` prints: a number, or NONE; nothing for anything else.
 [[nodiscard]] std::optional<EndTime> parse_end_time(std::string_view text);
 
-/// Of what `ask_preempted` prints: whether Slurm ends the job because another needs its nodes.
-[[nodiscard]] bool says_preempted(std::string_view text);
+/// What `ask_state` prints; nothing for anything else.
+[[nodiscard]] std::optional<SlurmState> parse_state(const std::string& text);
 
 }  // namespace ddprun

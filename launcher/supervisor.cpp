@@ -85,6 +85,7 @@ MemberOptions member_options(const Job& job) {
   uplink.join_timeout = rendezvous.gathering.join_timeout;
   uplink.replace_timeout = rendezvous.gathering.replace_timeout;
   uplink.times = rendezvous.times;
+  uplink.saving_signals = job.options.stop.saving_signals;
   return options;
 }
 
@@ -404,16 +405,22 @@ void Supervisor::wait_for_guard() {
         std::array<unsigned char, 64> bytes{};
         const ssize_t count = ::read(guard_.native_handle(), bytes.data(), bytes.size());
         guard_lost_ = count <= 0;
-        if (exit_status_) return guard_lost_ ? exit_now() : exit_soon();
+        if (guard_lost_ && exit_status_) return exit_now();
         if (guard_lost_) return dispatch(GuardLost{});
-        for (ssize_t i = 0; i < count; ++i) {
-          const unsigned char byte = bytes[static_cast<std::size_t>(i)];
-          const int signal = byte & ~from_terminal_bit;
-          dispatch(SignalArrived{signal, (byte & from_terminal_bit) != 0});
-          if (steps_) pass_to_steps(signal);
-        }
+        for (ssize_t i = 0; i < count; ++i) take_signal(bytes[static_cast<std::size_t>(i)]);
         wait_for_guard();
       });
+}
+
+/// Slurm ends the job while that is being queued again, which is waited for.
+void Supervisor::take_signal(unsigned char byte) {
+  const int signal = byte & ~from_terminal_bit;
+  if (exit_status_) {
+    if (signal == SIGINT || !batch_ || !batch_->is_finishing()) exit_soon();
+    return;
+  }
+  dispatch(SignalArrived{signal, (byte & from_terminal_bit) != 0});
+  if (steps_) pass_to_steps(signal);
 }
 
 void Supervisor::wait_for_children() {

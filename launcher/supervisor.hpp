@@ -57,6 +57,7 @@ class Supervisor {
   void check_store();
   void tell_guard(std::optional<Instant> lease_end);
   void wait_for_guard();
+  void take_signal(unsigned char byte);
   void wait_for_children();
   void reap();
   [[nodiscard]] bool is_told_for_all() const;

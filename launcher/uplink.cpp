@@ -351,8 +351,8 @@ void Uplink::stop_waiting(Actions& out) {
   if (!why_down_.empty()) why = refused ? refusal_ + ", and since then " + why_down_ : why_down_;
   Outcome outcome{unavailable, {}, {}};
   if (stop_signal_) {
-    outcome.exit_status = 128 + *stop_signal_;
-    outcome.text = fmt::format("stopped by {}; {}", signal_name(*stop_signal_), why);
+    outcome = outcome_of(StopRequested{*stop_signal_}, options_.saving_signals);
+    outcome.text += "; " + why;
   } else if (answered_) {
     outcome.exit_status = static_cast<int>(ExitStatus::run_again);
     outcome.text = fmt::format("{}{}; what was saved is kept: run again",

@@ -58,8 +58,9 @@ struct UplinkOptions {
   Millis join_timeout{600'000};    ///< Until a coordinator has answered.
   Millis replace_timeout{30'000};  ///< Once one has: until it does again.
   LeaseTimes times;
-  Millis retry_first{25};   ///< From a connection's end until the next attempt,
-  Millis retry_max{1'000};  ///< which doubles with each one that nobody answers, up to this.
+  std::set<int> saving_signals;  ///< After an end by these the job is to go on.
+  Millis retry_first{25};        ///< From a connection's end until the next attempt,
+  Millis retry_max{1'000};       ///< which doubles with each one that nobody answers, up to this.
   friend bool operator==(const UplinkOptions&, const UplinkOptions&) = default;
 };
 

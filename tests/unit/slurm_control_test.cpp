@@ -36,16 +36,20 @@ TEST_CASE("slurm control: the end of a job, as squeue writes it, and what is non
   }
 }
 
-TEST_CASE("slurm control: an element of an array is queued again by its own name") {
-  CHECK(slurm_control(job_of_slurm(), {}).job == "12");
-  const Environment element{{"SLURM_ARRAY_JOB_ID", "11"}, {"SLURM_ARRAY_TASK_ID", "3"}};
-  const SlurmControl control = slurm_control(job_of_slurm(), element);
-  CHECK(control.job == "11_3");
-  CHECK(control.requeue.arguments == std::vector<std::string>{"scontrol", "requeue", "11_3"});
-  CHECK(control.ask_end.arguments.at(2) == "--jobs=12");
-  CHECK(slurm_control(job_of_slurm(), {{"SLURM_ARRAY_JOB_ID", "11"}}).job == "12");
-  CHECK(slurm_control(job_of_slurm(), {{"SLURM_ARRAY_JOB_ID", "x"}, {"SLURM_ARRAY_TASK_ID", "3"}})
-            .job == "12");
+std::string name_in(const Environment& environment) {
+  const SlurmControl control = slurm_control(job_of_slurm(), environment);
+  CHECK(control.requeue.arguments == std::vector<std::string>{"scontrol", "requeue", control.job});
+  CHECK(control.ask_end.arguments.at(2) == "--jobs=" + control.job);
+  CHECK(control.ask_state.arguments.at(3) == "--jobs=" + control.job);
+  return control.job;
+}
+
+TEST_CASE("slurm control: a job is named so that nothing else is meant, in an array or not") {
+  CHECK(name_in({}) == "12");
+  CHECK(name_in({{"SLURM_ARRAY_JOB_ID", "12"}, {"SLURM_ARRAY_TASK_ID", "3"}}) == "12_3");
+  CHECK(name_in({{"SLURM_ARRAY_JOB_ID", "11"}, {"SLURM_ARRAY_TASK_ID", "3"}}) == "12");
+  CHECK(name_in({{"SLURM_ARRAY_JOB_ID", "12"}}) == "12");
+  CHECK(name_in({{"SLURM_ARRAY_JOB_ID", "x"}, {"SLURM_ARRAY_TASK_ID", "3"}}) == "12");
 }
 
 TEST_CASE("slurm control: the end that Slurm has told, and nothing that makes no sense") {
@@ -69,10 +73,21 @@ TEST_CASE("slurm control: nothing that changes answers, and no secret, reaches t
   CHECK(control.requeue.executable.empty());
 }
 
-TEST_CASE("slurm control: whether Slurm has preempted the job, as squeue writes it") {
-  CHECK(says_preempted("2026-11-22T19:23:36"));
-  CHECK(says_preempted("1795374847"));
-  for (const char* text : {"", "N/A", "0"}) CHECK_FALSE(says_preempted(text));
+TEST_CASE("slurm control: what has become of the job, as squeue writes it") {
+  CHECK(parse_state("RUNNING             0           N/A") == SlurmState{false, false, 0});
+  CHECK(parse_state("CANCELLED 2 N/A") == SlurmState{true, false, 2});
+  CHECK(parse_state("RUNNING 1 1795374847") == SlurmState{false, true, 1});
+  CHECK(parse_state("RUNNING 1 2026-11-22T19:23:36") == SlurmState{false, true, 1});
+  CHECK(parse_state("RUNNING 0 0") == SlurmState{false, false, 0});
+  for (const char* text : {"",
+                           "RUNNING",
+                           "RUNNING 0",
+                           "RUNNING x N/A",
+                           "RUNNING 0 N/A RUNNING 0 N/A",
+                           "slurm_load_jobs error: Invalid job id specified"}) {
+    INFO(text);
+    CHECK_FALSE(parse_state(text).has_value());
+  }
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ struct UplinkStory {
                               .host = "n1",
                               .endpoint = "n0:29400",
                               .doors = {"n0:1", "n1:1", "n2:1"},
-                              .times = usual_times}};
+                              .times = usual_times,
+                              .saving_signals = {SIGUSR1}}};
   Instant now;
 
   Lines meets(const UplinkEvent& event) {
@@ -98,7 +99,7 @@ struct UplinkStory {
     return hears(Ack{number, 0, lead}, id);
   }
   Lines tells() { return meets(TellNews{WorkerSucceeded{GenerationNumber{1}, Rank{0}}}); }
-  Lines is_asked_to_stop() { return meets(TellNews{StopRequested{SIGINT}}); }
+  Lines is_asked_to_stop(int signal = SIGINT) { return meets(TellNews{StopRequested{signal}}); }
   Lines after(std::int64_t time) {
     now = now + Millis{time};
     return meets(Timeout{});

@@ -367,6 +367,18 @@ TEST_CASE("uplink: whoever wants to stop waits for no coordinator") {
   CHECK(at_the_end[1] == stopped);
 }
 
+TEST_CASE("uplink: a job that was to go on later ends like that without a coordinator, too") {
+  for (const auto& [signal, how] :
+       {std::pair{SIGUSR1, "by SIGUSR1 (10)"}, std::pair{time_is_up, "before its time is up"}}) {
+    UplinkStory story;
+    (void)story.begins();
+    CHECK(story.is_asked_to_stop(signal) ==
+          Lines{fmt::format("give up with 75: stopped {}; what was saved is kept: run again; "
+                            "nobody answers at n0:29400",
+                            how)});
+  }
+}
+
 TEST_CASE("uplink: that the job must end is said again in a new life") {
   UplinkStory story = leased();
   (void)story.is_asked_to_stop();
