@@ -16,6 +16,9 @@
 namespace ddprun {
 namespace {
 
+/// When the job is over: Slurm may have sent SIGTERM, and soon SIGKILL.
+constexpr std::chrono::seconds answer_patience{10};
+
 TimeLeft left_until(const EndTime& end) {
   if (!end) return std::nullopt;
   constexpr std::int64_t year_s = 366 * 24 * 3600;
@@ -101,12 +104,20 @@ void BatchJob::on(const Note& note) const {
 }
 
 void BatchJob::finish(const Outcome& outcome, OnFinished done) {
-  constexpr std::chrono::seconds patience{10};  // Slurm may have sent SIGTERM, and soon SIGKILL
   done_ = std::move(done);
+  if (!may_be_preempted(outcome) || slurm_.ask_preempted.executable.empty()) {
+    return ask_state(outcome);
+  }
+  run_last(slurm_.ask_preempted, answer_patience, [this, outcome](const CommandRun::End& end) {
+    ask_state(end.success && says_preempted(end.text) ? preempted_outcome() : outcome);
+  });
+}
+
+void BatchJob::ask_state(const Outcome& outcome) {
   const bool asks =
-      depends_on_state(outcome, options_.requeues_max) && !slurm_.ask_state.executable.empty();
+      may_be_requeued(outcome, options_.requeues_max) && !slurm_.ask_state.executable.empty();
   if (!asks) return requeue_if_planned(outcome, std::nullopt);
-  run_last(slurm_.ask_state, patience, [this, outcome](const CommandRun::End& end) {
+  run_last(slurm_.ask_state, answer_patience, [this, outcome](const CommandRun::End& end) {
     requeue_if_planned(outcome, end.success ? parse_state(end.text) : std::nullopt);
   });
 }
@@ -115,9 +126,9 @@ void BatchJob::requeue_if_planned(const Outcome& outcome, const std::optional<Sl
   constexpr std::chrono::seconds patience{60};
   const RequeuePlan plan = plan_requeue(outcome, options_.requeues_max, slurm_, state);
   if (!plan.note.empty()) handlers_.on_note(plan.note);
-  if (!plan.go) return std::exchange(done_, nullptr)(plan.outcome);
-  run_last(slurm_.requeue, patience, [this, last = plan.outcome](const CommandRun::End& end) {
-    requeued(last, end);
+  if (!plan.go) return std::exchange(done_, nullptr)(outcome);
+  run_last(slurm_.requeue, patience, [this, outcome](const CommandRun::End& end) {
+    requeued(outcome, end);
   });
 }
 

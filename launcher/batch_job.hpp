@@ -58,6 +58,7 @@ class BatchJob {
   void on(const StopJob& stop) const;
   void on(const Note& note) const;
   void answer(const CommandRun::End& end);
+  void ask_state(const Outcome& outcome);
   void requeue_if_planned(const Outcome& outcome, const std::optional<SlurmState>& state);
   void run_last(const Command& command, std::chrono::seconds patience, CommandRun::OnEnd on_end);
   void requeued(const Outcome& outcome, const CommandRun::End& end);

@@ -9,21 +9,26 @@
 
 namespace ddprun {
 
-/// Whether what Slurm says of the job may change how it has ended, or what follows.
-[[nodiscard]] bool depends_on_state(const Outcome& outcome, int requeues_max);
+/// Whether Slurm may have asked for such an end to give the nodes to another job: it sends SIGTERM
+/// for that, as scancel does, and does not queue a job again that then ends by itself.
+[[nodiscard]] bool may_be_preempted(const Outcome& outcome);
+
+/// Of a job for which that is so.
+[[nodiscard]] Outcome preempted_outcome();
+
+/// Whether it is to be queued again, unless Slurm says that it is over.
+[[nodiscard]] bool may_be_requeued(const Outcome& outcome, int requeues_max);
 
 struct RequeuePlan {
-  Outcome outcome;   ///< Another one where it was Slurm that needed the nodes.
   bool go = false;   ///< Run `SlurmControl::requeue`.
   std::string note;  ///< For people; empty: it was not asked for, or not with such a status.
   friend bool operator==(const RequeuePlan&, const RequeuePlan&) = default;
 };
 
 /// Only with the status that says "run again", no more than `requeues_max` times in the life of the
-/// job, and not against the will of whoever has cancelled it. Slurm sends SIGTERM to a job that it
-/// preempts, as scancel does, and does not queue one again that then ends by itself. Without
+/// job, and not one that Slurm ends, which may be the will of whoever has cancelled it. Without
 /// `state` what the job's environment says has to do.
-[[nodiscard]] RequeuePlan plan_requeue(Outcome outcome,
+[[nodiscard]] RequeuePlan plan_requeue(const Outcome& outcome,
                                        int requeues_max,
                                        const SlurmControl& slurm,
                                        const std::optional<SlurmState>& state);

@@ -49,12 +49,9 @@ SlurmControl slurm_control(const Allocation& allocation, const Environment& envi
   control.environment["SLURM_TIME_FORMAT"] = "%s";  // no time zones; and %L is in whole minutes
   const std::string jobs = "--jobs=" + control.job;
   control.ask_end = command({"squeue", "--noheader", jobs, "--format=%e"}, environment);
-  control.ask_state = command({"squeue",
-                               "--noheader",
-                               "--states=all",
-                               jobs,
-                               "--Format=State:20,RestartCnt:12,PreemptTime:40"},
-                              environment);
+  control.ask_preempted =
+      command({"squeue", "--noheader", jobs, "--Format=PreemptTime:40"}, environment);
+  control.ask_state = command({"scontrol", "show", "job", control.job}, environment);
   control.requeue = command({"scontrol", "requeue", control.job}, environment);
   control.restarts_count = parse_count(allocation.restarts).value_or(0);
   control.end_time = count_in(environment, "SLURM_JOB_END_TIME");
@@ -68,16 +65,26 @@ std::optional<EndTime> parse_end_time(std::string_view text) {
 }
 
 std::optional<SlurmState> parse_state(const std::string& text) {
+  constexpr std::string_view state_key = "JobState=";
+  constexpr std::string_view restarts_key = "Restarts=";
   std::istringstream words(text);
-  std::string state;
-  std::string restarts;
-  std::string preempted;
-  std::string more;
-  if (!(words >> state >> restarts >> preempted) || words >> more) return std::nullopt;
-  const auto count = parse_count(restarts);
-  if (!count) return std::nullopt;
-  const bool has_time = preempted.front() >= '0' && preempted.front() <= '9' && preempted != "0";
-  return SlurmState{state == "CANCELLED", has_time, *count};
+  std::string word;
+  std::optional<std::string> state;
+  std::optional<std::int64_t> restarts;
+  while (words >> word) {
+    if (word.starts_with(state_key)) state = word.substr(state_key.size());
+    if (word.starts_with(restarts_key)) restarts = parse_count(word.substr(restarts_key.size()));
+  }
+  if (!state || !restarts) return std::nullopt;
+  return SlurmState{*state != "RUNNING", *restarts};
+}
+
+bool says_preempted(std::string_view text) {
+  constexpr std::string_view digits = "0123456789";
+  if (text.empty() || text == "0" || digits.find(text.front()) == std::string_view::npos) {
+    return false;
+  }
+  return text.find(' ') == std::string_view::npos;
 }
 
 }  // namespace ddprun

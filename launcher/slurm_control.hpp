@@ -19,17 +19,17 @@ struct SlurmControl {
   std::string job;  ///< As scontrol(1) names it: "12", or "11_3" for an element of an array.
   Environment environment;  ///< For the commands.
   Command ask_end;          ///< Empty executable: there is no squeue on PATH.
-  Command ask_state;        ///< Likewise,
-  Command requeue;          ///< and for scontrol.
+  Command ask_preempted;    ///< Likewise.
+  Command ask_state;        ///< Likewise for scontrol,
+  Command requeue;          ///< as here.
   /// SLURM_RESTART_COUNT, which may be of another job, from which this one was submitted.
   std::int64_t restarts_count = 0;
   EndTime end_time;  ///< SLURM_JOB_END_TIME, which Slurm sets from 23.02 on.
 };
 
-/// What Slurm says of the job when that has ended, for itself or by Slurm.
+/// What Slurm says of a job whose workers have ended.
 struct SlurmState {
-  bool cancelled = false;  ///< By scancel.
-  bool preempted = false;  ///< Another job needs its nodes.
+  bool is_ended = false;  ///< By Slurm: COMPLETING, since it was cancelled, or at its time limit.
   std::int64_t restarts_count = 0;
   friend bool operator==(const SlurmState&, const SlurmState&) = default;
 };
@@ -42,5 +42,8 @@ struct SlurmState {
 
 /// What `ask_state` prints; nothing for anything else.
 [[nodiscard]] std::optional<SlurmState> parse_state(const std::string& text);
+
+/// Of what `ask_preempted` prints: whether Slurm ends the job because another needs its nodes.
+[[nodiscard]] bool says_preempted(std::string_view text);
 
 }  // namespace ddprun

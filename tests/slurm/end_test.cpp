@@ -154,6 +154,7 @@ TEST_CASE("slurm: what was cancelled while workers save is not queued again") {
       {"--requeue=3"}, {"--nodes=2", "--time=10", "--requeue", "--open-mode=append"}, ends_in(8));
   training.generation(1, 2);
   training.slurm().wait_until("stop", [&] { return has_printed(training, job, "get SIGTERM"); });
+  training.finish();  // a second run ends at once
   training.slurm().ask({"scancel", std::to_string(job)});
   CHECK(training.slurm().wait_for_end(job).at("JobState") == "CANCELLED");
   training.slurm().wait_until_idle();

@@ -40,7 +40,8 @@ std::string name_in(const Environment& environment) {
   const SlurmControl control = slurm_control(job_of_slurm(), environment);
   CHECK(control.requeue.arguments == std::vector<std::string>{"scontrol", "requeue", control.job});
   CHECK(control.ask_end.arguments.at(2) == "--jobs=" + control.job);
-  CHECK(control.ask_state.arguments.at(3) == "--jobs=" + control.job);
+  CHECK(control.ask_preempted.arguments.at(2) == "--jobs=" + control.job);
+  CHECK(control.ask_state.arguments.at(3) == control.job);
   return control.job;
 }
 
@@ -73,20 +74,27 @@ TEST_CASE("slurm control: nothing that changes answers, and no secret, reaches t
   CHECK(control.requeue.executable.empty());
 }
 
-TEST_CASE("slurm control: what has become of the job, as squeue writes it") {
-  CHECK(parse_state("RUNNING             0           N/A") == SlurmState{false, false, 0});
-  CHECK(parse_state("CANCELLED 2 N/A") == SlurmState{true, false, 2});
-  CHECK(parse_state("RUNNING 1 1795374847") == SlurmState{false, true, 1});
-  CHECK(parse_state("RUNNING 1 2026-11-22T19:23:36") == SlurmState{false, true, 1});
-  CHECK(parse_state("RUNNING 0 0") == SlurmState{false, false, 0});
+TEST_CASE("slurm control: what has become of the job, as scontrol writes it") {
+  CHECK(parse_state("JobId=12 JobName=x UserId=me(7) JobState=RUNNING Reason=None Requeue=1 "
+                    "Restarts=0 BatchFlag=1") == SlurmState{false, 0});
+  CHECK(parse_state("JobState=COMPLETING Restarts=2") == SlurmState{true, 2});
+  CHECK(parse_state("JobState=CANCELLED Restarts=0") == SlurmState{true, 0});
   for (const char* text : {"",
-                           "RUNNING",
-                           "RUNNING 0",
-                           "RUNNING x N/A",
-                           "RUNNING 0 N/A RUNNING 0 N/A",
+                           "JobState=RUNNING",
+                           "Restarts=0",
+                           "JobState=RUNNING Restarts=",
+                           "JobState=RUNNING Restarts=-1",
                            "slurm_load_jobs error: Invalid job id specified"}) {
     INFO(text);
     CHECK_FALSE(parse_state(text).has_value());
+  }
+}
+
+TEST_CASE("slurm control: whether Slurm has preempted the job, as squeue writes it") {
+  CHECK(says_preempted("2026-11-22T19:23:36"));
+  CHECK(says_preempted("1795374847"));
+  for (const char* text : {"", "N/A", "0", "N/A N/A", "1795374847 1795374847"}) {
+    CHECK_FALSE(says_preempted(text));
   }
 }
 
