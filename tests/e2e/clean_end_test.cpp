@@ -21,7 +21,8 @@ Job& start_all(Case& test, const Words& options = {}) {
   Job& job = test.start(with_orphans(options, tell_and_stay));
   CHECK(job.pid_of(0) > 0);
   CHECK(job.pid_of(1) > 0);
-  CHECK(test.living().size() == 6);
+  // One that becomes another program can for a moment not be known as one of them.
+  job.wait_until("6 processes", [&] { return test.living().size() == 6; });
   return job;
 }
 

@@ -108,7 +108,7 @@ TEST_CASE("gpus: Intel's are those that their variable names") {
   CHECK(view_gpus(four_nvidia(), {{"ZE_AFFINITY_MASK", "0"}}).count == 4);
 }
 
-struct Case {
+struct GpuCase {
   const char* what;
   NodeGpus gpus;
   Environment environment;
@@ -116,8 +116,8 @@ struct Case {
   const char* note = "";  // its beginning
 };
 
-void check(const std::vector<Case>& table) {
-  for (const Case& each : table) {
+void check(const std::vector<GpuCase>& table) {
+  for (const GpuCase& each : table) {
     CAPTURE(each.what);
     const GpuView view = view_gpus(each.gpus, each.environment);
     CHECK(outcome(view) == each.outcome);
