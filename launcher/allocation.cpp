@@ -121,15 +121,18 @@ Result<void> read_task(const Environment& environment, Allocation& task) {
 /// Whether the step's variables are of another job, from whose step this one was submitted: sbatch
 /// hands them on, and Slurm does not take them away.
 bool is_left_over(const Environment& environment) {
-  const auto tasks = find(environment, "SLURM_TASKS_PER_NODE");
-  const auto step_tasks = find(environment, "SLURM_STEP_TASKS_PER_NODE");
-  if (tasks && step_tasks && *tasks != *step_tasks) return true;
   const auto job_nodes = find(environment, "SLURM_JOB_NODELIST");
   const auto step_nodes = find(environment, "SLURM_STEP_NODELIST");
   if (!job_nodes || !step_nodes) return false;
   const auto all = expand_hosts({*job_nodes, "SLURM_JOB_NODELIST"});
   const auto those = expand_hosts({*step_nodes, "SLURM_STEP_NODELIST"});
   if (!all || !those) return false;  // whoever reads them says what is wrong
+  const auto tasks = find(environment, "SLURM_TASKS_PER_NODE");
+  const auto step_tasks = find(environment, "SLURM_STEP_TASKS_PER_NODE");
+  if (tasks && step_tasks && *tasks != *step_tasks) {
+    const auto counts = parse_task_counts({*step_tasks, "SLURM_STEP_TASKS_PER_NODE"});
+    if (counts && counts->size() == those->size()) return true;
+  }
   const std::set<std::string> of_job(all->begin(), all->end());
   const std::set<std::string> of_step(those->begin(), those->end());
   const auto own = find(environment, "SLURMD_NODENAME");

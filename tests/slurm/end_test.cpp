@@ -17,7 +17,9 @@ using std::chrono::milliseconds;
 
 /// For the beginning of a script: its job ends so many seconds later.
 std::string ends_in(int seconds) {
-  return "scontrol update JobId=$SLURM_JOB_ID EndTime=now+" + std::to_string(seconds) + "\n";
+  return "scontrol update JobId=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}"
+         "${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID} EndTime=now+" +
+         std::to_string(seconds) + "\n";
 }
 
 /// Likewise: a squeue that leaves a file each time it is asked, asked.1 and so on.
