@@ -392,6 +392,8 @@ void Supervisor::exit_now() const {
 
 /// Writing out takes no time unless whoever reads has stopped reading; then nobody waits for it.
 void Supervisor::exit_soon() {
+  if (exits_soon_) return;  // who asks again and again shall not wait the longer for it
+  exits_soon_ = true;
   exit_timer_.expires_after(std::chrono::milliseconds(200));
   exit_timer_.async_wait([this](boost::system::error_code error) {
     if (!error) exit_now();

@@ -98,6 +98,7 @@ class Supervisor {
   bool guard_lost_ = false;
   bool told_ = false;  // by the coordinator how the job has ended
   std::optional<int> exit_status_;
+  bool exits_soon_ = false;
 };
 
 }  // namespace ddprun
