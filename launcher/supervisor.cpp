@@ -297,14 +297,15 @@ void Supervisor::on(const SpawnWorkers& spawn) {
 /// for longer than it takes until a lost node is known to be lost, which is another matter.
 void Supervisor::check_store() {
   constexpr Millis margin{6'000};
+  const auto tell = [this](const std::string& why) {
+    StoreUnreachable unreachable;
+    unreachable.generation = part_.number;
+    unreachable.why = why;
+    coordinator_->tell(unreachable);
+  };
+  const Millis patience = job_.options.rendezvous.times.dead_after + margin;
   store_check_ = std::make_unique<StoreCheck>(
-      context_,
-      part_.master_address,
-      part_.master_port,
-      job_.options.rendezvous.times.dead_after + margin,
-      [this](const std::string& why) {
-        coordinator_->tell(StoreUnreachable{part_.number, job_.setup.host, why});
-      });
+      context_, part_.master_address, part_.master_port, patience, tell);
 }
 
 void Supervisor::on(const SignalWorkers& signal) {

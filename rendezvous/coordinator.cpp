@@ -112,7 +112,10 @@ void Coordinator::on(Instant now, const Join& join, Actions& out) {
   if (proposed != nullptr) withdraw();
   const bool stopped_unasked = state_ == State::running && lives_on(node);
   if (lives_on(node)) stopped_.insert(node);
-  if (restarts_.see(join.snapshot)) aside_.progressed(current_);
+  if (restarts_.see(join.snapshot)) {
+    aside_.progressed(current_);
+    newcomers_.clear();
+  }
   stuck_.erase(node);
   gathering_.add(join.offer);
   if (stopped_unasked) {
@@ -157,21 +160,31 @@ void Coordinator::on(Instant now, const WorkerSucceeded& succeeded, Actions& out
   stop(SIGTERM, Millis{0}, out);  // what they left behind
 }
 
-/// What is wrong between nodes would be so again: a restart would not help.
+/// What is wrong between nodes would be so again: a restart would not help, but for one without the
+/// node that has come last.
 void Coordinator::on(Instant, const StoreUnreachable& unreachable, Actions& out) {
+  const Member* member = current_.member_on(unreachable.node);
   if (state_ != State::running || unreachable.generation != current_.number) return;
+  if (member == nullptr) return;
   const Offer& owner = current_.members.front().offer;
+  std::string text = fmt::format(
+      "{} cannot reach the workers' store of {} at {}:{} ({}): check --advertise, --interface and "
+      "firewalls",
+      member->offer.host,
+      owner.host,
+      owner.address,
+      owner.store_port,
+      unreachable.why);
+  const int others =
+      static_cast<int>(current_.members.size()) - 1 + gathering_.count_without(aside_);
+  if (newcomers_.contains(unreachable.node) && others >= options_.gathering.nodes_min) {
+    unmet_ = unreachable.node;
+    out.emplace_back(Note{text + "; the node is set aside"});
+    return interrupt(std::move(text), out);
+  }
   const bool first = current_.restart_count == 0;
   const auto status = first ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
-  outcome_ = Outcome{static_cast<int>(status),
-                     fmt::format("{} cannot reach the workers' store of {} at {}:{} ({}): check "
-                                 "--advertise, --interface and firewalls",
-                                 unreachable.host,
-                                 owner.host,
-                                 owner.address,
-                                 owner.store_port,
-                                 unreachable.why),
-                     {}};
+  outcome_ = Outcome{static_cast<int>(status), std::move(text), {}};
   stop(SIGTERM, options_.restart_grace, out);
 }
 

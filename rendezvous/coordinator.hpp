@@ -94,9 +94,9 @@ struct WorkerSucceeded {
 };
 /// A member cannot use the generation's store, and so its workers cannot meet the others.
 struct StoreUnreachable {
+  NodeId node;  ///< Where that was found; the roster knows better than who says so.
   GenerationNumber generation;
-  std::string host;  ///< Where that was found.
-  std::string why;   ///< "Connection timed out"
+  std::string why;  ///< "Connection timed out"
   friend bool operator==(const StoreUnreachable&, const StoreUnreachable&) = default;
 };
 /// Processes of a node have outlived SIGKILL: nothing of them runs any more, but they cannot leave
@@ -213,6 +213,7 @@ class Coordinator {
   [[nodiscard]] std::string not_seen() const;
   void propose(Instant now, Actions& out);
   void withdraw();
+  void note_newcomers(const Generation& next);
   void start(Instant now, Generation next, Actions& out);
   void give_up(Actions& out);
   void give_up_deciding(Actions& out);
@@ -235,6 +236,8 @@ class Coordinator {
   bool member_lost_ = false;              // of those, one that had not joined
   std::set<Rank> succeeded_;              // of it
   std::optional<WorkerFailure> failure_;  // the first one of it
+  std::set<NodeId> newcomers_;            // to a store that others use, since the last progress
+  std::optional<NodeId> unmet_;           // the one of them that cannot reach it
   std::optional<Instant> straggler_deadline_;
   std::optional<Instant> undecided_deadline_;  // to say that the voters take long
   std::optional<Instant> give_up_deadline_;    // nothing was decided since the first proposal

@@ -58,6 +58,7 @@ void Coordinator::conclude(Instant now, Actions& out) {
   }
   if (outcome_) return finish(out);
   if (failure_ && !member_lost_) restart(now, out);
+  if (unmet_) aside_.cannot_meet(*std::exchange(unmet_, std::nullopt));
   state_ = State::forming;
   form(now, out);
 }
@@ -150,6 +151,16 @@ void Coordinator::withdraw() {
   state_ = State::forming;
 }
 
+/// Where the store is a new one itself, nobody can tell whose fault it is that it is not reached.
+void Coordinator::note_newcomers(const Generation& next) {
+  const bool same_store = !current_.members.empty() &&
+                          current_.members.front().offer.agent == next.members.front().offer.agent;
+  if (!same_store) return newcomers_.clear();
+  for (const Member& member : next.members) {
+    if (current_.member_on(member.offer.node) == nullptr) newcomers_.insert(member.offer.node);
+  }
+}
+
 void Coordinator::start(Instant now, Generation next, Actions& out) {
   restarts_.generation_starts(now);
   give_up_deadline_.reset();
@@ -160,6 +171,7 @@ void Coordinator::start(Instant now, Generation next, Actions& out) {
   member_lost_ = false;
   succeeded_.clear();
   failure_.reset();
+  note_newcomers(next);
   current_ = std::move(next);
   state_ = State::running;
   for (Part& part : current_.parts()) {

@@ -141,7 +141,7 @@ void Roster::take(Instant now, SessionId session, const Numbered<News>& news, Ac
           told.offer.agent = agent_in(session);
           told.offer.contact = peer->contact;
         }
-        if constexpr (std::is_same_v<decltype(told), WorkersStuck>) told.node = peer->node;
+        if constexpr (requires { told.node; }) told.node = peer->node;
         out.emplace_back(Report{std::move(told)});
       },
       news.message);

@@ -108,6 +108,25 @@ TEST_CASE("hosts: a node that cannot reach the store of another is named, and th
   expect_unreachable(job, "n2 cannot reach the workers' store of n1 at " + address_of(1) + ":");
 }
 
+TEST_CASE("hosts: a node that joins and cannot reach the store is set aside, and the job goes on") {
+  if (!can_hold_hosts()) return;
+  Training job(4, {{"nnodes", "2:3"}, {"max-restarts", "0"}});
+  job.start_coordinator(0);
+  for (const int host : {1, 2}) job.start(host, {{"node-rank", std::to_string(host)}});
+  job.generation(1, 4);
+  job.cluster().cut(job[3], job[1]);
+  job.start(3, {{"node-rank", "3"}});
+  const std::vector<Start> starts = job.generation(3, 4);
+  for (const int host : {1, 2}) CHECK(count_on(job[host], starts) == 2);
+  const std::string words = "n3 cannot reach the workers' store of n1 at " + address_of(1) + ":";
+  job.wait_until("a note", [&] { return has_said(job.agent_of(0), words); });
+  CHECK(has_said(job.agent_of(0), "firewalls; the node is set aside"));
+  CHECK(job.workers(3).empty());
+  job.finish();
+  job.expect_end(0);
+  CHECK(job.newest() == 3);
+}
+
 TEST_CASE("hosts: a head that advertises what is no address of it is named, and the job ends") {
   if (!can_hold_hosts()) return;
   Training job(2, {{"nnodes", "2"}});

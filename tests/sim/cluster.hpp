@@ -100,6 +100,7 @@ class Cluster {
   void fail_until_spent();
   void complain_of_store();
   void expect_end(Instant until, const std::set<int>& statuses);
+  [[nodiscard]] std::vector<Host*> living_hosts() const;
   [[nodiscard]] bool all_ended() const;
   void mix(std::int64_t value);
   void check_place(const Part& part);

@@ -64,10 +64,7 @@ void Cluster::fail_until_spent() {
   const bool all = story_.restart_window == Millis{};
   int heads_lost = 0;
   for (int count = 0; count <= story_.restarts_max + heads_lost; ++count) {
-    std::vector<Host*> living;
-    for (const auto& each : hosts_) {
-      if (each->living() != nullptr) living.push_back(each.get());
-    }
+    const std::vector<Host*> living = living_hosts();
     if (living.empty()) return break_rule("L1: nothing lives after a failure; " + state());
     const auto first = static_cast<std::size_t>(story_.ending_host) % living.size();
     const GenerationNumber number = living[first]->living()->number;
@@ -93,16 +90,31 @@ void Cluster::fail_until_spent() {
   succeed();
 }
 
+/// One that came when others had met is done without.
 void Cluster::complain_of_store() {
-  const Part part = parts_.rbegin()->second.begin()->second;
-  for (const auto& each : hosts_) {
-    if (each->living() == nullptr) continue;
-    each->complain(part.number);
-    break;
+  const std::vector<Host*> living = living_hosts();
+  if (living.empty()) return break_rule("L1: nothing lives; " + state());
+  Host* host = living[static_cast<std::size_t>(story_.ending_host) % living.size()];
+  const Part part = *host->living();
+  host->complain(part.number);
+  causes_.disturb(schedule_.now());
+  play_until(schedule_.now() + soon);
+  const bool may_go_on = part.restart_count > 0 && part.group_rank > 0;
+  if (may_go_on && !all_ended()) {
+    if (host->living() != nullptr) break_rule("L3: who reaches no store takes part; " + state());
+    return succeed();
   }
   const ExitStatus status =
       part.restart_count == 0 ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
-  expect_end(schedule_.now() + soon, {static_cast<int>(status)});
+  expect_end(schedule_.now(), {static_cast<int>(status)});
+}
+
+std::vector<Host*> Cluster::living_hosts() const {
+  std::vector<Host*> living;
+  for (const auto& each : hosts_) {
+    if (each->living() != nullptr) living.push_back(each.get());
+  }
+  return living;
 }
 
 bool Cluster::all_ended() const {

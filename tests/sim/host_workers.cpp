@@ -53,7 +53,7 @@ void Host::guard_lease() {
 void Host::complain(GenerationNumber generation) {
   if (!agent_ || generation < GenerationNumber{1}) return;
   post([this, generation] {
-    feed(UplinkEvent(TellNews{StoreUnreachable{generation, name_of(options_.index), "timed out"}}));
+    feed(UplinkEvent(TellNews{StoreUnreachable{{}, generation, "timed out"}}));
   });
 }
 

@@ -46,7 +46,8 @@ Knowledge sample_knowledge() {
   record.failures_count = 2;
   record.restarts_in_row = 3;
   record.snapshot = SnapshotPosition{4, 5, 6};
-  record.blames = {{NodeId{7}, 3, false}, {NodeId{8}, 0, true}};
+  record.blames = {
+      {NodeId{7}, 3, false, false}, {NodeId{8}, 0, true, false}, {NodeId{9}, 0, false, true}};
   record.voters = sample_voters;
   return {record, Epoch{3}, sample_founder, true, std::nullopt};
 }
@@ -70,7 +71,7 @@ std::vector<ToCoordinator> messages_up() {
       Numbered<News>{3, WorkerSucceeded{GenerationNumber{7}, Rank{3}}},
       Numbered<News>{4, WorkersStuck{NodeId{3}, GenerationNumber{7}, "rank 3 is stuck"}},
       Numbered<News>{1'000'000'000'000, StopRequested{15}},
-      Numbered<News>{4, StoreUnreachable{GenerationNumber{7}, "n1", "Connection timed out"}},
+      Numbered<News>{4, StoreUnreachable{NodeId{3}, GenerationNumber{7}, "Connection timed out"}},
       Ballot{VoteRequest{
           sample_voters.all[1], Epoch{4}, Instant{99}, record_id, {sample_voters, sample_founder}}},
       Ballot{Vote{12, Epoch{4}, Instant{99}}},

@@ -376,10 +376,14 @@ TEST_CASE("roster: the offer says who makes it, and where that listens") {
   const CoordinatorEvent event = std::get<Report>(actions.back()).event;
   CHECK(std::get<Join>(event).offer.agent == 11);
   CHECK(std::get<Join>(event).offer.contact == "n11:1");
+  const NodeId node = std::get<Join>(event).offer.node;
   actions.clear();
   roster.on_event({}, Received{1, Numbered<News>{2, WorkersStuck{NodeId{99}, {}, ""}}}, actions);
-  CHECK(std::get<WorkersStuck>(std::get<Report>(actions.at(0)).event).node ==
-        std::get<Join>(event).offer.node);
+  CHECK(std::get<WorkersStuck>(std::get<Report>(actions.at(0)).event).node == node);
+  actions.clear();
+  roster.on_event(
+      {}, Received{1, Numbered<News>{3, StoreUnreachable{NodeId{99}, {}, ""}}}, actions);
+  CHECK(std::get<StoreUnreachable>(std::get<Report>(actions.at(0)).event).node == node);
 }
 
 /// A generation of agents 11 on node 1, 12 on node 2 and 13 on node 3, formed by 11.

@@ -73,9 +73,9 @@ std::string text_of(const CoordinatorEvent& event) {
                                succeeded.rank.value);
           },
           [](const StoreUnreachable& unreachable) {
-            return fmt::format("in generation {} {} cannot reach the store: {}",
+            return fmt::format("in generation {} node {} cannot reach the store: {}",
                                unreachable.generation.value,
-                               unreachable.host,
+                               unreachable.node.value,
                                unreachable.why);
           },
           [](const WorkersStuck& stuck) {
