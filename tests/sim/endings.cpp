@@ -58,10 +58,14 @@ void Cluster::ask_for_stop() {
 }
 
 /// Always two workers fail, of which the first one is to blame; a third one succeeds. A leader that
-/// has lost its folder without a trace is lost itself by the next claim, which is no restart.
+/// has lost its folder without a trace is lost itself by the next claim, which is no restart: it
+/// tries for a lease, and the others wait for as long again.
 void Cluster::fail_until_spent() {
   const int gave_up = static_cast<int>(ExitStatus::gave_up);
   const bool all = story_.restart_window == Millis{};
+  const bool may_lose_head = std::ranges::any_of(
+      story_.faults, [](const Fault& each) { return each.kind == FaultKind::folder_swapped; });
+  const Millis succession = may_lose_head ? story_.dead_after * 2 : Millis{};
   int heads_lost = 0;
   for (int count = 0; count <= story_.restarts_max + heads_lost; ++count) {
     const std::vector<Host*> living = living_hosts();
@@ -75,7 +79,7 @@ void Cluster::fail_until_spent() {
       other->worker_succeeds();
       other->worker_fails();
     });
-    play_until(schedule_.now() + story_.restart_wait_max + soon);
+    play_until(schedule_.now() + story_.restart_wait_max + soon + succession);
     if (!all_ended()) {
       const bool head_lost = parts_.rbegin()->second.begin()->second.cause.starts_with("head ");
       if (head_lost && heads_lost < story_.hosts_count()) ++heads_lost;
