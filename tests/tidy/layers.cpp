@@ -50,6 +50,7 @@ constexpr std::array pure_files{
     "launcher/stop_options",
     "launcher/substitute",
     "launcher/task_counts",
+    "launcher/text_of_count.hpp",
     "launcher/text_reader",
     "launcher/uplink",
     "launcher/values",
