@@ -186,7 +186,6 @@ constexpr std::array tested_elsewhere{
     TestedElsewhere{"launcher/meeting.cpp", "tests/e2e/nodes_refused_test.cpp"},
     TestedElsewhere{"launcher/member_job.cpp", "tests/e2e/nodes_test.cpp"},
     TestedElsewhere{"launcher/batch_job.cpp", "tests/slurm/end_test.cpp"},
-    TestedElsewhere{"launcher/command_run.cpp", "tests/slurm/end_test.cpp"},
     TestedElsewhere{"launcher/node_steps.cpp", "tests/slurm/script_test.cpp"},
     TestedElsewhere{"launcher/reaper.cpp", "tests/e2e/status_test.cpp"},
     TestedElsewhere{"launcher/remote_job.cpp", "tests/e2e/nodes_test.cpp"},
