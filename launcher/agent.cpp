@@ -1,5 +1,7 @@
 #include "launcher/agent.hpp"
 
+#include "launcher/stop_options.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,10 +55,8 @@ void Agent::on(Instant, const SnapshotSeen& seen, Actions& out) {
   join_if_ready(out);
 }
 
-/// The others are passed on to the workers.
 bool Agent::asks_to_stop(int signal) const {
-  const bool is_for_workers = signal == SIGUSR1 || signal == SIGUSR2;
-  return !is_for_workers || options_.saving_signals.contains(signal);
+  return !is_for_workers(signal) || options_.saving_signals.contains(signal);
 }
 
 /// After the end of a generation, when nobody writes any more.

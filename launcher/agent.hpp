@@ -43,8 +43,8 @@ struct AgentOptions {
   Millis kill_patience{5'000};    ///< After SIGKILL; what lives on is stuck inside the kernel.
   /// timeout(1), shells and terminals say TERM and HUP twice, to us and to our group.
   Millis same_wish_patience{1'000};
-  Millis own_signal_patience{
-      500};  ///< scancel and terminals may signal workers before they signal us.
+  /// scancel and terminals may signal workers before they signal us.
+  Millis own_signal_patience{500};
   friend bool operator==(const AgentOptions&, const AgentOptions&) = default;
 };
 

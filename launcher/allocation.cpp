@@ -2,6 +2,7 @@
 
 #include "launcher/hostlist.hpp"
 #include "launcher/task_counts.hpp"
+#include "launcher/text_of_count.hpp"
 #include "launcher/values.hpp"
 
 #include <fmt/format.h>
@@ -19,11 +20,6 @@ constexpr const char* way_out = "write --standalone to run on this node alone";
 
 /// Slurm's numbers for the shell of salloc and for the batch script, where they are told at all.
 constexpr std::array<std::string_view, 2> steps_of_scripts{"4294967290", "4294967291"};
-
-std::optional<std::string> find(const Environment& environment, const char* name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? std::nullopt : std::optional(found->second);
-}
 
 Error makes_no_sense(const std::string& name, const std::string& value, const std::string& why) {
   return {ExitStatus::usage,
@@ -44,7 +40,7 @@ Result<int> number_in(const Environment& environment,
                       const std::string& name,
                       const std::string& job_id,
                       std::int64_t max) {
-  const auto value = find(environment, name.c_str());
+  const auto value = find_variable(environment, name);
   if (!value) return is_missing(name, job_id);
   const auto number = parse_count(*value);
   if (!number || *number < 0 || *number > max) {
@@ -57,7 +53,7 @@ Result<std::vector<std::string>> nodes_in(const Environment& environment,
                                           const std::vector<const char*>& names,
                                           const std::string& job_id) {
   for (const char* name : names) {
-    const auto value = find(environment, name);
+    const auto value = find_variable(environment, name);
     if (!value) continue;
     auto nodes = expand_hosts({*value, name});
     if (!nodes) return nodes.error();
@@ -101,7 +97,7 @@ Result<void> read_task(const Environment& environment, Allocation& task) {
   const char* list_name = environment.contains("SLURM_STEP_TASKS_PER_NODE")
                               ? "SLURM_STEP_TASKS_PER_NODE"
                               : "SLURM_TASKS_PER_NODE";
-  const auto list = find(environment, list_name);
+  const auto list = find_variable(environment, list_name);
   if (!list) return is_missing(list_name, task.job_id);
   const auto counts = parse_task_counts({*list, list_name});
   if (!counts) return counts.error();
@@ -121,21 +117,21 @@ Result<void> read_task(const Environment& environment, Allocation& task) {
 /// Whether the step's variables are of another job, from whose step this one was submitted: sbatch
 /// hands them on, and Slurm does not take them away.
 bool is_left_over(const Environment& environment) {
-  const auto job_nodes = find(environment, "SLURM_JOB_NODELIST");
-  const auto step_nodes = find(environment, "SLURM_STEP_NODELIST");
+  const auto job_nodes = find_variable(environment, "SLURM_JOB_NODELIST");
+  const auto step_nodes = find_variable(environment, "SLURM_STEP_NODELIST");
   if (!job_nodes || !step_nodes) return false;
   const auto all = expand_hosts({*job_nodes, "SLURM_JOB_NODELIST"});
   const auto those = expand_hosts({*step_nodes, "SLURM_STEP_NODELIST"});
   if (!all || !those) return false;  // whoever reads them says what is wrong
-  const auto tasks = find(environment, "SLURM_TASKS_PER_NODE");
-  const auto step_tasks = find(environment, "SLURM_STEP_TASKS_PER_NODE");
+  const auto tasks = find_variable(environment, "SLURM_TASKS_PER_NODE");
+  const auto step_tasks = find_variable(environment, "SLURM_STEP_TASKS_PER_NODE");
   if (tasks && step_tasks && *tasks != *step_tasks) {
     const auto counts = parse_task_counts({*step_tasks, "SLURM_STEP_TASKS_PER_NODE"});
     if (counts && counts->size() == those->size()) return true;
   }
   const std::set<std::string> of_job(all->begin(), all->end());
   const std::set<std::string> of_step(those->begin(), those->end());
-  const auto own = find(environment, "SLURMD_NODENAME");
+  const auto own = find_variable(environment, "SLURMD_NODENAME");
   return !std::ranges::includes(of_job, of_step) || (own && !of_step.contains(*own));
 }
 
@@ -147,7 +143,7 @@ bool Allocation::is_alone() const {
 }
 
 std::string Allocation::text() const {
-  const std::string size = fmt::format("{} node{}", nodes.size(), nodes.size() == 1 ? "" : "s");
+  const std::string size = text_of_count(nodes.size(), "node");
   if (situation == Situation::script) {
     const char* what = own_node.empty() ? "shell with" : "script of";
     return fmt::format("{} Slurm job {} on {}", what, job_id, size);
@@ -157,12 +153,12 @@ std::string Allocation::text() const {
 }
 
 Result<std::optional<Allocation>> read_allocation(const Environment& environment) {
-  const auto job_id = find(environment, "SLURM_JOB_ID");
+  const auto job_id = find_variable(environment, "SLURM_JOB_ID");
   if (!job_id) return std::optional<Allocation>();
   Allocation found;
   found.job_id = *job_id;
   if (!parse_count(*job_id)) return makes_no_sense("SLURM_JOB_ID", *job_id, "is no job's number");
-  if (const auto size = find(environment, "SLURM_HET_SIZE")) {
+  if (const auto size = find_variable(environment, "SLURM_HET_SIZE")) {
     return Error(ExitStatus::usage,
                  fmt::format("Slurm job {} is heterogeneous (SLURM_HET_SIZE is '{}'), whose parts "
                              "ddprun does not bring together by itself",
@@ -172,9 +168,9 @@ Result<std::optional<Allocation>> read_allocation(const Environment& environment
                  "start it on all nodes by srun --het-group with --nnodes, --rdzv-endpoint and "
                  "--rdzv-id, or write --standalone to run on this node alone");
   }
-  found.own_node = find(environment, "SLURMD_NODENAME").value_or("");
-  found.submit_folder = find(environment, "SLURM_SUBMIT_DIR").value_or("");
-  found.restarts = find(environment, "SLURM_RESTART_COUNT").value_or("0");
+  found.own_node = find_variable(environment, "SLURMD_NODENAME").value_or("");
+  found.submit_folder = find_variable(environment, "SLURM_SUBMIT_DIR").value_or("");
+  found.restarts = find_variable(environment, "SLURM_RESTART_COUNT").value_or("0");
   if (!parse_count(found.restarts)) {
     return makes_no_sense("SLURM_RESTART_COUNT", found.restarts, "is no number of restarts");
   }
@@ -195,7 +191,7 @@ Result<std::optional<Allocation>> read_allocation(const Environment& environment
 }
 
 bool is_in_step(const Environment& environment) {
-  const auto step = find(environment, "SLURM_STEP_ID");
+  const auto step = find_variable(environment, "SLURM_STEP_ID");
   if (!step || std::ranges::find(steps_of_scripts, *step) != steps_of_scripts.end()) return false;
   return !is_left_over(environment);
 }

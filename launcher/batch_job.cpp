@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <ctime>
-#include <memory>
 #include <utility>
 #include <variant>
 
@@ -39,7 +39,6 @@ BatchJob::BatchJob(boost::asio::io_context& context,
       handlers_(std::move(handlers)),
       end_({.before_end = options.before_end}),
       timer_(context, [this] { dispatch(Timeout{}); }),
-      last_timer_(context),
       ask_end_(context, writer, user_signals),
       last_(context, writer, user_signals) {}
 
@@ -49,7 +48,7 @@ void BatchJob::watch() {
   if (slurm_.ask_end.executable.empty() && !slurm_.end_time) {
     return handlers_.on_note(
         "cannot learn when Slurm ends this job, so it is not stopped before "
-        "that: there is no squeue on PATH");
+        "that: there is no squeue on PATH; add the folder of Slurm's commands");
   }
   std::vector<EndAction> first;
   end_.start(now(), left_until(slurm_.end_time), first);
@@ -77,8 +76,8 @@ void BatchJob::perform(const std::vector<EndAction>& actions) {
 void BatchJob::on(const AskForEnd&) {
   if (slurm_.ask_end.executable.empty()) return answer({false, "there is no squeue on PATH"});
   if (!handlers_.may_start()) return answer({false, "processes are being ended"});
-  ask_end_.start(
-      slurm_.ask_end, slurm_.environment, [this](const CommandRun::End& end) { answer(end); });
+  const auto on_end = [this](const CommandRun::End& end) { answer(end); };
+  ask_end_.start(slurm_.ask_end, slurm_.environment, answer_patience, on_end);
 }
 
 /// Later, like any answer.
@@ -108,18 +107,20 @@ void BatchJob::finish(const Outcome& outcome, OnFinished done) {
   if (!may_be_preempted(outcome) || slurm_.ask_preempted.executable.empty()) {
     return ask_state(outcome);
   }
-  run_last(slurm_.ask_preempted, answer_patience, [this, outcome](const CommandRun::End& end) {
+  const auto on_end = [this, outcome](const CommandRun::End& end) {
     ask_state(end.success && says_preempted(end.text) ? preempted_outcome() : outcome);
-  });
+  };
+  last_.start(slurm_.ask_preempted, slurm_.environment, answer_patience, on_end);
 }
 
 void BatchJob::ask_state(const Outcome& outcome) {
   const bool asks =
       may_be_requeued(outcome, options_.requeues_max) && !slurm_.ask_state.executable.empty();
   if (!asks) return requeue_if_planned(outcome, std::nullopt);
-  run_last(slurm_.ask_state, answer_patience, [this, outcome](const CommandRun::End& end) {
+  const auto on_end = [this, outcome](const CommandRun::End& end) {
     requeue_if_planned(outcome, end.success ? parse_state(end.text) : std::nullopt);
-  });
+  };
+  last_.start(slurm_.ask_state, slurm_.environment, answer_patience, on_end);
 }
 
 void BatchJob::requeue_if_planned(const Outcome& outcome, const std::optional<SlurmState>& state) {
@@ -127,25 +128,8 @@ void BatchJob::requeue_if_planned(const Outcome& outcome, const std::optional<Sl
   const RequeuePlan plan = plan_requeue(outcome, options_.requeues_max, slurm_, state);
   if (!plan.note.empty()) handlers_.on_note(plan.note);
   if (!plan.go) return std::exchange(done_, nullptr)(outcome);
-  run_last(slurm_.requeue, patience, [this, outcome](const CommandRun::End& end) {
-    requeued(outcome, end);
-  });
-}
-
-/// A command that does not answer ends with this process at the latest.
-void BatchJob::run_last(const Command& command,
-                        std::chrono::seconds patience,
-                        CommandRun::OnEnd on_end) {
-  const auto once = std::make_shared<CommandRun::OnEnd>(std::move(on_end));
-  const auto end = [this, once](const CommandRun::End& how) {
-    last_timer_.cancel();
-    if (const auto first = std::exchange(*once, nullptr)) first(how);
-  };
-  last_timer_.expires_after(patience);
-  last_timer_.async_wait([end](boost::system::error_code error) {
-    if (!error) end({false, "no answer"});
-  });
-  last_.start(command, slurm_.environment, end);
+  const auto on_end = [this, outcome](const CommandRun::End& end) { requeued(outcome, end); };
+  last_.start(slurm_.requeue, slurm_.environment, patience, on_end);
 }
 
 /// The end of a step takes its scontrol along, which has been heard by then or not.

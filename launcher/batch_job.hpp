@@ -10,12 +10,12 @@
 #include "rendezvous/outcome.hpp"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
-#include <chrono>
+#include <csignal>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ddprun {
 
@@ -60,7 +60,6 @@ class BatchJob {
   void answer(const CommandRun::End& end);
   void ask_state(const Outcome& outcome);
   void requeue_if_planned(const Outcome& outcome, const std::optional<SlurmState>& state);
-  void run_last(const Command& command, std::chrono::seconds patience, CommandRun::OnEnd on_end);
   void requeued(const Outcome& outcome, const CommandRun::End& end);
 
   boost::asio::io_context& context_;
@@ -69,7 +68,6 @@ class BatchJob {
   Handlers handlers_;
   EndWatch end_;
   DeadlineTimer timer_;
-  boost::asio::steady_timer last_timer_;
   CommandRun ask_end_;
   CommandRun last_;  // what is run when the job is over, one after the other
   bool watches_ = false;

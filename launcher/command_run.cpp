@@ -1,5 +1,7 @@
 #include "launcher/command_run.hpp"
 
+#include "launcher/values.hpp"
+
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
@@ -19,12 +21,9 @@ unsigned long files_max() {
 }
 
 std::string joined(const std::deque<std::string>& lines) {
-  constexpr const char* blanks = " \t\r\n";
   std::string text;
   for (const std::string& line : lines) text += (text.empty() ? "" : " ") + line;
-  text.erase(text.find_last_not_of(blanks) + 1);
-  text.erase(0, text.find_first_not_of(blanks));
-  return text;
+  return std::string(trimmed(text, " \t\r\n"));
 }
 
 }  // namespace
@@ -52,30 +51,46 @@ WorkerProcess CommandStarter::start(const Command& command,
   return spawn_worker(context, command, environment, place);
 }
 
-void CommandRun::start(const Command& command, const Environment& environment, OnEnd on_end) {
+void CommandRun::start(const Command& command,
+                       const Environment& environment,
+                       std::chrono::milliseconds patience,
+                       OnEnd on_end) {
+  ++starts_count_;
   on_end_ = std::move(on_end);
   try {
     WorkerProcess process = starter_.start(command, environment);
     pid_ = process.pid;
     out_ = open_output(std::move(process.out));
     err_ = open_output(std::move(process.err));
+    wait(patience);
   } catch (const std::system_error& error) {
-    pid_ = 0;
-    boost::asio::post(context_, [on_end = on_end_, why = std::string(error.what())] {
-      on_end({false, why});
-    });
+    report({false, error.what()});
   }
+}
+
+/// A timer that is due may be heard when the next command has been started already.
+void CommandRun::wait(std::chrono::milliseconds patience) {
+  timer_.expires_after(patience);
+  timer_.async_wait([this, number = starts_count_](boost::system::error_code error) {
+    if (!error && on_end_ && number == starts_count_) report({false, "no answer"});
+  });
+}
+
+void CommandRun::report(End end) {
+  pid_ = 0;
+  timer_.cancel();
+  boost::asio::post(
+      context_, [on_end = std::exchange(on_end_, nullptr), end = std::move(end)] { on_end(end); });
 }
 
 void CommandRun::on_child(const EndedChild& child) {
   if (pid_ == 0 || child.pid != pid_) return;
-  pid_ = 0;
   out_->finish();
   err_->finish();
   End end{child.end.success(), joined(out_->last_lines())};
   if (!end.success) end.text = joined(err_->last_lines());
   if (!end.success && end.text.empty()) end.text = text_of(child.end);
-  boost::asio::post(context_, [on_end = std::move(on_end_), end = std::move(end)] { on_end(end); });
+  report(std::move(end));
 }
 
 std::shared_ptr<WorkerOutput> CommandRun::open_output(Fd pipe) {

@@ -1,4 +1,5 @@
-// One command that is no worker: started, and what it printed once it has ended.
+// One command that is no worker: started, and what it printed once it has ended, if it does so in
+// time.
 #pragma once
 
 #include "launcher/process.hpp"
@@ -8,7 +9,10 @@
 #include "rendezvous/worker_end.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
+#include <chrono>
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <string>
@@ -43,25 +47,33 @@ class CommandRun {
   using OnEnd = std::function<void(const End&)>;
 
   CommandRun(boost::asio::io_context& context, Writer& writer, const sigset_t& user_signals)
-      : context_(context), writer_(writer), starter_(user_signals) {}
+      : context_(context), writer_(writer), starter_(user_signals), timer_(context) {}
 
-  /// One at a time: one that still runs is forgotten. `on_end` is called later, on the thread of
-  /// the context; also where the command cannot be started.
-  void start(const Command& command, const Environment& environment, OnEnd on_end);
+  /// One at a time: one that still runs is forgotten. `on_end` is called once, later, on the thread
+  /// of the context; also where the command cannot be started. One that does not end within
+  /// `patience` has failed, and runs on until this process ends.
+  void start(const Command& command,
+             const Environment& environment,
+             std::chrono::milliseconds patience,
+             OnEnd on_end);
 
   /// A child of this process has ended; it need not be the command.
   void on_child(const EndedChild& child);
 
  private:
   [[nodiscard]] std::shared_ptr<WorkerOutput> open_output(Fd pipe);
+  void wait(std::chrono::milliseconds patience);
+  void report(End end);
 
   boost::asio::io_context& context_;
   Writer& writer_;
   CommandStarter starter_;
+  boost::asio::steady_timer timer_;
+  int starts_count_ = 0;
   int pid_ = 0;  // 0: none runs
   std::shared_ptr<WorkerOutput> out_;
   std::shared_ptr<WorkerOutput> err_;
-  OnEnd on_end_;
+  OnEnd on_end_;  // null once it is called
 };
 
 }  // namespace ddprun

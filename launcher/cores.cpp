@@ -1,28 +1,16 @@
 #include "launcher/cores.hpp"
 
 #include "launcher/allocation.hpp"
-#include "launcher/values.hpp"
+#include "launcher/text_of_count.hpp"
 
 #include <fmt/format.h>
 
 namespace ddprun {
 namespace {
 
-/// 0 if the variable is no number or not set.
-std::int64_t number_of(const Environment& environment, const char* name) {
-  const auto found = environment.find(name);
-  if (found == environment.end()) return 0;
-  return parse_count(found->second).value_or(0);
-}
-
-std::string text_of_cores(std::int64_t count) {
-  return fmt::format("{} core{}", count, count == 1 ? "" : "s");
-}
-
 /// Whether Slurm was told to leave the task all cores of its step.
 bool is_unbound(const Environment& environment) {
-  const auto type = environment.find("SLURM_CPU_BIND_TYPE");
-  return type != environment.end() && type->second == "none";
+  return find_variable(environment, "SLURM_CPU_BIND_TYPE") == "none";
 }
 
 }  // namespace
@@ -30,19 +18,19 @@ bool is_unbound(const Environment& environment) {
 std::string core_note(const Environment& environment, int worker_count, int core_count) {
   if (!environment.contains("SLURM_JOB_ID") || !environment.contains("SLURMD_NODENAME")) return {};
   const bool is_step = is_in_step(environment);
-  const std::int64_t asked = number_of(environment, "SLURM_CPUS_PER_TASK");
+  const std::int64_t asked = count_in(environment, "SLURM_CPUS_PER_TASK").value_or(0);
   if (is_step && core_count < asked) {
     return fmt::format(
         "a task of this step has {}, not the {} of --cpus-per-task: srun of Slurm 22.05 to 23.02 "
         "does not take them over from the script; add export "
         "SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK before srun, or write srun --cpu-bind=none",
-        text_of_cores(core_count),
+        text_of_count(core_count, "core"),
         asked);
   }
   if (core_count >= worker_count) return {};
-  const std::string shared =
-      fmt::format("{} workers of this node share {}", worker_count, text_of_cores(core_count));
-  const std::int64_t all = number_of(environment, "SLURM_CPUS_ON_NODE");
+  const std::string shared = fmt::format(
+      "{} workers of this node share {}", worker_count, text_of_count(core_count, "core"));
+  const std::int64_t all = count_in(environment, "SLURM_CPUS_ON_NODE").value_or(0);
   if (is_step && core_count < all && !is_unbound(environment)) {
     return fmt::format(
         "{}, to which srun has bound the task, and the job has {} here; write srun "

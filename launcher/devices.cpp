@@ -23,13 +23,9 @@ using std::filesystem::path;
 
 /// What follows `key` in the file's first line that begins with it, without blanks around it.
 std::string value_in(const path& name, std::string_view key) {
-  constexpr const char* blanks = " \t";
   std::ifstream file(name);
   for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(key)) continue;
-    const std::size_t first = line.find_first_not_of(blanks, key.size());
-    if (first == std::string::npos) return {};
-    return line.substr(first, line.find_last_not_of(blanks) - first + 1);
+    if (line.starts_with(key)) return std::string(trimmed(line.substr(key.size())));
   }
   return {};
 }

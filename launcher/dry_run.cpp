@@ -2,6 +2,7 @@
 
 #include "launcher/hostlist.hpp"
 #include "launcher/option_table.hpp"
+#include "launcher/text_of_count.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,21 +33,17 @@ std::string meeting_text(const Job& job) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
   if (!rendezvous.has_many_nodes()) return {};
   if (job.options.starts_agents()) {
-    return fmt::format(
-        "\nAgents are started by srun on {}. Ranks are as if each had {} worker{}.\n",
-        fold_hosts(job.options.allocation->nodes),
-        job.options.worker_count,
-        job.options.worker_count == 1 ? "" : "s");
+    return fmt::format("\nAgents are started by srun on {}. Ranks are as if each had {}.\n",
+                       fold_hosts(job.options.allocation->nodes),
+                       text_of_count(job.options.worker_count, "worker"));
   }
   return fmt::format(
-      "\nThe nodes of job {} meet at {}, {}. Ranks are as if all {} came, each with {} "
-      "worker{}.\n",
+      "\nThe nodes of job {} meet at {}, {}. Ranks are as if all {} came, each with {}.\n",
       job.setup.job_id,
       text_of(*rendezvous.endpoint),
       job.meeting.plan.is_head ? "which is this node" : "which is another node",
       rendezvous.gathering.nodes_max,
-      job.options.worker_count,
-      job.options.worker_count == 1 ? "" : "s");
+      text_of_count(job.options.worker_count, "worker"));
 }
 
 /// What there is of Slurm.
@@ -56,8 +53,8 @@ std::string situation_text(const Options& options) {
 }
 
 std::string device_of(const Environment& variables) {
-  const auto device = variables.find("DDPRUN_DEVICE");
-  return device == variables.end() ? "cpu" : "gpu " + device->second;
+  const auto device = find_variable(variables, "DDPRUN_DEVICE");
+  return device ? "gpu " + *device : "cpu";
 }
 
 }  // namespace

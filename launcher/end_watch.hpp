@@ -58,7 +58,7 @@ class EndWatch {
  public:
   explicit EndWatch(EndWatchOptions options) : options_(options) {}
 
-  /// The first actions: call once, before any event. `known` is what is left, where that needs not
+  /// The first actions: call once, before any event. `known` is what is left, where that need not
   /// be asked for.
   void start(Instant now, std::optional<Millis> known, std::vector<EndAction>& out);
 

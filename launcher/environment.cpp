@@ -2,6 +2,7 @@
 
 #include "launcher/nearest.hpp"
 #include "launcher/option_table.hpp"
+#include "launcher/values.hpp"
 
 #include <fmt/format.h>
 
@@ -47,6 +48,16 @@ Environment current_environment() {
     environment.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return environment;
+}
+
+std::optional<std::string> find_variable(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::int64_t> count_in(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::nullopt : parse_count(found->second);
 }
 
 bool is_worker_variable(const std::string& name) {

@@ -1,27 +1,21 @@
 #include "launcher/gpus.hpp"
 
 #include "launcher/allocation.hpp"
+#include "launcher/text_of_count.hpp"
 #include "launcher/values.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <set>
 #include <string_view>
 
 namespace ddprun {
 namespace {
 
-std::string value_of(const Environment& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? std::string() : found->second;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+/// Empty also where it is not set.
+std::string text_in(const Environment& environment, const std::string& name) {
+  return find_variable(environment, name).value_or("");
 }
 
 /// The index of the device that `entry` names by index, UUID or unique beginning of one.
@@ -45,19 +39,13 @@ std::optional<std::size_t> find_device(std::string_view entry,
 std::vector<std::string> chosen(const std::vector<std::string>& uuids, std::string_view list) {
   std::vector<std::string> left;
   std::set<std::size_t> seen;
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    const auto device = find_device(trimmed(list.substr(0, comma)), uuids);
+  for (const std::string_view entry : parts_of(list)) {
+    const auto device = find_device(trimmed(entry), uuids);
     if (!device) break;
     if (!seen.insert(*device).second) return {};
     left.push_back(uuids[*device]);
-    list.remove_prefix(std::min(comma + 1, list.size()));
   }
   return left;
-}
-
-std::string text_of_count(std::size_t count) {
-  return fmt::format("{} GPU{}", count, count == 1 ? "" : "s");
 }
 
 /// What Slurm says of the GPUs of this node.
@@ -69,13 +57,13 @@ struct SlurmGpus {
 
 SlurmGpus slurm_gpus(const Environment& environment) {
   SlurmGpus found;
-  if (value_of(environment, "SLURMD_NODENAME").empty()) return found;
-  found.job = value_of(environment, "SLURM_JOB_ID");
+  if (text_in(environment, "SLURMD_NODENAME").empty()) return found;
+  found.job = text_in(environment, "SLURM_JOB_ID");
   constexpr std::int64_t count_max = 1024;
-  const auto count = parse_count(value_of(environment, "SLURM_GPUS_ON_NODE"));
+  const auto count = count_in(environment, "SLURM_GPUS_ON_NODE");
   if (count && *count <= count_max) found.count = static_cast<std::size_t>(*count);
   // A step inherits SLURM_JOB_GPUS from the script, whose node may be another one.
-  found.ids = value_of(environment, is_in_step(environment) ? "SLURM_STEP_GPUS" : "SLURM_JOB_GPUS");
+  found.ids = text_in(environment, is_in_step(environment) ? "SLURM_STEP_GPUS" : "SLURM_JOB_GPUS");
   return found;
 }
 
@@ -84,12 +72,8 @@ constexpr const char* or_write = "or write a number or 'cpu'";
 /// How many devices or tiles ZE_AFFINITY_MASK names; no driver's list says more of Intel's GPUs.
 int count_intel(const Environment& environment) {
   std::set<std::string_view> names;
-  const std::string mask = value_of(environment, "ZE_AFFINITY_MASK");
-  for (std::string_view list = mask; !list.empty();) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    names.insert(trimmed(list.substr(0, comma)));
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
+  const std::string mask = text_in(environment, "ZE_AFFINITY_MASK");
+  for (const std::string_view name : parts_of(mask)) names.insert(trimmed(name));
   names.erase("");
   return static_cast<int>(names.size());
 }
@@ -103,7 +87,7 @@ void view_nothing(const SlurmGpus& slurm, GpuView& view) {
     return;
   }
   view.problem = fmt::format("no driver shows the {} that Slurm has given job {} on this node",
-                             text_of_count(slurm.count),
+                             text_of_count(slurm.count, "GPU"),
                              slurm.job);
   view.remedy = fmt::format("tell those who run the cluster, {}", or_write);
 }
@@ -140,7 +124,7 @@ void view_unmasked(const NodeGpus& gpus,
         "Slurm has given job {} {} of {} on this node, hides none and does not say which",
         slurm.job,
         slurm.count,
-        text_of_count(all));
+        text_of_count(all, "GPU"));
     view.remedy = fmt::format(
         "write --gpus-per-node instead of --gpus-per-task with --gpu-bind=none, or set {}", mask);
   }
@@ -155,8 +139,9 @@ void view_masked(const std::vector<std::string>& left,
                  GpuView& view) {
   view.count = static_cast<int>(left.size());
   if (left.empty()) {
-    view.problem = fmt::format(
-        "{} leaves none of {} that this process may open", mask, text_of_count(gpus.uuids.size()));
+    view.problem = fmt::format("{} leaves none of {} that this process may open",
+                               mask,
+                               text_of_count(gpus.uuids.size(), "GPU"));
     view.remedy = fmt::format("correct or unset it, {}", or_write);
     view.note = fmt::format("{}; {}", view.problem, view.remedy);
   } else if (slurm.count > 0 && left.size() > slurm.count) {
@@ -164,14 +149,14 @@ void view_masked(const std::vector<std::string>& left,
         "{} names {}, and Slurm has given job {} only {} on this node; unset it, or ask for more "
         "by #SBATCH --gpus-per-node",
         mask,
-        text_of_count(left.size()),
+        text_of_count(left.size(), "GPU"),
         slurm.job,
         slurm.count);
   }
 }
 
 std::string assignment(const Environment& environment, const std::string& name) {
-  return fmt::format("{}={}", name, value_of(environment, name));
+  return fmt::format("{}={}", name, text_in(environment, name));
 }
 
 void view_nvidia(const NodeGpus& gpus,
@@ -179,15 +164,15 @@ void view_nvidia(const NodeGpus& gpus,
                  const Environment& environment,
                  GpuView& view) {
   const std::string mask = "CUDA_VISIBLE_DEVICES";
-  const auto list = environment.find(mask);
-  if (list == environment.end()) return view_unmasked(gpus, slurm, mask, view);
-  const std::string_view first = trimmed(list->second);
+  const auto list = find_variable(environment, mask);
+  if (!list) return view_unmasked(gpus, slurm, mask, view);
+  const std::string_view first = trimmed(*list);
   if (first.empty()) return;  // hidden on purpose
   if (first.starts_with("MIG-")) {
     view.count = 1;  // part of a device, of which a process sees one
     return;
   }
-  view_masked(chosen(gpus.uuids, list->second), gpus, slurm, assignment(environment, mask), view);
+  view_masked(chosen(gpus.uuids, *list), gpus, slurm, assignment(environment, mask), view);
 }
 
 /// HIP counts within what ROCR_VISIBLE_DEVICES leaves. Slurm sets both with the node's indices
@@ -198,23 +183,23 @@ void view_amd(const NodeGpus& gpus,
               GpuView& view) {
   constexpr const char* outer = "ROCR_VISIBLE_DEVICES";
   const bool has_outer = environment.contains(outer);
-  const std::string list = value_of(environment, outer);
+  const std::string list = text_in(environment, outer);
   if (has_outer && trimmed(list).empty()) return;  // hidden on purpose
   const std::vector<std::string> below = has_outer ? chosen(gpus.uuids, list) : gpus.uuids;
   const bool narrows_again = has_outer && chosen(below, list) != below;
   std::vector<std::string> repeated;
   for (const char* name : {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}) {
-    if (!narrows_again || value_of(environment, name) != list) continue;
+    if (!narrows_again || text_in(environment, name) != list) continue;
     repeated.emplace_back(name);
     view.changes[name] = std::nullopt;
   }
   std::string inner;  // HIP takes an empty value for none
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}) {
-    const bool counts = !view.changes.contains(name) && !value_of(environment, name).empty();
+    const bool counts = !view.changes.contains(name) && !text_in(environment, name).empty();
     if (counts) inner = name;
   }
   if (!has_outer && inner.empty()) return view_unmasked(gpus, slurm, outer, view);
-  const auto left = inner.empty() ? below : chosen(below, value_of(environment, inner));
+  const auto left = inner.empty() ? below : chosen(below, text_in(environment, inner));
   std::vector<std::string> masks;
   if (has_outer) masks.push_back(assignment(environment, outer));
   if (!inner.empty()) masks.push_back(assignment(environment, inner));

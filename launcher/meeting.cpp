@@ -11,8 +11,7 @@ namespace {
 
 std::string job_id(const RendezvousOptions& options, const Environment& environment) {
   if (!options.job_id.empty()) return options.job_id;
-  const auto slurm = environment.find("SLURM_JOB_ID");
-  return slurm == environment.end() ? "none" : slurm->second;
+  return find_variable(environment, "SLURM_JOB_ID").value_or("none");
 }
 
 /// Names are looked up only where it matters: mostly all doors have the endpoint's port.

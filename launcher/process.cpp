@@ -52,7 +52,7 @@ struct ChildSide {
       ::dup2(out_fd, STDOUT_FILENO);
       ::dup2(err_fd, STDERR_FILENO);
     }
-    for (const int signal : {SIGUSR1, SIGUSR2}) {
+    for (int signal = 1; signal < NSIG; ++signal) {
       if (sigismember(&context.ignored_signals, signal) == 1) (void)::signal(signal, SIG_IGN);
     }
     ::sigprocmask(SIG_SETMASK, &context.user_signals, nullptr);

@@ -58,10 +58,9 @@ Result<std::string> find_executable(const Setting& program, const Environment& e
 }
 
 Result<Command> python_command(const Options& options, const Environment& environment) {
-  const auto chosen = environment.find("PYTHON_EXEC");
-  const bool given = chosen != environment.end() && !chosen->second.empty();
-  const Setting python = given ? Setting{chosen->second, "PYTHON_EXEC"}
-                               : Setting{"python3", "the default for Python programs"};
+  const std::string chosen = find_variable(environment, "PYTHON_EXEC").value_or("");
+  const Setting python = chosen.empty() ? Setting{"python3", "the default for Python programs"}
+                                        : Setting{chosen, "PYTHON_EXEC"};
   const Result<std::string> executable = find_executable(python, environment);
   if (!executable) return executable.error();
   Command command{*executable, {python.value, "-u"}};
@@ -80,8 +79,7 @@ Result<Command> python_command(const Options& options, const Environment& enviro
 }  // namespace
 
 std::string find_on_path(const std::string& name, const Environment& environment) {
-  const auto path = environment.find("PATH");
-  std::string folders = path == environment.end() ? "/usr/local/bin:/usr/bin:/bin" : path->second;
+  std::string folders = find_variable(environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
   while (!folders.empty()) {
     const std::size_t colon = std::min(folders.find(':'), folders.size());
     const std::string folder = colon == 0 ? "." : folders.substr(0, colon);

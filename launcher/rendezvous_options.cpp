@@ -122,10 +122,7 @@ Result<std::string> read_job_id(const Setting& setting) {
 
 Result<std::vector<IpNetwork>> read_networks(const std::string& name, const Setting& setting) {
   std::vector<IpNetwork> networks;
-  std::string_view rest = setting.value;
-  while (!rest.empty()) {
-    const std::string_view text = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(text.size() + 1, rest.size()));
+  for (const std::string_view text : parts_of(setting.value)) {
     const auto network = parse_ip_network(std::string(text));
     if (!network) {
       return refused_setting(name,
@@ -153,10 +150,7 @@ Result<void> apply_conf(const Settings& all, Settings& effective, RendezvousOpti
                                        "store_type",
                                        "rank",
                                        "is_host"};
-  std::string_view rest = conf.value;
-  while (!rest.empty()) {
-    const std::string_view pair = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
+  for (const std::string_view pair : parts_of(conf.value)) {
     const std::string key(pair.substr(0, pair.find('=')));
     const bool has_value = key.size() < pair.size();
     if (!has_value || std::ranges::find(known, key) == known.end()) {

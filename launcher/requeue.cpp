@@ -1,5 +1,6 @@
 #include "launcher/requeue.hpp"
 
+#include "launcher/text_of_count.hpp"
 #include "rendezvous/result.hpp"
 
 #include <fmt/format.h>
@@ -41,16 +42,16 @@ RequeuePlan plan_requeue(const Outcome& outcome,
   }
   if (restarts >= requeues_max) {
     return {false,
-            fmt::format("Slurm job {} was queued again {} time{} already, as often as --requeue "
-                        "allows",
+            fmt::format("Slurm job {} was queued again {} already, as often as --requeue allows",
                         slurm.job,
-                        restarts,
-                        restarts == 1 ? "" : "s")};
+                        text_of_count(restarts, "time"))};
   }
   if (slurm.requeue.executable.empty()) {
     return {
         false,
-        fmt::format("cannot queue Slurm job {} again: there is no scontrol on PATH", slurm.job)};
+        fmt::format("cannot queue Slurm job {} again: there is no scontrol on PATH; add the folder "
+                    "of Slurm's commands",
+                    slurm.job)};
   }
   return {true,
           fmt::format("queueing Slurm job {} again, {} of at most {} times",

@@ -13,7 +13,7 @@ namespace ddprun {
 /// for that, as scancel does, and does not queue a job again that then ends by itself.
 [[nodiscard]] bool may_be_preempted(const Outcome& outcome);
 
-/// Of a job for which that is so.
+/// How a job ends that was: it is to be run again.
 [[nodiscard]] Outcome preempted_outcome();
 
 /// Whether it is to be queued again, unless Slurm says that it is over.

@@ -11,11 +11,6 @@
 namespace ddprun {
 namespace {
 
-std::optional<std::int64_t> count_in(const Environment& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? std::nullopt : parse_count(found->second);
-}
-
 /// Elements of an array have numbers of their own, but one's is also the array's. What sbatch has
 /// handed on from another job's element is not about this one.
 std::string name_of(const Allocation& allocation, const Environment& environment) {

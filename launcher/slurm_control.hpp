@@ -17,11 +17,14 @@ using EndTime = std::optional<std::int64_t>;
 
 struct SlurmControl {
   std::string job;  ///< As scontrol(1) names it: "12", or "11_3" for an element of an array.
-  Environment environment;  ///< For the commands.
-  Command ask_end;          ///< Empty executable: there is no squeue on PATH.
-  Command ask_preempted;    ///< Likewise.
-  Command ask_state;        ///< Likewise for scontrol,
-  Command requeue;          ///< as here.
+
+  // Commands, and their environment. Those without an executable are not on PATH.
+  Environment environment;
+  Command ask_end;        ///< When Slurm ends the job: squeue.
+  Command ask_preempted;  ///< When it has begun to, for another job: squeue.
+  Command ask_state;      ///< What it says of the job else: scontrol.
+  Command requeue;        ///< The job, by scontrol.
+
   /// SLURM_RESTART_COUNT, which may be of another job, from which this one was submitted.
   std::int64_t restarts_count = 0;
   EndTime end_time;  ///< SLURM_JOB_END_TIME, which Slurm sets from 23.02 on.
@@ -29,11 +32,12 @@ struct SlurmControl {
 
 /// What Slurm says of a job whose workers have ended.
 struct SlurmState {
-  bool is_ended = false;  ///< By Slurm: COMPLETING, since it was cancelled, or at its time limit.
+  bool is_ended = false;  ///< By Slurm: it was cancelled, say, or is at its time limit.
   std::int64_t restarts_count = 0;
   friend bool operator==(const SlurmState&, const SlurmState&) = default;
 };
 
+/// What to ask about that allocation's job, and what the environment says of it.
 [[nodiscard]] SlurmControl slurm_control(const Allocation& allocation,
                                          const Environment& environment);
 

@@ -15,13 +15,10 @@ constexpr int gpus_per_node_max = 1024;
 constexpr int gpus_max = 1'000'000;
 
 /// "4", or "a100:4" with the GPU's type; nothing for anything else, such as numbers of two types.
-std::optional<int> count_in(const Environment& environment, const char* name, int count_max) {
-  const auto found = environment.find(name);
-  if (found == environment.end()) return std::nullopt;
-  const std::string& text = found->second;
+std::optional<int> gpus_in(const Environment& environment, const char* name, int count_max) {
+  const std::string text = find_variable(environment, name).value_or("");
   if (text.find(',') != std::string::npos) return std::nullopt;
-  const std::size_t colon = text.rfind(':');
-  const auto count = parse_count(colon == std::string::npos ? text : text.substr(colon + 1));
+  const auto count = parse_count(text.substr(text.rfind(':') + 1));
   if (!count || *count > count_max) return std::nullopt;
   return static_cast<int>(*count);
 }
@@ -29,7 +26,7 @@ std::optional<int> count_in(const Environment& environment, const char* name, in
 /// Slurm may give one node more of them than another.
 Result<int> share_of_all(const Environment& environment, int all, std::size_t node_count) {
   const int share = all / static_cast<int>(node_count);
-  const int here = count_in(environment, "SLURM_GPUS_ON_NODE", gpus_per_node_max).value_or(share);
+  const int here = gpus_in(environment, "SLURM_GPUS_ON_NODE", gpus_per_node_max).value_or(share);
   if (here == share && all % static_cast<int>(node_count) == 0) return share;
   return Error(ExitStatus::usage,
                fmt::format("the job has --gpus={} in all, which Slurm has not given out evenly to "
@@ -43,19 +40,20 @@ Result<int> share_of_all(const Environment& environment, int all, std::size_t no
 }  // namespace
 
 Result<std::vector<int>> gpus_of_steps(const Environment& environment, std::size_t node_count) {
-  const int all = count_in(environment, "SLURM_GPUS", gpus_max).value_or(0);
+  const int all = gpus_in(environment, "SLURM_GPUS", gpus_max).value_or(0);
   if (all > 0) {
-    if (const auto each = count_in(environment, "SLURM_GPUS_PER_NODE", gpus_per_node_max)) {
+    if (const auto each = gpus_in(environment, "SLURM_GPUS_PER_NODE", gpus_per_node_max)) {
       return std::vector<int>(node_count, *each);
     }
     const auto share = share_of_all(environment, all, node_count);
     if (!share) return share.error();
     return std::vector<int>(node_count, *share);
   }
-  const auto each = count_in(environment, "SLURM_GPUS_PER_TASK", gpus_per_node_max);
-  const auto list = environment.find("SLURM_TASKS_PER_NODE");
-  if (!each || list == environment.end()) return std::vector<int>();
-  auto counts = parse_task_counts({list->second, list->first});
+  const auto each = gpus_in(environment, "SLURM_GPUS_PER_TASK", gpus_per_node_max);
+  constexpr const char* list_name = "SLURM_TASKS_PER_NODE";
+  const auto list = find_variable(environment, list_name);
+  if (!each || !list) return std::vector<int>();
+  auto counts = parse_task_counts({*list, list_name});
   if (!counts) return counts.error();
   if (counts->size() != node_count) return std::vector<int>();
   for (int& count : *counts) count *= *each;

@@ -1,5 +1,7 @@
 #include "launcher/step_keeper.hpp"
 
+#include "launcher/text_of_count.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,7 +62,7 @@ void StepKeeper::on(Instant now, const StepEnded& ended, Actions& out) {
                        "started in {:g} s",
                        node->name,
                        ended.how,
-                       static_cast<double>(delay.count) / 1000.0)});
+                       in_seconds(delay))});
 }
 
 void StepKeeper::on(Instant now, const AgentJoined& joined, Actions&) {
@@ -144,10 +146,9 @@ void StepKeeper::start_step(Instant now, NodeId id, Actions& out) {
 /// For ever: where Slurm could give the node back, it had the time to.
 void StepKeeper::give_up(Instant now, Node& node, const std::string& how, Actions& out) {
   enter(now, node, State::given_up);
-  out.emplace_back(Note{fmt::format("{} is given up: its agent was started {} time{} in vain",
+  out.emplace_back(Note{fmt::format("{} is given up: its agent was started {} in vain",
                                     node.name,
-                                    node.starts_in_vain,
-                                    node.starts_in_vain == 1 ? "" : "s")});
+                                    text_of_count(node.starts_in_vain, "time"))});
   const auto left =
       std::ranges::count_if(nodes_, [](const Node& each) { return each.state != State::given_up; });
   if (left >= options_.nodes_min) return;

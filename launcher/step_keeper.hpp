@@ -2,16 +2,17 @@
 //
 // A step's end says nothing about why: srun ends with 0 for a step that was lost, too. So a step
 // that has ended while the job lives is started again, after a while that doubles with each start
-// in vain, and whether a node's agent lives is heard from the coordinator alone. Slurm ends the
-// step of a node that has lost its power when that is back, or when it gives the node up; if
-// neither comes, the step is ended here.
+// in vain, and whether a node's agent lives is heard from the coordinator alone. Only an agent that
+// has not joined is believed that it can make no sense of its options: it is not started again.
+// Slurm ends the step of a node that has lost its power when that is back, or when it gives the
+// node up; if neither comes, the step is ended here.
 //
 // States, of each node
 //   waiting   its step is to be started at some time
 //   started   its step runs, its agent has not joined yet
 //   joined    its agent is known to the coordinator
 //   lost      the coordinator has lost it, its step runs still: either may change
-//   given up  it was started too often in vain
+//   given up  it was started too often in vain, or makes no sense of its options
 // Invariants
 //   K1  A node has at most one step.
 //   K2  Nothing is started once the job is over, or its end was asked for.

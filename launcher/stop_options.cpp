@@ -56,11 +56,8 @@ Result<void> read_deed(const Setting& setting, std::string_view word, std::set<i
 
 Result<std::set<int>> read_saving_signals(const Setting& setting) {
   std::set<int> saving;
-  std::string_view rest = setting.value;
-  while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
-    if (auto read = read_deed(setting, rest.substr(0, comma), saving); !read) return read.error();
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  for (const std::string_view word : parts_of(setting.value)) {
+    if (auto read = read_deed(setting, word, saving); !read) return read.error();
   }
   return saving;
 }

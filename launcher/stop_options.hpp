@@ -6,9 +6,15 @@
 #include "rendezvous/result.hpp"
 #include "rendezvous/units.hpp"
 
+#include <csignal>
 #include <set>
 
 namespace ddprun {
+
+/// Whether such a signal is passed on to workers, unless it asks them to save.
+[[nodiscard]] constexpr bool is_for_workers(int signal) {
+  return signal == SIGUSR1 || signal == SIGUSR2;
+}
 
 struct StopOptions {
   Millis grace;                  ///< For an end after which nothing goes on.

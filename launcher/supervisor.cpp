@@ -7,6 +7,7 @@
 #include "launcher/member_job.hpp"
 #include "launcher/random_number.hpp"
 #include "launcher/report.hpp"
+#include "launcher/text_of_count.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -192,8 +193,7 @@ void Supervisor::start_steps(const Endpoint& endpoint) {
 
 /// Those that do not ask for the end of the job are for all workers, and this node has none.
 void Supervisor::pass_to_steps(int signal) {
-  const bool is_for_workers = signal == SIGUSR1 || signal == SIGUSR2;
-  if (is_for_workers && !saves({signal}, job_.options.stop.saving_signals)) {
+  if (is_for_workers(signal) && !saves({signal}, job_.options.stop.saving_signals)) {
     return steps_->signal(signal);
   }
   asked_ = {signal};
@@ -282,11 +282,10 @@ void Supervisor::on(const SpawnWorkers& spawn) {
   const auto refused = workers_.spawn(part_, lease_end_);
   if (job_.options.rendezvous.has_many_nodes()) check_store();
   const int count = part_.worker_count;
-  say(fmt::format("generation {} ({}): {} worker{} on {}, OMP_NUM_THREADS={} each of {} cores",
+  say(fmt::format("generation {} ({}): {} on {}, OMP_NUM_THREADS={} each of {} cores",
                   part_.number.value,
                   part_.cause,
-                  count,
-                  count == 1 ? "" : "s",
+                  text_of_count(count, "worker"),
                   job_.setup.host,
                   threads_per_worker(job_.setup, count),
                   job_.setup.core_count));
@@ -430,8 +429,8 @@ void Supervisor::wait_for_children() {
   child_signals_.async_wait(
       boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code error) {
         if (error) return;
-        std::array<signalfd_siginfo, 16>
-            ignored{};  // signals merge: only waitid tells who has ended
+        // Signals merge: only waitid tells who has ended.
+        std::array<signalfd_siginfo, 16> ignored{};
         while (::read(child_signals_.native_handle(), ignored.data(), sizeof ignored) > 0) continue;
         reap();
         wait_for_children();

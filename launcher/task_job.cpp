@@ -1,7 +1,6 @@
 #include "launcher/task_job.hpp"
 
 #include "launcher/token.hpp"
-#include "launcher/values.hpp"
 
 #include <algorithm>
 #include <string>
@@ -33,8 +32,7 @@ void share_node(const Environment& environment, Job& job) {
     setup.workers_before = task.local_task;
     setup.workers_beside = task.tasks_here - 1;
   }
-  const auto cpus = environment.find("SLURM_CPUS_ON_NODE");
-  const auto count = cpus == environment.end() ? std::nullopt : parse_count(cpus->second);
+  const auto count = count_in(environment, "SLURM_CPUS_ON_NODE");
   const bool has_own_cores = count && setup.core_count < *count;
   if (!has_own_cores) setup.core_count = std::max(1, setup.core_count / task.tasks_here);
 }

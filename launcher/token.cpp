@@ -72,14 +72,14 @@ std::string without_white_end(std::string text) {
 }  // namespace
 
 Result<std::optional<Token>> token_in(const Environment& environment) {
-  if (const auto found = environment.find("DDPRUN_TOKEN"); found != environment.end()) {
-    return std::optional<Token>(Token{found->second, "DDPRUN_TOKEN"});
+  if (const auto token = find_variable(environment, "DDPRUN_TOKEN")) {
+    return std::optional<Token>(Token{*token, "DDPRUN_TOKEN"});
   }
-  const auto found = environment.find("DDPRUN_TOKEN_FILE");
-  if (found == environment.end()) return std::optional<Token>();
-  Result<std::string> text = text_of(found->second);
+  const auto path = find_variable(environment, "DDPRUN_TOKEN_FILE");
+  if (!path) return std::optional<Token>();
+  Result<std::string> text = text_of(*path);
   if (!text) return text.error();
-  return std::optional<Token>(Token{without_white_end(std::move(*text)), found->second});
+  return std::optional<Token>(Token{without_white_end(std::move(*text)), *path});
 }
 
 bool has_token(const Environment& environment) {

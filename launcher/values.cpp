@@ -27,6 +27,21 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
   return number;
 }
 
+std::string_view trimmed(std::string_view text, std::string_view blanks) {
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::vector<std::string_view> parts_of(std::string_view list) {
+  std::vector<std::string_view> parts;
+  while (!list.empty()) {
+    parts.push_back(list.substr(0, list.find(',')));
+    list.remove_prefix(std::min(parts.back().size() + 1, list.size()));
+  }
+  return parts;
+}
+
 std::optional<Millis> parse_duration(std::string_view text) {
   double factor = 1000;
   for (const Unit& unit : units) {

@@ -16,6 +16,12 @@ namespace ddprun {
 /// or does not fit.
 [[nodiscard]] std::optional<std::int64_t> parse_count(std::string_view text);
 
+/// Without such characters around it.
+[[nodiscard]] std::string_view trimmed(std::string_view text, std::string_view blanks = " \t");
+
+/// What stands between commas: of "a,,b," that is "a", "" and "b". Views into `list`.
+[[nodiscard]] std::vector<std::string_view> parts_of(std::string_view list);
+
 /// "250ms", "5s", "2m", "1h", "1.5s"; a bare number is seconds. Nothing for anything else, negative
 /// times and more than a year.
 [[nodiscard]] std::optional<Millis> parse_duration(std::string_view text);

@@ -47,10 +47,8 @@ WorkerGroup::WorkerGroup(boost::asio::io_context& context,
                         "workers need it as their input"));
   }
   spawn_context_.user_signals = user_signals;
-  for (const int signal : job.options.stop.saving_signals) {
-    if (signal == SIGUSR1 || signal == SIGUSR2) {
-      sigaddset(&spawn_context_.ignored_signals, signal);  // the batch system may send it to all
-    }
+  for (const int signal : job.options.stop.saving_signals) {  // batch systems may send it to all
+    if (is_for_workers(signal)) sigaddset(&spawn_context_.ignored_signals, signal);
   }
   spawn_context_.user_files_max = raise_files_max();
   spawn_context_.share_terminal = job.share_terminal;

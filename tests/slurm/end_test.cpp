@@ -30,6 +30,12 @@ std::string counted_squeue(Training& training) {
   return "PATH=$PWD:$PATH\n";
 }
 
+/// Checks that so many workers have saved when the job has ended, with 75.
+void expect_saved(Training& training, int job, int worker_count) {
+  CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "75:0");
+  CHECK_MESSAGE(training.saved() == worker_count, training.slurm().output(job));
+}
+
 bool has_printed(Training& training, int job, const std::string& text) {
   return e2e::count_of(text, training.slurm().output(job)) > 0;
 }
@@ -38,75 +44,55 @@ bool has_printed(Training& training, int job, const std::string& text) {
 
 TEST_CASE("slurm: workers save before the time limit, and the job ends with 75") {
   if (!can_run_slurm()) return;
-  Training training(2);
-  training.save_on_term(milliseconds(200));
+  Training training(2, milliseconds(200));
   const int job = training.submit({"--nproc-per-node=2"}, {"--nodes=2", "--time=10"}, ends_in(8));
   training.generation(1, 4);
-  CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "75:0");
-  const std::string said = training.slurm().output(job);
-  CHECK_MESSAGE(training.saved() == 4, said);
-  CHECK_MESSAGE(e2e::count_of(": workers get SIGTERM, so that they save", said) == 1, said);
-  CHECK_MESSAGE(e2e::count_of("exit status 75: stopped before its time is up", said) == 1, said);
+  expect_saved(training, job, 4);
+  training.slurm().expect_output(job, ": workers get SIGTERM, so that they save");
+  training.slurm().expect_output(job, "exit status 75: stopped before its time is up");
 }
 
 TEST_CASE("slurm: a job of one node is stopped before its time limit, too") {
   if (!can_run_slurm()) return;
-  Training training(1);
-  training.save_on_term(milliseconds(200));
-  const int job = training.submit({}, {"--nodes=1", "--time=10"}, ends_in(6));
-  training.generation(1, 1);
-  CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "75:0");
-  CHECK_MESSAGE(training.saved() == 1, training.slurm().output(job));
+  Training training(1, milliseconds(200));
+  expect_saved(training, training.start({}, {"--time=10"}, ends_in(6)), 1);
 }
 
 TEST_CASE("slurm: the tasks of a step are stopped before the time limit, by one of them") {
   if (!can_run_slurm()) return;
-  Training training(2);
-  training.save_on_term(milliseconds(200));
+  Training training(2, milliseconds(200));
   const int job =
       training.submit_command(ends_in(8) + "srun " E2E_DDPRUN, {"--nodes=2", "--time=10"});
   training.generation(1, 2);
-  CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "75:0");
-  const std::string said = training.slurm().output(job);
-  CHECK_MESSAGE(training.saved() == 2, said);
-  CHECK_MESSAGE(e2e::count_of(": workers get SIGTERM", said) == 1, said);
+  expect_saved(training, job, 2);
+  training.slurm().expect_output(job, ": workers get SIGTERM");
 }
 
 TEST_CASE("slurm: a time limit that was extended stops nothing") {
   if (!can_run_slurm()) return;
   Training training(2);
-  const int job =
-      training.submit({}, {"--nodes=2", "--time=10"}, counted_squeue(training) + ends_in(8));
-  training.generation(1, 2);
-  training.slurm().wait_until("first question",
-                              [&] { return training.slurm().test().has("asked.0"); });
-  training.slurm().ask({"scontrol", "update", "JobId=" + std::to_string(job), "EndTime=now+300"});
-  training.slurm().wait_until("second question",
-                              [&] { return training.slurm().test().has("asked.1"); });
-  CHECK(training.slurm().cluster().stays(
-      milliseconds(1'000), [&] { return !has_printed(training, job, "workers get SIGTERM"); }));
-  training.finish();
-  CHECK_MESSAGE(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED",
-                training.slurm().output(job));
+  SlurmCluster& slurm = training.slurm();
+  const int job = training.start({}, {"--time=10"}, counted_squeue(training) + ends_in(8));
+  slurm.wait_until("first question", [&] { return slurm.test().has("asked.0"); });
+  slurm.ask({"scontrol", "update", "JobId=" + std::to_string(job), "EndTime=now+300"});
+  slurm.wait_until("second question", [&] { return slurm.test().has("asked.1"); });
+  CHECK(slurm.cluster().stays(milliseconds(1'000),
+                              [&] { return !has_printed(training, job, "workers get SIGTERM"); }));
+  training.complete(job);
 }
 
 TEST_CASE("slurm: a signal to all processes of a job makes workers save") {
   if (!can_run_slurm()) return;
-  Training training(2);
-  training.save_on_term(milliseconds(200));
-  const int job = training.submit({"--on-signal=USR1=snapshot-exit"}, {"--nodes=2"});
-  training.generation(1, 2);
+  Training training(2, milliseconds(200));
+  const int job = training.start({"--on-signal=USR1=snapshot-exit"});
   training.slurm().ask({"scancel", "--signal=USR1", std::to_string(job)});
-  CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "75:0");
-  const std::string said = training.slurm().output(job);
-  CHECK_MESSAGE(training.saved() == 2, said);
-  CHECK_MESSAGE(e2e::count_of("exit status 75: stopped by SIGUSR1 (10)", said) == 1, said);
+  expect_saved(training, job, 2);
+  training.slurm().expect_output(job, "exit status 75: stopped by SIGUSR1 (10)");
 }
 
 TEST_CASE("slurm: a job is queued again and goes on, as often as was allowed") {
   if (!can_run_slurm()) return;
-  Training training(2);
-  training.save_on_term(milliseconds(200));
+  Training training(2, milliseconds(200));
   const int job = training.submit(
       {"--requeue=1"}, {"--nodes=2", "--time=10", "--requeue", "--open-mode=append"}, ends_in(6));
   training.slurm().wait_until("second end",
@@ -114,19 +100,14 @@ TEST_CASE("slurm: a job is queued again and goes on, as often as was allowed") {
   const Record record = training.slurm().wait_for_end(job);
   CHECK(record.at("Restarts") == "1");
   CHECK(record.at("ExitCode") == "75:0");
-  const std::string said = training.slurm().output(job);
-  const std::string number = std::to_string(job);
-  CHECK_MESSAGE(
-      e2e::count_of("queueing Slurm job " + number + " again, 1 of at most 1 times", said) == 1,
-      said);
-  CHECK_MESSAGE(
-      e2e::count_of("Slurm job " + number + " was queued again 1 time already", said) == 1, said);
+  const std::string name = "Slurm job " + std::to_string(job);
+  training.slurm().expect_output(job, "queueing " + name + " again, 1 of at most 1 times");
+  training.slurm().expect_output(job, name + " was queued again 1 time already");
 }
 
 TEST_CASE("slurm: elements of an array are queued again, and no others") {
   if (!can_run_slurm()) return;
-  Training training(2);
-  training.save_on_term(milliseconds(200));
+  Training training(2, milliseconds(200));
   const Words sbatch{"--nodes=1", "--array=3-5", "--time=10", "--requeue", "--open-mode=append"};
   const std::string array = std::to_string(
       training.submit({"--requeue=3"},
@@ -150,11 +131,9 @@ TEST_CASE("slurm: elements of an array are queued again, and no others") {
 
 TEST_CASE("slurm: what was cancelled while workers save is not queued again") {
   if (!can_run_slurm()) return;
-  Training training(2);
-  training.save_on_term(milliseconds(500));
-  const int job = training.submit(
-      {"--requeue=3"}, {"--nodes=2", "--time=10", "--requeue", "--open-mode=append"}, ends_in(8));
-  training.generation(1, 2);
+  Training training(2, milliseconds(500));
+  const int job =
+      training.start({"--requeue=3"}, {"--time=10", "--requeue", "--open-mode=append"}, ends_in(8));
   training.slurm().wait_until("stop", [&] { return has_printed(training, job, "get SIGTERM"); });
   training.finish();  // a second run ends at once
   training.slurm().ask({"scancel", std::to_string(job)});
@@ -167,12 +146,10 @@ TEST_CASE("slurm: what was cancelled while workers save is not queued again") {
 
 TEST_CASE("slurm: workers of a job that is preempted save, and it runs again") {
   if (!can_run_slurm()) return;
-  Training training(2);
-  training.save_on_term(milliseconds(200));
-  const int job = training.submit({"--requeue=2"},
-                                  {"--nodes=2", "--exclusive", "--requeue", "--open-mode=append"},
-                                  "[ -z \"$SLURM_RESTART_COUNT\" ] || touch finish\n");
-  training.generation(1, 2);
+  Training training(2, milliseconds(200));
+  const int job = training.start({"--requeue=2"},
+                                 {"--exclusive", "--requeue", "--open-mode=append"},
+                                 "[ -z \"$SLURM_RESTART_COUNT\" ] || touch finish\n");
   const int urgent =
       training.slurm().submit("true\n", {"--nodes=2", "--exclusive", "--partition=urgent"});
   CHECK(training.slurm().wait_for_end(urgent).at("JobState") == "COMPLETED");

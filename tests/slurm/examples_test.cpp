@@ -19,18 +19,22 @@ int submit(Training& training, const char* name, const Words& more = {}) {
   return training.submit_file(std::string(SLURM_EXAMPLES) + "/" + name, more);
 }
 
-void finish(Training& training, int job) {
-  training.finish();
-  CHECK_MESSAGE(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED",
-                training.slurm().output(job));
-}
-
 /// The workers of all nodes are told to end, and those of a second run end by themselves.
 void expect_second_run(Training& training, int job) {
   const auto size = static_cast<int>(all_of(training, 1).size());
   training.slurm().wait_until("saved workers", [&] { return training.saved() == size; });
-  finish(training, job);
+  training.complete(job);
   CHECK(training.slurm().job(job).at("Restarts") == "1");
+}
+
+/// Each of the 2 workers of each node sees both GPUs, and uses the one of its local rank.
+void expect_shared_gpus(Training& training) {
+  const Starts starts = all_of(training, 1);
+  CHECK(starts.size() == 4);
+  for (const auto& [rank, start] : starts) {
+    CHECK(start.local_rank == rank % 2);
+    CHECK(start.gpus == "0,1");
+  }
 }
 
 }  // namespace
@@ -40,7 +44,7 @@ TEST_CASE("slurm: the example batch.sh") {
   Training training(4);
   const int job = submit(training, "batch.sh");
   CHECK(all_of(training, 1).rbegin()->second.host == "n3");
-  finish(training, job);
+  training.complete(job);
 }
 
 TEST_CASE("slurm: the example elastic.sh") {
@@ -60,21 +64,19 @@ TEST_CASE("slurm: the example step.sh") {
   Training training(4);
   const int job = submit(training, "step.sh");
   CHECK(all_of(training, 1).rbegin()->second.host == "n3");
-  finish(training, job);
+  training.complete(job);
 }
 
 TEST_CASE("slurm: the example requeue.sh") {
   if (!can_run_slurm()) return;
-  Training training(4);
-  training.save_on_term(std::chrono::milliseconds(100));
+  Training training(4, std::chrono::milliseconds(100));
   const int job = submit(training, "requeue.sh", {"--time=1"});  // of which half is left over
   expect_second_run(training, job);
 }
 
 TEST_CASE("slurm: the example signal.sh") {
   if (!can_run_slurm()) return;
-  Training training(4);
-  training.save_on_term(std::chrono::milliseconds(100));
+  Training training(4, std::chrono::milliseconds(100));
   const int job = submit(training, "signal.sh");
   all_of(training, 1);
   training.slurm().ask({"scancel", "--signal=USR1", std::to_string(job)});
@@ -86,7 +88,7 @@ TEST_CASE("slurm: the example heterogeneous.sh") {
   Training training(2);
   const int job = submit(training, "heterogeneous.sh");
   CHECK(all_of(training, 1).rbegin()->second.host == "n1");
-  finish(training, job);
+  training.complete(job);
 }
 
 TEST_CASE("slurm: the example tasks.sh") {
@@ -94,7 +96,7 @@ TEST_CASE("slurm: the example tasks.sh") {
   Training training(2);
   const int job = submit(training, "tasks.sh");
   CHECK(all_of(training, 1).size() == 4);
-  finish(training, job);
+  training.complete(job);
 }
 
 TEST_CASE("slurm: the example each_node.sh") {
@@ -103,7 +105,7 @@ TEST_CASE("slurm: the example each_node.sh") {
   const int job = submit(training, "each_node.sh");
   const Starts starts = all_of(training, 1);
   CHECK(starts.at(0).world_size == starts.at(0).local_world_size);
-  finish(training, job);
+  training.complete(job);
 }
 
 TEST_CASE("slurm: the example gpus.sh") {
@@ -111,13 +113,8 @@ TEST_CASE("slurm: the example gpus.sh") {
   Training training(2);
   training.slurm().show_gpus();
   const int job = submit(training, "gpus.sh");
-  const Starts starts = all_of(training, 1);
-  CHECK(starts.size() == 4);
-  for (const auto& [rank, start] : starts) {
-    CHECK(start.local_rank == rank % 2);
-    CHECK(start.gpus == "0,1");
-  }
-  finish(training, job);
+  expect_shared_gpus(training);
+  training.complete(job);
 }
 
 TEST_CASE("slurm: the example gpu_tasks.sh") {
@@ -125,13 +122,8 @@ TEST_CASE("slurm: the example gpu_tasks.sh") {
   Training training(2);
   training.slurm().show_gpus();
   const int job = submit(training, "gpu_tasks.sh");
-  const Starts starts = all_of(training, 1);
-  CHECK(starts.size() == 4);
-  for (const auto& [rank, start] : starts) {
-    CHECK(start.local_rank == rank % 2);
-    CHECK(start.gpus == "0,1");
-  }
-  finish(training, job);
+  expect_shared_gpus(training);
+  training.complete(job);
 }
 
 }  // namespace slurm

@@ -16,23 +16,12 @@ constexpr milliseconds fenced_by{4'500};
 /// From a node's loss to the next generation, by default.
 constexpr milliseconds replaced_by{5'000};
 
-bool is_given_up(SlurmCluster& slurm, int node) {
-  return slurm.node(node)["State"].starts_with("DOWN");
-}
-
-void finish_well(Training& training, int job) {
-  training.finish();
-  training.slurm().wait_for_end(job);
-  CHECK_MESSAGE(training.ended_with(job, 0), training.slurm().output(job));
-}
-
 }  // namespace
 
 TEST_CASE("slurm: a node that is cut off is left out, its workers dead by then, and comes back") {
   if (!can_run_slurm()) return;
   Training training(4);
-  const int job = training.submit({"--nnodes=2:4"}, {"--nodes=4", "--no-kill"});
-  training.generation(1, 4);
+  const int job = training.start({"--nnodes=2:4"}, {"--no-kill"});
   const auto lost = Clock::now();
   training.slurm()[3].isolate();
   const Starts second = training.generation(2, 3);
@@ -41,39 +30,37 @@ TEST_CASE("slurm: a node that is cut off is left out, its workers dead by then, 
   CHECK(second.at(2).host == "n2");
   training.slurm()[3].rejoin();
   CHECK(training.generation(3, 4).at(3).host == "n3");
-  finish_well(training, job);
+  training.complete_with_losses(job);
 }
 
 TEST_CASE("slurm: a node that Slurm gives up stays out, and agents of others start again") {
   if (!can_run_slurm()) return;
   Training training(3);
   SlurmCluster& slurm = training.slurm();
-  const int job = training.submit({"--nnodes=2:3"}, {"--nodes=3", "--no-kill"});
-  training.generation(1, 3);
+  const int job = training.start({"--nnodes=2:3"}, {"--no-kill"});
   slurm[2].isolate();
   training.generation(2, 2);
-  slurm.wait_until("DOWN", [&] { return is_given_up(slurm, 2); });
+  slurm.wait_until_down(2);
   training.kill_agent(1);
   CHECK(training.generation(3, 2).at(1).host == "n1");
   slurm[2].rejoin();
   slurm.wait_until("node without the job",
                    [&] { return training.agents_on(2) == 0 && slurm.node(2)["State"] == "IDLE"; });
-  finish_well(training, job);
+  training.complete_with_losses(job);
 }
 
 TEST_CASE("slurm: a job does not notice that a node's slurmd dies and starts again") {
   if (!can_run_slurm()) return;
   Training training(2);
   SlurmCluster& slurm = training.slurm();
-  const int job = training.submit({}, {"--nodes=2"});
-  training.generation(1, 2);
+  const int job = training.start();
   slurm.slurmd(1).kill();
   slurm.slurmd(1).reap();
   slurm.start_slurmd(1);
   slurm.ask({"srun", "--jobid=" + std::to_string(job), "--overlap", "-N1", "-n1", "-wn1", "true"});
-  finish_well(training, job);
+  training.complete_with_losses(job);
   CHECK_FALSE(slurm.test().has("start.2.0"));
-  CHECK(e2e::count_of("was lost", slurm.output(job)) == 0);
+  slurm.expect_output(job, "was lost", 0);
 }
 
 /// Slurm 22.05 keeps such a job, of which no script is left.
@@ -81,9 +68,7 @@ TEST_CASE("slurm: where the script's node is lost nothing of the job lives on el
   if (!can_run_slurm()) return;
   Training training(3);
   SlurmCluster& slurm = training.slurm();
-  const int job =
-      training.submit({"--nnodes=2:3", "--replace-timeout=1s"}, {"--nodes=3", "--no-kill"});
-  training.generation(1, 3);
+  const int job = training.start({"--nnodes=2:3", "--replace-timeout=1s"}, {"--no-kill"});
   const auto lost = Clock::now();
   slurm.power_off(0);
   const auto wait_for_end_of = [&](const char* what, int (Training::*count_on)(int)) {
@@ -95,7 +80,7 @@ TEST_CASE("slurm: where the script's node is lost nothing of the job lives on el
   CHECK(Clock::now() - lost < fenced_by);
   wait_for_end_of("agents", &Training::agents_on);
   CHECK(Clock::now() - lost < replaced_by + milliseconds(1'000));
-  slurm.wait_until("DOWN", [&] { return is_given_up(slurm, 0); });
+  slurm.wait_until_down(0);
   CHECK(slurm.job(job).at("JobState") == "RUNNING");
   CHECK(slurm.job(job).at("NodeList") == "n[1-2]");
   slurm.ask({"scancel", std::to_string(job)});
@@ -105,8 +90,7 @@ TEST_CASE("slurm: where the script's node is lost nothing of the job lives on el
 TEST_CASE("slurm: a job that may not lose a node ends when Slurm gives one up") {
   if (!can_run_slurm()) return;
   Training training(3);
-  const int job = training.submit({}, {"--nodes=3", "--no-requeue"});
-  training.generation(1, 3);
+  const int job = training.start({}, {"--no-requeue"});
   training.slurm().power_off(0);
   CHECK(training.slurm().wait_for_end(job).at("JobState") == "NODE_FAIL");
 }
@@ -117,8 +101,7 @@ TEST_CASE("slurm: an srun that hangs is waited for as long as nodes are") {
   (void)training.slurm().test().script("srun", "#!/bin/sh\nsleep 1000\n");
   const int job = training.submit({"--join-timeout=1s"}, {"--nodes=2"}, "PATH=$PWD:$PATH\n");
   CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "69:0");
-  const std::string said = training.slurm().output(job);
-  CHECK_MESSAGE(e2e::count_of("no agent has come from any of 2 nodes within 1 s", said) == 1, said);
+  training.slurm().expect_output(job, "no agent has come from any of 2 nodes within 1 s");
 }
 
 TEST_CASE("slurm: an srun that hangs for one node does not keep the job from ending") {
@@ -130,8 +113,7 @@ TEST_CASE("slurm: an srun that hangs for one node does not keep the job from end
                                        "PATH=${PATH#*:} exec srun \"$@\"\n");
   const int job = training.submit({"--join-timeout=2s"}, {"--nodes=2"}, "PATH=$PWD:$PATH\n");
   CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "69:0");
-  const std::string said = training.slurm().output(job);
-  CHECK_MESSAGE(e2e::count_of("1 of at least 2 nodes joined: n0; not seen: n1\n", said) == 1, said);
+  training.slurm().expect_output(job, "1 of at least 2 nodes joined: n0; not seen: n1\n");
 }
 
 TEST_CASE("slurm: of Slurm's commands a batch script needs srun alone") {
@@ -146,7 +128,7 @@ TEST_CASE("slurm: of Slurm's commands a batch script needs srun alone") {
                                   "PATH=$PWD/bin\n"
                                   "command -v scontrol && exit 1\n");
   CHECK(training.generation(1, 2).at(1).host == "n1");
-  finish_well(training, job);
+  training.complete(job);
 }
 
 TEST_CASE("slurm: a job for GPUs on nodes without any ends, and says so") {
@@ -157,8 +139,8 @@ TEST_CASE("slurm: a job for GPUs on nodes without any ends, and says so") {
   const std::string said = training.slurm().output(job);
   CHECK_MESSAGE(e2e::count_of("no GPU on this node; add #SBATCH --gpus-per-node=N", said) >= 1,
                 said);
-  CHECK_MESSAGE(e2e::count_of("another one is started", said) == 0, said);
-  CHECK_MESSAGE(training.ended_with(job, 69), said);
+  training.slurm().expect_output(job, "another one is started", 0);
+  training.expect_status(job, 69);
 }
 
 }  // namespace slurm

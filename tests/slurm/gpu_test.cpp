@@ -25,27 +25,27 @@ class GpuJobs {
 
   [[nodiscard]] SlurmCluster& slurm() { return slurm_; }
 
-  /// What a script with these options has printed, and its exit status.
-  void run(const Words& options, const std::string& script) {
-    const int job = slurm_.submit(script + "\necho status $?\n", options);
-    (void)slurm_.wait_for_end(job);
-    said_ = slurm_.output(job);
+  /// Waits for a script with these options, and checks that a line of what it prints ends with
+  /// each of these.
+  void run(const Words& options, const std::string& script, const Words& line_ends = {}) {
+    job_ = slurm_.submit(script + "\necho status $?\n", options);
+    (void)slurm_.wait_for_end(job_);
+    for (const std::string& end : line_ends) has(end + "\n");
   }
 
-  /// Checks that a line of that job ends so.
-  void has_line(const std::string& end) const {
-    CHECK_MESSAGE(e2e::count_of(end + "\n", said_) == 1, end, "\nin\n", said_);
-  }
-  void has(const std::string& text, std::size_t count = 1) const {
-    CHECK_MESSAGE(e2e::count_of(text, said_) == count, text, "\nin\n", said_);
+  /// Checks that it has printed that, too.
+  void has(const std::string& text, std::size_t count = 1) {
+    slurm_.expect_output(job_, text, count);
   }
 
  private:
   SlurmCluster slurm_;
-  std::string said_;
+  int job_ = 0;  // the newest
 };
 
 const std::string own_ddprun = E2E_DDPRUN;
+const std::string see = own_ddprun + " ./see";
+const std::string see_by_gpu = own_ddprun + " --nproc-per-node=gpu ./see";
 const std::string one_each = "of the 2 GPUs that Slurm has given the job on this node: LOCAL_RANK";
 
 }  // namespace
@@ -56,15 +56,12 @@ TEST_CASE("slurm: a script's workers share the GPUs that it asked for, in whatev
   for (const Words& words : {Words{"--gres=gpu:2"},
                              Words{"--gpus-per-node=2"},
                              Words{"--gpus-per-task=1", "--ntasks-per-node=2"}}) {
-    jobs.run(words, own_ddprun + " --nproc-per-node=gpu ./see");
-    jobs.has_line("0: 0 of 2, gpu 0 of 0,1");
-    jobs.has_line("1: 1 of 2, gpu 1 of 0,1");
+    jobs.run(words, see_by_gpu, {"0: 0 of 2, gpu 0 of 0,1", "1: 1 of 2, gpu 1 of 0,1"});
     jobs.has("status 0");
   }
-  jobs.run({"--gres=gpu:1"}, own_ddprun + " --nproc-per-node=auto ./see");
-  jobs.has_line("0: 0 of 1, gpu 0 of 0");
-  jobs.run({"--gres=gpu:1"}, "unset CUDA_VISIBLE_DEVICES\n" + own_ddprun + " ./see");
-  jobs.has_line("0: 0 of 1, gpu 0 of 0");
+  jobs.run(
+      {"--gres=gpu:1"}, own_ddprun + " --nproc-per-node=auto ./see", {"0: 0 of 1, gpu 0 of 0"});
+  jobs.run({"--gres=gpu:1"}, "unset CUDA_VISIBLE_DEVICES\n" + see, {"0: 0 of 1, gpu 0 of 0"});
   jobs.has("CUDA_VISIBLE_DEVICES is not set, and this node has 2 GPUs: workers are given 0");
 }
 
@@ -76,24 +73,21 @@ TEST_CASE("slurm: agents find the GPUs that are the job's on their own node") {
   slurm.wait_until("other job", [&] { return slurm.job(other)["JobState"] == "RUNNING"; });
   for (const Words& words :
        {Words{"--gpus-per-node=1"}, Words{"--gpus-per-task=1", "--ntasks-per-node=1"}}) {
-    using e2e::operator+;
-    jobs.run(words + Words{"--nodes=2"}, own_ddprun + " --nproc-per-node=gpu ./see");
-    jobs.has_line("0: 0 of 1, gpu 0 of 1");
-    jobs.has_line("1: 0 of 1, gpu 0 of 0");
+    jobs.run(
+        words + Words{"--nodes=2"}, see_by_gpu, {"0: 0 of 1, gpu 0 of 1", "1: 0 of 1, gpu 0 of 0"});
   }
   slurm.test().write("over", "");
   (void)slurm.wait_for_end(other);
   for (const Words& words :
        {Words{"--gpus-per-task=1", "--ntasks-per-node=2"}, Words{"--gpus=4"}}) {
-    using e2e::operator+;
-    jobs.run(words + Words{"--nodes=2"}, own_ddprun + " --nproc-per-node=gpu ./see");
-    jobs.has_line("0: 0 of 2, gpu 0 of 0,1");
-    jobs.has_line("3: 1 of 2, gpu 1 of 0,1");
+    jobs.run(words + Words{"--nodes=2"},
+             see_by_gpu,
+             {"0: 0 of 2, gpu 0 of 0,1", "3: 1 of 2, gpu 1 of 0,1"});
   }
   jobs.run({"--gpus-per-node=2", "--nodes=2"},
-           "export CUDA_VISIBLE_DEVICES=1\n" + own_ddprun + " ./see");
-  jobs.has_line("1: 0 of 1, gpu 0 of 0,1");
-  jobs.run({"--gpus=3", "--nodes=2"}, own_ddprun + " --nproc-per-node=gpu ./see");
+           "export CUDA_VISIBLE_DEVICES=1\n" + see,
+           {"1: 0 of 1, gpu 0 of 0,1"});
+  jobs.run({"--gpus=3", "--nodes=2"}, see_by_gpu);
   jobs.has("the job has --gpus=3 in all, which Slurm has not given out evenly to its 2 nodes");
   jobs.has("status 2");
 }
@@ -102,51 +96,47 @@ TEST_CASE("slurm: tasks that share GPUs have numbers for them, and the others on
   if (!can_run_slurm()) return;
   GpuJobs jobs(1);
   const Words tasks{"--ntasks-per-node=2", "--gres=gpu:2"};
-  jobs.run(tasks, "srun " + own_ddprun + " ./see");
-  jobs.has_line("0: 0 of 2, gpu 0 of 0,1");
-  jobs.has_line("1: 1 of 2, gpu 1 of 0,1");
-  jobs.run(tasks, "srun --gpus-per-task=1 " + own_ddprun + " ./see");
-  jobs.has_line("0: 0 of 1, gpu 0 of 0");
-  jobs.has_line("1: 0 of 1, gpu 0 of 1");
+  jobs.run(tasks, "srun " + see, {"0: 0 of 2, gpu 0 of 0,1", "1: 1 of 2, gpu 1 of 0,1"});
+  jobs.run(
+      tasks, "srun --gpus-per-task=1 " + see, {"0: 0 of 1, gpu 0 of 0", "1: 0 of 1, gpu 0 of 1"});
   jobs.has("each task sees 1 " + one_each);
-  jobs.run(tasks, "srun --gpu-bind=map_gpu:1,0 " + own_ddprun + " ./see");
-  jobs.has_line("0: 0 of 1, gpu 0 of 1");
-  jobs.has_line("1: 0 of 1, gpu 0 of 0");
-  jobs.run(tasks, "srun --gpu-bind=single:1 " + own_ddprun + " --nproc-per-node=gpu ./see");
-  jobs.has_line("0: 0 of 1, gpu 0 of 0");
-  jobs.has_line("1: 0 of 1, gpu 0 of 1");
-  jobs.run(tasks, "srun --gpus-per-task=1 --gpu-bind=none " + own_ddprun + " ./see");
-  jobs.has_line("0: 0 of 2, gpu 0 of all");
-  jobs.has_line("1: 1 of 2, gpu 1 of all");
+  jobs.run(tasks,
+           "srun --gpu-bind=map_gpu:1,0 " + see,
+           {"0: 0 of 1, gpu 0 of 1", "1: 0 of 1, gpu 0 of 0"});
+  jobs.run(tasks,
+           "srun --gpu-bind=single:1 " + see_by_gpu,
+           {"0: 0 of 1, gpu 0 of 0", "1: 0 of 1, gpu 0 of 1"});
+  jobs.run(tasks,
+           "srun --gpus-per-task=1 --gpu-bind=none " + see,
+           {"0: 0 of 2, gpu 0 of all", "1: 1 of 2, gpu 1 of all"});
 }
 
 TEST_CASE("slurm: GPUs that are not the job's are not counted, and it is said what to write") {
   if (!can_run_slurm()) return;
   GpuJobs jobs(1);
-  jobs.run({}, own_ddprun + " --nproc-per-node=gpu ./see");
+  jobs.run({}, see_by_gpu);
   jobs.has(
       "no GPU on this node, and nothing hides the 2 that are there; add #SBATCH "
       "--gpus-per-node=N");
   jobs.has("status 2");
-  jobs.run({}, own_ddprun + " ./see");
-  jobs.has_line("0: 0 of 1, gpu none of all");
+  jobs.run({}, see, {"0: 0 of 1, gpu none of all"});
   jobs.has("no GPU on this node, and nothing hides the 2 that are there");
-  jobs.run({}, "srun " + own_ddprun + " --nproc-per-node=gpu ./see");
+  jobs.run({}, "srun " + see_by_gpu);
   jobs.has("add #SBATCH --gpus-per-node=N");
-  jobs.run({"--gres=gpu:1", "--ntasks-per-node=2"},
-           "srun --gpu-bind=none " + own_ddprun + " --nproc-per-node=gpu ./see");
+  jobs.run({"--gres=gpu:1", "--ntasks-per-node=2"}, "srun --gpu-bind=none " + see_by_gpu);
   jobs.has("1 of 2 GPUs on this node, hides none and does not say which; write --gpus-per-node", 2);
 }
 
 TEST_CASE("slurm: a dry run shows the GPUs that there would be") {
   if (!can_run_slurm()) return;
   GpuJobs jobs(1);
-  jobs.run({"--gres=gpu:2"}, own_ddprun + " --dry-run --nproc-per-node=gpu ./see");
-  jobs.has_line("   1  n0               gpu 1    1        ./see");
+  jobs.run({"--gres=gpu:2"},
+           own_ddprun + " --dry-run --nproc-per-node=gpu ./see",
+           {"   1  n0               gpu 1    1        ./see"});
   jobs.run({"--ntasks-per-node=2", "--gres=gpu:2"},
-           "srun --gpus-per-task=1 " + own_ddprun + " --dry-run ./see");
-  jobs.has_line("   0  n0               gpu 0    1        ./see");
-  jobs.has_line("   1  n0               gpu 0    1        ./see");
+           "srun --gpus-per-task=1 " + own_ddprun + " --dry-run ./see",
+           {"   0  n0               gpu 0    1        ./see",
+            "   1  n0               gpu 0    1        ./see"});
   jobs.has("Note: each task sees 1 " + one_each);
 }
 
@@ -171,7 +161,7 @@ TEST_CASE("slurm: workers on too few cores are told of once, with what to write"
            "--cpu-bind=none");
   jobs.run({"--ntasks=1"}, two);
   jobs.has(shared + "; add #SBATCH --cpus-per-task=2");
-  jobs.run({"--ntasks=2"}, "srun --cpu-bind=cores " + own_ddprun + " ./see");
+  jobs.run({"--ntasks=2"}, "srun --cpu-bind=cores " + see);
   jobs.has("status 0");
   jobs.has("--cpus-per-task", 0);
 }

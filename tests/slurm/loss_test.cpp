@@ -10,10 +10,6 @@ namespace {
 
 using e2e::Clock;
 
-bool is_down(SlurmCluster& slurm, int node) {
-  return slurm.node(node)["State"].starts_with("DOWN");
-}
-
 /// A line of a script: a step on that node, which says that it is up and goes on when told so.
 std::string step_on(const std::string& node) {
   return "srun --overlap --no-kill -N1 -n1 -w " + node + " sh -c 'touch up." + node + "; " +
@@ -36,7 +32,7 @@ TEST_CASE("slurm kit: a node without power is DOWN soon, and idle when it has po
   SlurmCluster slurm(2);
   slurm.power_off(1);
   const auto lost = Clock::now();
-  slurm.wait_until("DOWN", [&] { return is_down(slurm, 1); });
+  slurm.wait_until_down(1);
   CHECK(Clock::now() - lost < down_after_max);
   CHECK(slurm.node(0).at("State") == "IDLE");
   slurm.power_on(1);
@@ -51,14 +47,14 @@ TEST_CASE("slurm kit: script and steps of a job go on without a node when it ask
                                {"--nodes=3", "--no-kill"});
   wait_for_steps(slurm);
   slurm.power_off(2);
-  slurm.wait_until("DOWN", [&] { return is_down(slurm, 2); });
+  slurm.wait_until_down(2);
   CHECK(slurm.job(job).at("JobState") == "RUNNING");
   slurm.test().write("go", "");
   CHECK(slurm.wait_for_end(job).at("JobState") == "COMPLETED");
   for (const std::string said : {"n0 went on", "n1 went on", "one more"}) {
-    CHECK_MESSAGE(e2e::count_of(said + "\n", slurm.output(job)) == 1, slurm.output(job));
+    slurm.expect_output(job, said + "\n");
   }
-  CHECK(e2e::count_of("n2 went on\n", slurm.output(job)) == 0);
+  slurm.expect_output(job, "n2 went on\n", 0);
 }
 
 TEST_CASE("slurm kit: a node that is back before it was DOWN gets a new step of its job") {
@@ -85,7 +81,7 @@ TEST_CASE("slurm kit: steps outlive their node's slurmd") {
   slurm.start_slurmd(1);
   slurm.test().write("go", "");
   CHECK(slurm.wait_for_end(job).at("JobState") == "COMPLETED");
-  CHECK(e2e::count_of("n1 went on\n", slurm.output(job)) == 1);
+  slurm.expect_output(job, "n1 went on\n");
 }
 
 }  // namespace slurm

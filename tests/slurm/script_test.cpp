@@ -15,18 +15,9 @@ TEST_CASE("slurm: a batch script starts workers on all nodes") {
   if (!can_run_slurm()) return;
   Training training(4);
   const int job = training.submit({"--nproc-per-node=2"}, {"--nodes=4"});
-  const Starts first = training.generation(1, 8);
-  for (int rank = 0; rank < 8; ++rank) {
-    const Start& start = first.at(rank);
-    CHECK(start.host == "n" + std::to_string(rank / 2));
-    CHECK(start.local_rank == rank % 2);
-    CHECK(start.world_size == 8);
-    CHECK(start.master_address == training.slurm()[0].address());
-  }
+  training.expect_two_each();
   CHECK(training.token_files().size() == 1);
-  training.finish();
-  CHECK_MESSAGE(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED",
-                training.slurm().output(job));
+  training.complete(job);
   CHECK(training.token_files().empty());
 }
 
@@ -55,9 +46,7 @@ TEST_CASE("slurm: a job file says what to run, and the token is where it has a s
   const Words names = training.slurm().test().names_in("run");
   CHECK(std::ranges::any_of(
       names, [](const std::string& name) { return name.starts_with(".ddprun-token."); }));
-  training.finish();
-  CHECK_MESSAGE(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED",
-                training.slurm().output(job));
+  training.complete(job);
   CHECK(training.slurm().test().names_in("run").empty());
 }
 
@@ -75,9 +64,8 @@ TEST_CASE("slurm: variables that tell srun otherwise change nothing, and workers
   for (const auto& [rank, start] : training.generation(1, 2)) CHECK(start.threads == "77");
   training.fail(0, 3);
   CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "3:0");
-  const std::string said = training.slurm().output(job);
-  CHECK_MESSAGE(e2e::count_of("\nddprun: 3\n", said) == 1, said);
-  CHECK_MESSAGE(e2e::count_of("\n0: ", said) == 0, said);  // SLURM_LABELIO's
+  training.expect_status(job, 3);
+  training.slurm().expect_output(job, "\n0: ", 0);  // SLURM_LABELIO's
 }
 
 TEST_CASE("slurm: a job of an allocation of one node is started without srun") {
@@ -85,86 +73,67 @@ TEST_CASE("slurm: a job of an allocation of one node is started without srun") {
   Training training(1);
   const int job = training.submit({"--nproc-per-node=2"}, {"--nodes=1"}, "PATH=/bin:/nowhere\n");
   CHECK(training.generation(1, 2).at(1).world_size == 2);
-  training.finish();
-  CHECK_MESSAGE(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED",
-                training.slurm().output(job));
+  training.complete(job);
 }
 
 TEST_CASE("slurm: the status of a worker that fails is the job's, and said once") {
   if (!can_run_slurm()) return;
   Training training(2);
-  const int job = training.submit({}, {"--nodes=2"});
-  training.generation(1, 2);
+  const int job = training.start();
   training.fail(1, 7);
   CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "7:0");
-  const std::string said = training.slurm().output(job);
-  CHECK_MESSAGE(e2e::count_of("exit status 7: rank 1", said) == 1, said);
+  training.slurm().expect_output(job, "exit status 7: rank 1");
 }
 
 TEST_CASE("slurm: a node that loses power is left out within seconds") {
   if (!can_run_slurm()) return;
   Training training(4);
-  const int job = training.submit({"--nnodes=2:4"}, {"--nodes=4", "--no-kill"});
-  training.generation(1, 4);
+  const int job = training.start({"--nnodes=2:4"}, {"--no-kill"});
   const auto lost = Clock::now();
   training.slurm().power_off(2);
   CHECK(training.generation(2, 3).at(2).host == "n3");
   CHECK(Clock::now() - lost < milliseconds(5'000));
-  training.finish();
-  training.slurm().wait_for_end(job);
-  CHECK_MESSAGE(training.ended_with(job, 0), training.slurm().output(job));
+  training.complete_with_losses(job);
 }
 
 TEST_CASE("slurm: the script's node goes on alone where one node is enough") {
   if (!can_run_slurm()) return;
   Training training(4);
-  const int job = training.submit({"--nnodes=1:4"}, {"--nodes=4", "--no-kill"});
-  training.generation(1, 4);
+  const int job = training.start({"--nnodes=1:4"}, {"--no-kill"});
   for (const int node : {1, 2, 3}) training.slurm().power_off(node);
   const Start left = training.generation(2, 1).at(0);
   CHECK(left.host == "n0");
   CHECK(left.world_size == 1);
-  training.finish();
-  training.slurm().wait_for_end(job);
-  CHECK_MESSAGE(training.ended_with(job, 0), training.slurm().output(job));
+  training.complete_with_losses(job);
 }
 
 TEST_CASE("slurm: a node that is back gets its agent again") {
   if (!can_run_slurm()) return;
   Training training(3);
-  const int job = training.submit({"--nnodes=2:3"}, {"--nodes=3", "--no-kill"});
-  training.generation(1, 3);
+  const int job = training.start({"--nnodes=2:3"}, {"--no-kill"});
   training.slurm().power_off(2);
   training.generation(2, 2);
   training.slurm().power_on(2);
   CHECK(training.generation(3, 3).at(2).host == "n2");
-  training.finish();
-  training.slurm().wait_for_end(job);
-  CHECK_MESSAGE(training.ended_with(job, 0), training.slurm().output(job));
+  training.complete_with_losses(job);
 }
 
 TEST_CASE("slurm: an agent that is killed is started again") {
   if (!can_run_slurm()) return;
   Training training(3);
-  const int job = training.submit({}, {"--nodes=3"});
-  training.generation(1, 3);
+  const int job = training.start();
   training.kill_agent(1);
   CHECK(training.generation(2, 3).at(1).host == "n1");
-  training.finish();
-  CHECK(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED");
-  const std::string said = training.slurm().output(job);
-  CHECK_MESSAGE(e2e::count_of("n1 asks for the place of node 1, which another agent of n1 has; it "
-                              "gets it once that one has been silent for 4 s\n",
-                              said) == 1,
-                said);
+  training.complete(job);
+  training.slurm().expect_output(job,
+                                 "n1 asks for the place of node 1, which another agent of n1 has; "
+                                 "it gets it once that one has been silent for 4 s\n");
 }
 
 TEST_CASE("slurm: scancel lets workers save, and leaves nothing") {
   if (!can_run_slurm()) return;
-  Training training(3);
-  training.save_on_term(milliseconds(100));  // of the 2 s that the pretended Slurm grants
-  const int job = training.submit({"--grace=10s"}, {"--nodes=3"});
-  training.generation(1, 3);
+  Training training(3, milliseconds(100));  // of the 2 s that the pretended Slurm grants
+  const int job = training.start({"--grace=10s"});
   training.slurm().ask({"scancel", std::to_string(job)});
   CHECK(training.slurm().wait_for_end(job).at("JobState") == "CANCELLED");
   training.slurm().wait_until_idle();  // it is called so before its processes have ended
@@ -174,8 +143,7 @@ TEST_CASE("slurm: scancel lets workers save, and leaves nothing") {
 
 TEST_CASE("slurm: signals to the script alone reach the workers of all nodes") {
   if (!can_run_slurm()) return;
-  Training training(2);
-  training.save_on_term(milliseconds(500));
+  Training training(2, milliseconds(500));
   const int job = training.submit_command("exec " E2E_DDPRUN, {"--nodes=2"});
   training.generation(1, 2);
   const auto send = [&](const std::string& signal) {
@@ -204,12 +172,10 @@ TEST_CASE("slurm: a shell of salloc on another host starts the agents of its nod
 TEST_CASE("slurm: nothing lives on when the script's ddprun is killed") {
   if (!can_run_slurm()) return;
   Training training(2);
-  const int job = training.submit({}, {"--nodes=2"}, "", "echo the script goes on\n");
-  training.generation(1, 2);
+  const int job = training.start({}, {}, "", "echo the script goes on\n");
   training.kill_script_ddprun();
   training.slurm().wait_for_end(job);
-  const std::string said = training.slurm().output(job);
-  CHECK_MESSAGE(e2e::count_of("the script goes on\n", said) == 1, said);
+  training.slurm().expect_output(job, "the script goes on\n");
 }
 
 TEST_CASE("slurm: without srun the job ends at once, and says what to do") {
@@ -217,8 +183,7 @@ TEST_CASE("slurm: without srun the job ends at once, and says what to do") {
   Training training(2);
   const int job = training.submit({}, {"--nodes=2"}, "PATH=/nowhere\n");
   CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "71:0");
-  const std::string said = training.slurm().output(job);
-  CHECK_MESSAGE(e2e::count_of("there is no srun on PATH; add the folder", said) == 1, said);
+  training.slurm().expect_output(job, "there is no srun on PATH; add the folder");
 }
 
 TEST_CASE("slurm: what srun says when it refuses is shown with the node's name") {
@@ -230,7 +195,7 @@ TEST_CASE("slurm: what srun says when it refuses is shown with the node's name")
   CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "69:0");
   const std::string said = training.slurm().output(job);
   CHECK_MESSAGE(e2e::count_of("[n1] srun: error: no luck\n", said) >= 3, said);
-  CHECK_MESSAGE(e2e::count_of("the job needs 2; on n", said) == 1, said);
+  training.slurm().expect_output(job, "the job needs 2; on n");
 }
 
 }  // namespace slurm

@@ -7,21 +7,13 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 namespace slurm {
 namespace {
 
-/// One after the other.
-Words together(const std::vector<Words>& parts) {
-  Words all;
-  for (const Words& part : parts) all.insert(all.end(), part.begin(), part.end());
-  return all;
-}
-
 /// With workers of which each prints "[host:rank] of all".
 Words ddprun(const Words& options) {
-  return together({Words{E2E_DDPRUN}, options, Words{"sh", "-c", "echo of $WORLD_SIZE"}});
+  return Words{E2E_DDPRUN} + options + Words{"sh", "-c", "echo of $WORLD_SIZE"};
 }
 
 /// The same for a shell.
@@ -34,6 +26,14 @@ Words sorted_lines(const std::string& text) {
   Words lines = e2e::lines_of(text);
   std::ranges::sort(lines);
   return lines;
+}
+
+/// Checks that it ends with that status, and has printed each of these once.
+void expect_end(hosts::Program& program, int status, const Words& texts) {
+  CHECK_MESSAGE(program.wait() == status, program.description());
+  for (const std::string& text : texts) {
+    CHECK_MESSAGE(e2e::count_of(text, program.out()) == 1, text, "\nin\n", program.description());
+  }
 }
 
 /// A program on a terminal of the head, into which lines are typed.
@@ -52,12 +52,11 @@ TEST_CASE("slurm: what is attached to a job from outside is a job of its own bes
   if (!can_run_slurm()) return;
   Training training(2);
   SlurmCluster& slurm = training.slurm();
-  const int job = training.submit({}, {"--nodes=2"});
-  training.generation(1, 2);
+  const int job = training.start();
   const std::string srun = "--jobid=" + std::to_string(job);
   const auto attach = [&](const Words& where, const Words& options) {
-    hosts::Program& step = slurm.run(
-        slurm.head(), together({Words{"srun", srun, "--overlap"}, where, ddprun(options)}));
+    hosts::Program& step =
+        slurm.run(slurm.head(), Words{"srun", srun, "--overlap"} + where + ddprun(options));
     CHECK_MESSAGE(step.wait() == 0, step.description());
     return sorted_lines(step.out());
   };
@@ -69,10 +68,8 @@ TEST_CASE("slurm: what is attached to a job from outside is a job of its own bes
       type_into(slurm,
                 "srun --overlap --nodes=1 --ntasks=1 --nodelist=n1 " + srun + " --pty bash --norc",
                 ddprun_line("--nproc-per-node=2"));
-  CHECK_MESSAGE(shell.wait() == 0, shell.description());
-  CHECK_MESSAGE(e2e::count_of("[n1:1] of 2", shell.out()) == 1, shell.description());
-  training.finish();
-  CHECK_MESSAGE(slurm.wait_for_end(job).at("JobState") == "COMPLETED", slurm.output(job));
+  expect_end(shell, 0, {"[n1:1] of 2"});
+  training.complete(job);
   CHECK_FALSE(slurm.test().has("start.2.0"));
 }
 
@@ -82,10 +79,7 @@ TEST_CASE("slurm: in a shell of srun --pty a job stays on its node") {
   hosts::Program& shell = type_into(slurm,
                                     "srun --pty bash --norc",
                                     ddprun_line("--dry-run") + ddprun_line("--nproc-per-node=2"));
-  CHECK_MESSAGE(shell.wait() == 0, shell.description());
-  for (const char* said : {"This is the task 0 of 1 of Slurm step", "[n0:0] of 2", "[n0:1] of 2"}) {
-    CHECK_MESSAGE(e2e::count_of(said, shell.out()) == 1, shell.description());
-  }
+  expect_end(shell, 0, {"This is the task 0 of 1 of Slurm step", "[n0:0] of 2", "[n0:1] of 2"});
 }
 
 TEST_CASE("slurm: the one of several shells of srun --pty that has the terminal is refused") {
@@ -93,22 +87,18 @@ TEST_CASE("slurm: the one of several shells of srun --pty that has the terminal 
   SlurmCluster slurm(2);
   hosts::Program& shell =
       type_into(slurm, "srun --nodes=2 --ntasks=2 --pty bash --norc", ddprun_line(""));
-  CHECK_MESSAGE(shell.wait() == 2, shell.description());
-  CHECK_MESSAGE(e2e::count_of("this shell is one of 2 tasks of Slurm step", shell.out()) == 1,
-                shell.description());
+  expect_end(shell, 2, {"this shell is one of 2 tasks of Slurm step"});
 }
 
 TEST_CASE("slurm: in a shell of salloc on another host one node is reached by srun") {
   if (!can_run_slurm()) return;
   SlurmCluster slurm(1);
-  hosts::Program& bare =
-      slurm.run(slurm.head(), together({Words{"salloc", "--nodes=1"}, ddprun({})}));
+  hosts::Program& bare = slurm.run(slurm.head(), Words{"salloc", "--nodes=1"} + ddprun({}));
   CHECK_MESSAGE(bare.wait() == 2, bare.description());
   CHECK_MESSAGE(e2e::count_of("write srun in front of ddprun", bare.err()) == 1,
                 bare.description());
-  hosts::Program& step =
-      slurm.run(slurm.head(), together({Words{"salloc", "--nodes=1", "srun"}, ddprun({})}));
-  CHECK_MESSAGE(step.wait() == 0, step.description());
+  hosts::Program& step = slurm.run(slurm.head(), Words{"salloc", "--nodes=1", "srun"} + ddprun({}));
+  expect_end(step, 0, {});
   CHECK(step.out() == "[n0:0] of 1\n");
 }
 
@@ -117,13 +107,12 @@ TEST_CASE("slurm: in a shell of salloc on its first node agents are started on a
   SlurmCluster slurm(2);
   hosts::Program& shell =
       type_into(slurm, "salloc --nodes=2", ddprun_line("--dry-run") + ddprun_line(""));
-  CHECK_MESSAGE(shell.wait() == 0, shell.description());
-  for (const char* said : {"This is the script of Slurm job",
-                           "started by srun on n[0-1]",
-                           "[n0:0] of 2",
-                           "[n1:1] of 2"}) {
-    CHECK_MESSAGE(e2e::count_of(said, shell.out()) == 1, shell.description());
-  }
+  expect_end(shell,
+             0,
+             {"This is the script of Slurm job",
+              "started by srun on n[0-1]",
+              "[n0:0] of 2",
+              "[n1:1] of 2"});
 }
 
 TEST_CASE("slurm: each element of an array is a job of its own") {
@@ -151,10 +140,11 @@ TEST_CASE("slurm: a heterogeneous job is refused, and its parts meet as it is to
                                                "--rdzv-id=$SLURM_JOB_ID"),
                                {"--nodes=1", ":", "--nodes=1"});
   CHECK(slurm.wait_for_end(job).at("ExitCode") == "0:0");
-  const std::string said = slurm.output(job);
-  CHECK_MESSAGE(e2e::count_of("is heterogeneous (SLURM_HET_SIZE is '2')", said) == 1, said);
-  for (const char* line : {"status 2\n", "[n0:0] of 2\n", "[n1:1] of 2\n"}) {
-    CHECK_MESSAGE(e2e::count_of(line, said) == 1, said);
+  for (const char* text : {"is heterogeneous (SLURM_HET_SIZE is '2')",
+                           "status 2\n",
+                           "[n0:0] of 2\n",
+                           "[n1:1] of 2\n"}) {
+    slurm.expect_output(job, text);
   }
   slurm.wait_until_idle();
 }
@@ -178,7 +168,7 @@ TEST_CASE("slurm: what spoils Slurm's variables is refused with the name of the 
   const auto run = [&](const Words& command, const Words& change, const std::string& name) {
     CAPTURE(change.back());
     hosts::Program& program =
-        slurm.run(slurm.head(), together({command, Words{"--nodes=2", "env"}, change, ddprun({})}));
+        slurm.run(slurm.head(), command + Words{"--nodes=2", "env"} + change + ddprun({}));
     CHECK_MESSAGE(program.wait() == 2, program.description());
     CHECK_MESSAGE(e2e::count_of(name, program.err()) >= 1, program.description());
     CHECK(program.out().empty());

@@ -108,13 +108,17 @@ std::string SlurmCluster::ask(const Words& words) {
 }
 
 int SlurmCluster::submit(const std::string& script, const Words& options) {
-  using e2e::operator+;
   const std::string file = test().script("batch", "#!/bin/bash\n" + script);
   return std::stoi(ask(Words{"sbatch", "--parsable", "--output=job.%j"} + options + Words{file}));
 }
 
 std::string SlurmCluster::output(int job) {
   return test().read("job." + std::to_string(job));
+}
+
+void SlurmCluster::expect_output(int job, const std::string& text, std::size_t count) {
+  const std::string said = output(job);
+  CHECK_MESSAGE(e2e::count_of(text, said) == count, text, "\nin\n", said);
 }
 
 Record SlurmCluster::job(int number) {
@@ -151,6 +155,10 @@ void SlurmCluster::wait_until_idle() {
     }
     return true;
   });
+}
+
+void SlurmCluster::wait_until_down(int index) {
+  wait_until("node that is DOWN", [&] { return node(index)["State"].starts_with("DOWN"); });
 }
 
 void SlurmCluster::show_gpus() {

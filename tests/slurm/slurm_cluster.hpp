@@ -11,6 +11,7 @@
 #include "tests/slurm/configuration.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
@@ -18,6 +19,7 @@
 
 namespace slurm {
 
+using e2e::operator+;
 using hosts::Words;
 
 /// A node without power is DOWN by then: SlurmdTimeout, and what Slurm takes to look.
@@ -58,6 +60,8 @@ class SlurmCluster {
   [[nodiscard]] int submit(const std::string& script, const Words& options = {});
   /// What the script has printed.
   [[nodiscard]] std::string output(int job);
+  /// Checks that it has printed that text so often.
+  void expect_output(int job, const std::string& text, std::size_t count = 1);
   [[nodiscard]] Record job(int number);
   [[nodiscard]] Record node(int index);
 
@@ -66,6 +70,8 @@ class SlurmCluster {
   /// Until nothing of the job runs any more; what Slurm then says of it.
   Record wait_for_end(int number);
   void wait_until_idle();
+  /// Until Slurm has given that node up.
+  void wait_until_down(int index);
 
   /// On all nodes: from now on a driver lists the two GPUs that Slurm knows of, and hides none.
   void show_gpus();

@@ -46,7 +46,7 @@ TEST_CASE("slurm kit: a job is told to end at its time limit") {
   slurm.cluster().wait_until("script", [&] { return slurm.test().has("up"); });
   slurm.ask({"scontrol", "update", "JobId=" + std::to_string(job), "EndTime=now+1"});
   CHECK(slurm.wait_for_end(job).at("JobState") == "TIMEOUT");
-  CHECK(e2e::count_of("told\n", slurm.output(job)) == 1);
+  slurm.expect_output(job, "told\n");
 }
 
 TEST_CASE("slurm kit: scancel tells script and tasks to end and then kills them") {

@@ -1,5 +1,7 @@
 #include "tests/slurm/training.hpp"
 
+#include <doctest/doctest.h>
+
 #include <signal.h>
 
 #include <algorithm>
@@ -60,8 +62,12 @@ std::string joined(const Words& words) {
 
 }  // namespace
 
-Training::Training(int node_count)
-    : slurm_(node_count), worker_(slurm_.test().script("train", worker_text)) {}
+Training::Training(int node_count, std::chrono::milliseconds save_time)
+    : slurm_(node_count), worker_(slurm_.test().script("train", worker_text)) {
+  if (save_time.count() == 0) return;
+  const double seconds = static_cast<double>(save_time.count()) / 1000.0;
+  slurm_.test().write("save_time", std::to_string(seconds));
+}
 
 int Training::submit(const Words& options,
                      const Words& sbatch_options,
@@ -72,8 +78,17 @@ int Training::submit(const Words& options,
                        sbatch_options);
 }
 
+int Training::start(const Words& options,
+                    const Words& sbatch_options,
+                    const std::string& before,
+                    const std::string& after) {
+  const Words all_nodes{"--nodes=" + std::to_string(slurm_.size())};
+  const int job = submit(options, all_nodes + sbatch_options, before, after);
+  (void)generation(1, static_cast<std::size_t>(slurm_.size()));
+  return job;
+}
+
 int Training::submit_file(const std::string& path, const Words& sbatch_options) {
-  using e2e::operator+;
   const std::filesystem::path ddprun = E2E_DDPRUN;
   const Words usual{"sbatch",
                     "--parsable",
@@ -104,12 +119,30 @@ Starts Training::generation(int number, std::size_t count) {
   return starts;
 }
 
+void Training::expect_two_each() {
+  const int world_size = 2 * slurm_.size();
+  for (const auto& [rank, start] : generation(1, static_cast<std::size_t>(world_size))) {
+    CHECK(start.host == "n" + std::to_string(rank / 2));
+    CHECK(start.local_rank == rank % 2);
+    CHECK(start.local_world_size == 2);
+    CHECK(start.world_size == world_size);
+    CHECK(start.master_address == slurm_[0].address());
+  }
+}
+
 void Training::fail(int rank, int status) {
   slurm_.test().write("fail." + std::to_string(rank), std::to_string(status));
 }
 
-void Training::save_on_term(std::chrono::milliseconds time) {
-  slurm_.test().write("save_time", std::to_string(static_cast<double>(time.count()) / 1000.0));
+void Training::complete(int job) {
+  finish();
+  CHECK_MESSAGE(slurm_.wait_for_end(job).at("JobState") == "COMPLETED", slurm_.output(job));
+}
+
+void Training::complete_with_losses(int job) {
+  finish();
+  slurm_.wait_for_end(job);
+  expect_status(job, 0);
 }
 
 int Training::count(const std::string& prefix) {
@@ -139,9 +172,8 @@ Words Training::token_files() {
   return names;
 }
 
-bool Training::ended_with(int job, int status) {
-  const std::string said = "ddprun: " + std::to_string(status) + "\n";
-  return e2e::count_of(said, slurm_.output(job)) == 1;
+void Training::expect_status(int job, int status) {
+  slurm_.expect_output(job, "ddprun: " + std::to_string(status) + "\n");
 }
 
 /// Both processes of a ddprun; never srun, whose words hold theirs.

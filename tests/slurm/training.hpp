@@ -24,7 +24,8 @@ using Starts = std::map<int, Start>;  // by rank
 
 class Training {
  public:
-  explicit Training(int node_count);
+  /// At SIGTERM workers save, which takes so long. Where no time is given they end by it.
+  explicit Training(int node_count, std::chrono::milliseconds save_time = {});
 
   [[nodiscard]] SlurmCluster& slurm() { return slurm_; }
 
@@ -33,19 +34,31 @@ class Training {
                            const Words& sbatch_options,
                            const std::string& before = "",
                            const std::string& after = "");
-  /// The same for any command in front of the worker's name,
+  /// The same on all nodes; returns when a worker has begun on each.
+  [[nodiscard]] int start(const Words& options = {},
+                          const Words& sbatch_options = {},
+                          const std::string& before = "",
+                          const std::string& after = "");
+  /// As `submit`, for any command in front of the worker's name,
   [[nodiscard]] int submit_command(const std::string& command, const Words& sbatch_options);
   /// and for a script as it is, which has ddprun on its PATH and the worker in ./train.
   [[nodiscard]] int submit_file(const std::string& path, const Words& sbatch_options = {});
 
   /// Waits until so many workers of a generation have begun.
   Starts generation(int number, std::size_t count);
+  /// Waits until two have begun on each node, and checks what they were told.
+  void expect_two_each();
 
   /// Workers end with 0, or that one with that status.
   void finish() { slurm_.test().write("finish", ""); }
   void fail(int rank, int status);
-  /// Workers that start from now on take so long to save when they hear SIGTERM.
-  void save_on_term(std::chrono::milliseconds time);
+  /// Lets workers end with 0, waits for the job's end, and checks that all is well to Slurm,
+  void complete(int job);
+  /// or to ddprun, which `submit` has started: Slurm may say otherwise when a node was lost.
+  void complete_with_losses(int job);
+  /// Checks that a script of `submit` has said that ddprun ended with that status.
+  void expect_status(int job, int status);
+
   /// How many workers have saved, or heard SIGUSR1.
   [[nodiscard]] int saved() { return count("saved."); }
   [[nodiscard]] int heard() { return count("heard."); }
@@ -60,9 +73,6 @@ class Training {
 
   /// In the folder where the job was submitted.
   [[nodiscard]] Words token_files();
-  /// Whether the script has said that ddprun ended with that status; Slurm itself may say that the
-  /// job failed when a node is lost.
-  [[nodiscard]] bool ended_with(int job, int status);
 
  private:
   enum class Who { agent, script };

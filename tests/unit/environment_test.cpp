@@ -77,6 +77,15 @@ TEST_CASE("environment: what workers are given and what is not ours is let pass"
   CHECK_FALSE(is_worker_variable("DDPRUN_GRACE"));
 }
 
+TEST_CASE("environment: what is empty is set, and no number") {
+  const Environment environment{{"NONE", ""}, {"TWO", "2"}, {"LESS", "-2"}};
+  CHECK(find_variable(environment, "NONE") == "");
+  CHECK(find_variable(environment, "TWO") == "2");
+  CHECK_FALSE(find_variable(environment, "OTHER"));
+  CHECK(count_in(environment, "TWO") == 2);
+  for (const char* name : {"NONE", "LESS", "OTHER"}) CHECK_FALSE(count_in(environment, name));
+}
+
 TEST_CASE("environment: this process's own is read whole") {
   ::setenv("DDPRUN_TEST_EMPTY", "", 1);
   ::setenv("DDPRUN_TEST_EQUALS", "a=b=c", 1);

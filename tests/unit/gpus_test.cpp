@@ -23,11 +23,16 @@ int seen_by_cuda(const std::string& list) {
   return view_gpus(four_nvidia(), masked(list)).count;
 }
 
-/// Of a node of Slurm job 12, with what else there is.
-Environment in_slurm(const Environment& more) {
+/// On a node of Slurm job 12, with what else there is.
+Environment in_slurm(const Environment& more = {}) {
   Environment all{{"SLURM_JOB_ID", "12"}, {"SLURMD_NODENAME", "n0"}};
   all.insert(more.begin(), more.end());
   return all;
+}
+/// On such a node, of which the job has so many GPUs.
+Environment with_gpus(const char* count, Environment more = {}) {
+  more["SLURM_GPUS_ON_NODE"] = count;
+  return in_slurm(more);
 }
 
 /// "2; ROCR_VISIBLE_DEVICES=1,3; CUDA_VISIBLE_DEVICES unset": what workers see, and by which
@@ -110,166 +115,149 @@ TEST_CASE("gpus: Intel's are those that their variable names") {
 
 struct GpuCase {
   const char* what;
-  NodeGpus gpus;
   Environment environment;
   const char* outcome;
   const char* note = "";  // its beginning
 };
 
-void check(const std::vector<GpuCase>& table) {
+void check(const NodeGpus& gpus, const std::vector<GpuCase>& table) {
   for (const GpuCase& each : table) {
     CAPTURE(each.what);
-    const GpuView view = view_gpus(each.gpus, each.environment);
+    const GpuView view = view_gpus(gpus, each.environment);
     CHECK(outcome(view) == each.outcome);
     CHECK_MESSAGE(view.note.starts_with(each.note), view.note);
     CHECK(view.note.empty() == std::string(each.note).empty());
   }
 }
 
-TEST_CASE("gpus: in Slurm workers see those that are the job's") {
-  check({
-      {"hidden by their numbers among all",
-       four_nvidia(),
-       in_slurm({{"SLURM_GPUS_ON_NODE", "2"}, {"CUDA_VISIBLE_DEVICES", "2,3"}}),
-       "2"},
-      {"hidden by the kernel, and numbered anew",
-       {{"GPU-bb33", "GPU-cc44"}},
-       in_slurm({{"SLURM_GPUS_ON_NODE", "2"},
-                 {"SLURM_STEP_ID", "0"},
-                 {"SLURM_STEP_GPUS", "2,3"},
-                 {"CUDA_VISIBLE_DEVICES", "0,1"}}),
-       "2"},
-      {"hidden by the kernel alone",
-       {{"GPU-bb33", "GPU-cc44"}},
-       in_slurm({{"SLURM_GPUS_ON_NODE", "2"}, {"SLURM_JOB_GPUS", "2,3"}}),
-       "2"},
-      {"all of the node", four_nvidia(), in_slurm({{"SLURM_GPUS_ON_NODE", "4"}}), "4"},
-      {"not hidden in a script",
-       four_nvidia(),
-       in_slurm({{"SLURM_GPUS_ON_NODE", "2"}, {"SLURM_JOB_GPUS", "2,3"}}),
-       "2; CUDA_VISIBLE_DEVICES=2,3",
-       "CUDA_VISIBLE_DEVICES is not set, and this node has 4 GPUs: workers are given 2,3, which "
-       "Slurm has given job 12"},
-      {"not hidden in a script of a newer Slurm, which numbers that step",
-       four_nvidia(),
-       in_slurm(
-           {{"SLURM_GPUS_ON_NODE", "1"}, {"SLURM_STEP_ID", "4294967291"}, {"SLURM_JOB_GPUS", "3"}}),
-       "1; CUDA_VISIBLE_DEVICES=3",
-       "CUDA_VISIBLE_DEVICES is not set"},
-      {"not hidden in a step",
-       four_amd(),
-       in_slurm({{"SLURM_GPUS_ON_NODE", "1"},
-                 {"SLURM_STEP_ID", "0"},
-                 {"SLURM_STEP_GPUS", "1"},
-                 {"SLURM_JOB_GPUS", "3"}}),
-       "1; ROCR_VISIBLE_DEVICES=1",
-       "ROCR_VISIBLE_DEVICES is not set"},
-      {"a script's word for its own node is none for a step's",
-       four_nvidia(),
-       in_slurm({{"SLURM_GPUS_ON_NODE", "2"}, {"SLURM_STEP_ID", "0"}, {"SLURM_JOB_GPUS", "2,3"}}),
-       "2",
-       "Slurm has given job 12 2 of 4 GPUs on this node, hides none and does not say which; write "
-       "--gpus-per-node instead of --gpus-per-task with --gpu-bind=none, or set "
-       "CUDA_VISIBLE_DEVICES"},
-      {"numbers that are not as many",
-       four_nvidia(),
-       in_slurm({{"SLURM_GPUS_ON_NODE", "2"}, {"SLURM_JOB_GPUS", "2,9"}}),
-       "2",
-       "Slurm has given job 12 2 of 4 GPUs on this node, hides none"},
-      {"none, and all can be opened",
-       four_nvidia(),
-       in_slurm({}),
-       "0",
-       "Slurm has given job 12 no GPU on this node, and nothing hides the 4 that are there; add "
-       "#SBATCH --gpus-per-node=N, or set CUDA_VISIBLE_DEVICES where Slurm does not manage GPUs"},
-      {"none, and one can be opened",
-       {{"GPU-a"}},
-       in_slurm({{"SLURM_GPUS_ON_NODE", "many"}}),
-       "0",
-       "Slurm has given job 12 no GPU on this node, and nothing hides the 1 that is there"},
-      {"none, and hidden", four_nvidia(), in_slurm({{"CUDA_VISIBLE_DEVICES", ""}}), "0"},
-      {"none that Slurm knows of", four_nvidia(), in_slurm({{"CUDA_VISIBLE_DEVICES", "0,1"}}), "2"},
-      {"more than are the job's",
-       four_nvidia(),
-       in_slurm({{"SLURM_GPUS_ON_NODE", "2"}, {"CUDA_VISIBLE_DEVICES", "0,1,2,3"}}),
-       "4",
-       "CUDA_VISIBLE_DEVICES=0,1,2,3 names 4 GPUs, and Slurm has given job 12 only 2 on this node"},
-      {"a shell of salloc elsewhere", four_nvidia(), {{"SLURM_JOB_ID", "12"}}, "4"},
-  });
+TEST_CASE("gpus: in Slurm workers see those that are the job's, whatever hides the others") {
+  check(four_nvidia(),
+        {
+            {"by their numbers among all", with_gpus("2", masked("2,3")), "2"},
+            {"there are no others", with_gpus("4"), "4"},
+            {"none is the job's", in_slurm(masked("")), "0"},
+            {"none that Slurm knows of", in_slurm(masked("0,1")), "2"},
+            {"more than are the job's",
+             with_gpus("2", masked("0,1,2,3")),
+             "4",
+             "CUDA_VISIBLE_DEVICES=0,1,2,3 names 4 GPUs, and Slurm has given job 12 only 2 on this "
+             "node"},
+            {"a shell of salloc elsewhere", {{"SLURM_JOB_ID", "12"}}, "4"},
+        });
+  check({{"GPU-bb33", "GPU-cc44"}},
+        {
+            {"the kernel, which numbers the rest anew",
+             with_gpus("2",
+                       {{"SLURM_STEP_ID", "0"},
+                        {"SLURM_STEP_GPUS", "2,3"},
+                        {"CUDA_VISIBLE_DEVICES", "0,1"}}),
+             "2"},
+            {"the kernel alone", with_gpus("2", {{"SLURM_JOB_GPUS", "2,3"}}), "2"},
+        });
+}
+
+TEST_CASE("gpus: where nothing hides those of other jobs, Slurm's word does, if it is enough") {
+  check(four_nvidia(),
+        {
+            {"in a script",
+             with_gpus("2", {{"SLURM_JOB_GPUS", "2,3"}}),
+             "2; CUDA_VISIBLE_DEVICES=2,3",
+             "CUDA_VISIBLE_DEVICES is not set, and this node has 4 GPUs: workers are given 2,3, "
+             "which Slurm has given job 12"},
+            {"in a script of a newer Slurm, which numbers that step",
+             with_gpus("1", {{"SLURM_STEP_ID", "4294967291"}, {"SLURM_JOB_GPUS", "3"}}),
+             "1; CUDA_VISIBLE_DEVICES=3",
+             "CUDA_VISIBLE_DEVICES is not set"},
+            {"a script's word for its own node is none for a step's",
+             with_gpus("2", {{"SLURM_STEP_ID", "0"}, {"SLURM_JOB_GPUS", "2,3"}}),
+             "2",
+             "Slurm has given job 12 2 of 4 GPUs on this node, hides none and does not say which; "
+             "write --gpus-per-node instead of --gpus-per-task with --gpu-bind=none, or set "
+             "CUDA_VISIBLE_DEVICES"},
+            {"numbers that are not as many",
+             with_gpus("2", {{"SLURM_JOB_GPUS", "2,9"}}),
+             "2",
+             "Slurm has given job 12 2 of 4 GPUs on this node, hides none"},
+            {"none is the job's",
+             in_slurm(),
+             "0",
+             "Slurm has given job 12 no GPU on this node, and nothing hides the 4 that are there; "
+             "add #SBATCH --gpus-per-node=N, or set CUDA_VISIBLE_DEVICES where Slurm does not "
+             "manage GPUs"},
+        });
+  check({{"GPU-a"}},
+        {{"none, of one",
+          with_gpus("many"),
+          "0",
+          "Slurm has given job 12 no GPU on this node, and nothing hides the 1 that is there"}});
+  check(
+      four_amd(),
+      {{"AMD's in a step",
+        with_gpus("1", {{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_GPUS", "1"}, {"SLURM_JOB_GPUS", "3"}}),
+        "1; ROCR_VISIBLE_DEVICES=1",
+        "ROCR_VISIBLE_DEVICES is not set"}});
 }
 
 TEST_CASE("gpus: where none can be opened Slurm's word says what to do") {
-  const auto problem = [](const Environment& more) {
-    const GpuView view = view_gpus({}, in_slurm(more));
+  const auto problem = [](const Environment& environment) {
+    const GpuView view = view_gpus({}, environment);
     CHECK(view.count == 0);
     CHECK(view.note.empty());
     return view.problem + "; " + view.remedy;
   };
-  CHECK(problem({}) ==
+  CHECK(problem(in_slurm()) ==
         "Slurm has given job 12 no GPU on this node; add #SBATCH --gpus-per-node=N, or write a "
         "number or 'cpu'");
-  CHECK(problem({{"SLURM_GPUS_ON_NODE", "2"}, {"CUDA_VISIBLE_DEVICES", "0,1"}}) ==
+  CHECK(problem(with_gpus("2", masked("0,1"))) ==
         "no driver shows the 2 GPUs that Slurm has given job 12 on this node; tell those who run "
         "the cluster, or write a number or 'cpu'");
   CHECK(view_gpus({}, {}).problem.empty());
 }
 
+/// With a list for HIP, which counts within ROCm's.
+Environment hip_within(const char* rocm, const char* hip) {
+  return {{"ROCR_VISIBLE_DEVICES", rocm}, {"HIP_VISIBLE_DEVICES", hip}};
+}
+
 TEST_CASE("gpus: AMD's are hidden once only, since HIP counts within what ROCm leaves") {
   const char* once = "workers get ROCR_VISIBLE_DEVICES=2,3, but not HIP_VISIBLE_DEVICES with";
-  check({
-      {"by either", four_amd(), {{"ROCR_VISIBLE_DEVICES", "2,3"}}, "2"},
-      {"or the other", four_amd(), {{"HIP_VISIBLE_DEVICES", "2,3"}}, "2"},
-      {"or CUDA's, which HIP reads, too", four_amd(), masked("3"), "1"},
-      {"HIP's goes before CUDA's",
-       four_amd(),
-       {{"HIP_VISIBLE_DEVICES", "2,3"}, {"CUDA_VISIBLE_DEVICES", "1"}},
-       "2"},
-      {"an empty one is none for HIP",
-       four_amd(),
-       {{"HIP_VISIBLE_DEVICES", ""}, {"CUDA_VISIBLE_DEVICES", "1"}},
-       "1"},
-      {"but hides all for ROCm",
-       four_amd(),
-       {{"ROCR_VISIBLE_DEVICES", ""}, {"HIP_VISIBLE_DEVICES", "1"}},
-       "0"},
-      {"as Slurm sets them",
-       four_amd(),
-       in_slurm({{"SLURM_GPUS_ON_NODE", "2"},
-                 {"CUDA_VISIBLE_DEVICES", "2,3"},
-                 {"GPU_DEVICE_ORDINAL", "2,3"},
-                 {"ROCR_VISIBLE_DEVICES", "2,3"}}),
-       "2; CUDA_VISIBLE_DEVICES unset; GPU_DEVICE_ORDINAL unset",
-       "workers get ROCR_VISIBLE_DEVICES=2,3, but not CUDA_VISIBLE_DEVICES and GPU_DEVICE_ORDINAL "
-       "with the same value: HIP would count those within what the first leaves"},
-      {"HIP's, too",
-       four_amd(),
-       {{"HIP_VISIBLE_DEVICES", "2,3"}, {"ROCR_VISIBLE_DEVICES", "2,3"}},
-       "2; HIP_VISIBLE_DEVICES unset",
-       once},
-      {"the first ones are so within themselves",
-       four_amd(),
-       {{"CUDA_VISIBLE_DEVICES", "0,1"}, {"ROCR_VISIBLE_DEVICES", "0,1"}},
-       "2"},
-      {"a choice within a choice is kept",
-       four_amd(),
-       {{"HIP_VISIBLE_DEVICES", "1"}, {"ROCR_VISIBLE_DEVICES", "2,3"}},
-       "1"},
-      {"UUIDs are the same everywhere",
-       four_amd(),
-       {{"HIP_VISIBLE_DEVICES", "GPU-3c"}, {"ROCR_VISIBLE_DEVICES", "GPU-3c"}},
-       "1"},
-      {"what leaves none is told",
-       four_amd(),
-       {{"HIP_VISIBLE_DEVICES", "3"}, {"ROCR_VISIBLE_DEVICES", "2,3"}},
-       "0",
-       "ROCR_VISIBLE_DEVICES=2,3 with HIP_VISIBLE_DEVICES=3 leaves none of 4 GPUs"},
-  });
+  check(four_amd(),
+        {
+            {"by either", {{"ROCR_VISIBLE_DEVICES", "2,3"}}, "2"},
+            {"or the other", {{"HIP_VISIBLE_DEVICES", "2,3"}}, "2"},
+            {"or CUDA's, which HIP reads, too", masked("3"), "1"},
+            {"HIP's goes before CUDA's",
+             {{"HIP_VISIBLE_DEVICES", "2,3"}, {"CUDA_VISIBLE_DEVICES", "1"}},
+             "2"},
+            {"an empty one is none for HIP",
+             {{"HIP_VISIBLE_DEVICES", ""}, {"CUDA_VISIBLE_DEVICES", "1"}},
+             "1"},
+            {"but hides all for ROCm", hip_within("", "1"), "0"},
+            {"as Slurm sets them",
+             with_gpus("2",
+                       {{"CUDA_VISIBLE_DEVICES", "2,3"},
+                        {"GPU_DEVICE_ORDINAL", "2,3"},
+                        {"ROCR_VISIBLE_DEVICES", "2,3"}}),
+             "2; CUDA_VISIBLE_DEVICES unset; GPU_DEVICE_ORDINAL unset",
+             "workers get ROCR_VISIBLE_DEVICES=2,3, but not CUDA_VISIBLE_DEVICES and "
+             "GPU_DEVICE_ORDINAL "
+             "with the same value: HIP would count those within what the first leaves"},
+            {"HIP's, too", hip_within("2,3", "2,3"), "2; HIP_VISIBLE_DEVICES unset", once},
+            {"the first ones are so within themselves",
+             {{"CUDA_VISIBLE_DEVICES", "0,1"}, {"ROCR_VISIBLE_DEVICES", "0,1"}},
+             "2"},
+            {"a choice within a choice is kept", hip_within("2,3", "1"), "1"},
+            {"UUIDs are the same everywhere", hip_within("GPU-3c", "GPU-3c"), "1"},
+            {"what leaves none is told",
+             hip_within("2,3", "3"),
+             "0",
+             "ROCR_VISIBLE_DEVICES=2,3 with HIP_VISIBLE_DEVICES=3 leaves none of 4 GPUs"},
+        });
 }
 
 TEST_CASE("gpus: a task that sees fewer than the job has on the node sees others than its like") {
   const auto view = [](const char* given, const char* list) {
-    return view_gpus(four_nvidia(),
-                     in_slurm({{"SLURM_GPUS_ON_NODE", given}, {"CUDA_VISIBLE_DEVICES", list}}));
+    return view_gpus(four_nvidia(), with_gpus(given, masked(list)));
   };
   CHECK(view("4", "1").is_of_one_task());
   CHECK(view("4", "2,3").is_of_one_task());

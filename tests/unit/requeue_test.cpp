@@ -71,7 +71,9 @@ TEST_CASE("requeue: without scontrol that is said") {
   SlurmControl control = slurm_job();
   control.requeue.executable.clear();
   CHECK(plan_requeue(ended(75), 3, control, restarted(0)) ==
-        RequeuePlan{false, "cannot queue Slurm job 12 again: there is no scontrol on PATH"});
+        RequeuePlan{false,
+                    "cannot queue Slurm job 12 again: there is no scontrol on PATH; add the folder "
+                    "of Slurm's commands"});
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <string_view>
+#include <vector>
 
 namespace ddprun {
 namespace {
@@ -16,6 +18,24 @@ TEST_CASE("values: a count is decimal digits and nothing else") {
     CAPTURE(std::string(text));
     CHECK_FALSE(parse_count(text));
   }
+}
+
+TEST_CASE("values: blanks around a text are taken away, and none within it") {
+  CHECK(trimmed(" \ta b\t ") == "a b");
+  CHECK(trimmed("a") == "a");
+  CHECK(trimmed("").empty());
+  CHECK(trimmed(" \t").empty());
+  CHECK(trimmed("a\n") == "a\n");
+  CHECK(trimmed("\r\n a\n", " \r\n") == "a");
+}
+
+TEST_CASE("values: the parts of a list are between commas, and none is behind the last") {
+  using Parts = std::vector<std::string_view>;
+  CHECK(parts_of("").empty());
+  CHECK(parts_of("ab") == Parts{"ab"});
+  CHECK(parts_of("a,b, c") == Parts{"a", "b", " c"});
+  CHECK(parts_of("a,,b,") == Parts{"a", "", "b"});
+  CHECK(parts_of(",a") == Parts{"", "a"});
 }
 
 TEST_CASE("values: a duration has a unit, or is in seconds") {

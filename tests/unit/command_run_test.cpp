@@ -1,0 +1,95 @@
+#include "launcher/command_run.hpp"
+
+#include <boost/asio/post.hpp>
+#include <doctest/doctest.h>
+
+#include <sys/wait.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace ddprun {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds for_ever = std::chrono::hours(1);
+
+struct Runner {
+  boost::asio::io_context context{1};
+  Writer writer{context, [](const std::string& text) { FAIL_CHECK(text); }};
+  CommandRun run{context, writer, sigset_t{}};
+  std::optional<CommandRun::End> end;
+
+  void start(const std::string& script, milliseconds patience = for_ever) {
+    end.reset();
+    run.start({"/bin/sh", {"sh", "-c", script}}, {}, patience, [this](const CommandRun::End& how) {
+      CHECK_FALSE(end.has_value());
+      end = how;
+    });
+  }
+  /// Waits for a child, and tells of it.
+  void reap() {
+    int status = 0;
+    const int pid = ::wait(&status);
+    REQUIRE(pid > 0);
+    run.on_child({pid, worker_end_of(status)});
+    go_on();
+  }
+  /// Runs what is ready by now.
+  void go_on() {
+    context.restart();
+    context.poll();
+  }
+
+ private:
+  static WorkerEnd worker_end_of(int status) {
+    if (WIFEXITED(status)) return {WorkerEnd::Kind::exited, WEXITSTATUS(status)};
+    return {WorkerEnd::Kind::killed, WTERMSIG(status)};
+  }
+};
+
+TEST_CASE("command run: what it has printed, in one line, or why it has failed") {
+  Runner runner;
+  runner.start("echo ' one'; echo 'two '");
+  runner.reap();
+  REQUIRE(runner.end);
+  CHECK(runner.end->success);
+  CHECK(runner.end->text == "one two");
+  runner.start("echo one; echo no luck >&2; exit 3");
+  runner.reap();
+  REQUIRE(runner.end);
+  CHECK_FALSE(runner.end->success);
+  CHECK(runner.end->text == "no luck");
+  runner.start("kill -9 $$");
+  runner.reap();
+  REQUIRE(runner.end);
+  CHECK(runner.end->text == "SIGKILL (9)");
+}
+
+TEST_CASE("command run: one that does not end in time has failed, and is heard of once") {
+  Runner runner;
+  runner.start("read line; kill -9 $$", milliseconds(0));
+  runner.go_on();
+  REQUIRE(runner.end);
+  CHECK_FALSE(runner.end->success);
+  CHECK(runner.end->text == "no answer");
+  runner.reap();
+}
+
+TEST_CASE("command run: the time that one has used up is not the next one's") {
+  Runner runner;
+  runner.start("exit 1", milliseconds(0));
+  boost::asio::post(runner.context, [&] { runner.start("echo second"); });
+  runner.go_on();
+  CHECK_FALSE(runner.end.has_value());
+  runner.reap();
+  if (!runner.end) runner.reap();  // the first one was forgotten
+  REQUIRE(runner.end);
+  CHECK(runner.end->text == "second");
+  while (::wait(nullptr) > 0) continue;
+}
+
+}  // namespace
+}  // namespace ddprun
