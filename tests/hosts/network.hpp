@@ -15,7 +15,7 @@
 
 namespace hosts {
 
-constexpr int hosts_max = 32;
+constexpr int hosts_max = 160;  // each pair of them has a rule of its own before those of routes
 
 /// 10.77.INDEX.2 in a /24, and fd77:INDEX+1::2 in a /64.
 [[nodiscard]] std::string address_of(int index);

@@ -22,20 +22,23 @@ GresTypes=gpu
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
-SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 LaunchParameters=use_interactive_step
 InteractiveStepOptions="--interactive --preserve-env --pty bash --norc"
 ReturnToService=2
-SlurmdTimeout=5
-MessageTimeout=3
-TCPTimeout=1
-KillWait=2
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 )";
 
+constexpr std::string_view short_times =
+    R"(SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
+SlurmdTimeout=5
+MessageTimeout=3
+TCPTimeout=1
+KillWait=2
+)";
+
 /// A requeued job may run again when its old credential has expired.
-constexpr std::string_view credential_s = "5";
+constexpr std::string_view short_credential = ",cred_expire=5";
 
 std::string node_line(int index) {
   const std::string name = "n" + std::to_string(index);
@@ -49,14 +52,17 @@ std::string node_line(int index) {
 std::string text_of(const Configuration& configuration) {
   const std::string folder = configuration.folder;
   const int head = configuration.node_count;
+  const bool is_short = configuration.timing == Timing::shortest;
   std::string text(rules);
+  if (is_short) text += short_times;
   text += "TaskPlugin=";
   text += configuration.binding == Binding::cores ? "task/affinity\n" : "task/none\n";
   text += "SlurmctldHost=n" + std::to_string(head) + "(" + hosts::address_of(head) + ")\n";
   text += "SlurmctldPort=" + std::to_string(controller_port) + "\n";
   text += "SlurmdPort=" + std::to_string(node_port) + "\n";
-  text += "AuthInfo=socket=" + munge_socket(configuration.folder).string() +
-          ",cred_expire=" + std::string(credential_s) + "\n";
+  text += "AuthInfo=socket=" + munge_socket(configuration.folder).string();
+  if (is_short) text += short_credential;
+  text += "\n";
   text += "StateSaveLocation=" + folder + "/state\n";
   text += "SlurmctldPidFile=" + folder + "/slurmctld.pid\n";
   text += "SlurmdSpoolDir=" + folder + "/spool.%n\n";

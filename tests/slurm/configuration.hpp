@@ -1,5 +1,6 @@
-// The slurm.conf of a pretended cluster: all times are as short as Slurm bears, and every path is
-// in the test's folder. The ports are Slurm's usual ones, since each host has a network of its own.
+// The slurm.conf of a pretended cluster: all times are as short as Slurm bears, unless its own are
+// asked for, and every path is in the test's folder. The ports are Slurm's usual ones, since each
+// host has a network of its own.
 #pragma once
 
 #include <filesystem>
@@ -13,10 +14,14 @@ constexpr int node_port = 6818;
 /// Whether Slurm binds tasks to the cores that they have been given.
 enum class Binding { none, cores };
 
+/// How long Slurm waits for answers, before it looks again, and before a job runs again.
+enum class Timing { shortest, defaults };
+
 struct Configuration {
   int node_count = 1;            ///< Nodes are the hosts n0, n1...; the next one has slurmctld.
   std::filesystem::path folder;  ///< Of what the daemons write.
   Binding binding = Binding::none;
+  Timing timing = Timing::shortest;
 };
 
 [[nodiscard]] std::string text_of(const Configuration& configuration);

@@ -73,11 +73,15 @@ std::string wait_for_file(const std::string& name) {
   return "until [ -e " + name + " ]; do sleep 0.05; done";
 }
 
-SlurmCluster::SlurmCluster(int node_count, const hosts::ClusterOptions& options, Binding binding)
+SlurmCluster::SlurmCluster(int node_count,
+                           const hosts::ClusterOptions& options,
+                           Binding binding,
+                           Timing timing)
     : node_count_(node_count), cluster_(node_count + 1, options) {
   const std::filesystem::path folder = test().folder();
-  test().write("slurm.conf",
-               text_of({.node_count = node_count, .folder = folder, .binding = binding}));
+  test().write(
+      "slurm.conf",
+      text_of({.node_count = node_count, .folder = folder, .binding = binding, .timing = timing}));
   test().write("gres.conf", text_of_devices(folder));
   for (const char* device : {"nvidia0", "nvidia1"}) make_null_device(folder / device);
   std::filesystem::create_directory(folder / "state");

@@ -39,7 +39,8 @@ class SlurmCluster {
   /// Returns when all nodes are idle.
   explicit SlurmCluster(int node_count,
                         const hosts::ClusterOptions& options = {},
-                        Binding binding = Binding::none);
+                        Binding binding = Binding::none,
+                        Timing timing = Timing::shortest);
   ~SlurmCluster();
   SlurmCluster(const SlurmCluster&) = delete;
   SlurmCluster& operator=(const SlurmCluster&) = delete;
