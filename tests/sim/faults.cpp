@@ -168,7 +168,7 @@ bool Cluster::a_claimant_knows() const {
     const Succession* other = each->succession();
     const auto known = other != nullptr ? other->knowledge() : std::nullopt;
     return known && known->decided && known->place && known->place->folder == founder_ &&
-           known->record.voters.contains(each->agent_id());
+           each->folder() == &folder_ && known->record.voters.contains(each->agent_id());
   });
 }
 
