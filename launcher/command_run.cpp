@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
-#include <sys/resource.h>
 
 #include <deque>
 #include <system_error>
@@ -14,11 +13,6 @@
 
 namespace ddprun {
 namespace {
-
-unsigned long files_max() {
-  rlimit files{};
-  return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : 1024;
-}
 
 std::string joined(const std::deque<std::string>& lines) {
   std::string text;
@@ -36,7 +30,7 @@ std::string text_of(const WorkerEnd& end) {
 CommandStarter::CommandStarter(const sigset_t& user_signals)
     : null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
   context_.user_signals = user_signals;
-  context_.user_files_max = files_max();
+  context_.user_files_max = raise_files_max();
   context_.null_fd = null_.get();
 }
 

@@ -30,6 +30,15 @@ struct ExecFailure {
   int error;
 };
 
+unsigned long raise_now() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 1024;
+  const unsigned long before = files.rlim_cur;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  return before;
+}
+
 /// The child after fork: nothing but async-signal-safe calls, since other threads may have held
 /// locks.
 struct ChildSide {
@@ -72,6 +81,11 @@ struct ChildSide {
 };
 
 }  // namespace
+
+unsigned long raise_files_max() {
+  static const unsigned long before = raise_now();
+  return before;
+}
 
 Pipe open_pipe() {
   std::array<int, 2> ends{};

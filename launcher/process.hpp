@@ -48,6 +48,11 @@ class ExecFailures {
   std::map<int, int> errors_;  // by local rank
 };
 
+/// Returns the soft limit of open files that the user has given this process, which those that it
+/// starts get back. The process itself has the hard limit from then on: pipes and store connections
+/// of a thousand workers need more than the usual 1,024.
+unsigned long raise_files_max();
+
 /// What every worker of a generation is started with.
 struct SpawnContext {
   sigset_t user_signals{};           ///< The mask to restore.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,17 +15,6 @@ namespace ddprun {
 namespace {
 
 constexpr std::chrono::milliseconds log_patience{100};  // well within the time for a heartbeat
-
-/// Pipes and store connections of a thousand workers need more descriptors than the usual soft
-/// limit of 1,024. Returns that limit, which the workers get back.
-unsigned long raise_files_max() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 1024;
-  const unsigned long before = files.rlim_cur;
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
-  return before;
-}
 
 }  // namespace
 

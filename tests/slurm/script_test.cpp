@@ -68,6 +68,15 @@ TEST_CASE("slurm: variables that tell srun otherwise change nothing, and workers
   training.slurm().expect_output(job, "\n0: ", 0);  // SLURM_LABELIO's
 }
 
+TEST_CASE("slurm: workers may open as many files as the script") {
+  if (!can_run_slurm()) return;
+  SlurmCluster slurm(2);
+  const int job = slurm.submit(
+      "ulimit -Sn 100\n" E2E_DDPRUN " sh -c 'echo may open $(ulimit -Sn)'\n", {"--nodes=2"});
+  CHECK(slurm.wait_for_end(job).at("JobState") == "COMPLETED");
+  slurm.expect_output(job, "may open 100", 2);
+}
+
 TEST_CASE("slurm: a job of an allocation of one node is started without srun") {
   if (!can_run_slurm()) return;
   Training training(1);
