@@ -3,8 +3,8 @@
 // four repairs: every rank has the same data, from a seed; the loss is the mean squared error,
 // where the cross entropy of a single class is always zero and teaches nothing; one process of the
 // job saves, atomically and with the optimizer, not one per node straight into the file; EPOCHS_RUN
-// counts finished epochs, so that none is trained twice. For that reason it asks once
-// an epoch whether it shall stop; fashion_mnist.cpp, whose steps take longer, does so at each.
+// counts finished epochs, so that none is trained twice. It asks once an epoch whether it shall
+// stop, since it can go on from nowhere else; fashion_mnist.cpp does so at each step.
 #include "examples/arguments.hpp"
 #include "worker/context.hpp"
 #include "worker/distributed_data_parallel.hpp"

@@ -4,6 +4,7 @@
 #include "worker/run.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <utility>
 #include <vector>
