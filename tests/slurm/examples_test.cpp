@@ -1,9 +1,11 @@
-// The scripts of examples/slurm, which ddprun-slurm(7) shows, as they are.
+// The scripts of examples/slurm, which ddprun-slurm(7) shows, and that of README, as they are.
 #include "tests/slurm/training.hpp"
 
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace slurm {
@@ -37,7 +39,36 @@ void expect_shared_gpus(Training& training) {
   }
 }
 
+/// The batch script of README that runs ddprun; empty if there is none.
+std::string readme_script() {
+  std::ifstream file(SLURM_README);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string fence = "```";
+  const std::string head = fence + "bash\n";
+  for (std::size_t at = text.find(head); at != std::string::npos; at = text.find(head, at)) {
+    at += head.size();
+    std::string script = text.substr(at, text.find(fence, at) - at);
+    const bool is_it = script.starts_with("#!") && script.find("\nddprun ") != std::string::npos;
+    if (is_it) return script;
+  }
+  return {};
+}
+
 }  // namespace
+
+/// A node has two GPUs here, of which the script wants four.
+TEST_CASE("slurm: the batch script of README, with a Python program") {
+  if (!can_run_slurm()) return;
+  Training training(4);
+  training.slurm().show_gpus();
+  training.slurm().test().script("readme.sh", readme_script());
+  training.slurm().test().write("train.py", "import os\nos.execv('./train', ['./train'])\n");
+  const int job = training.submit_file("readme.sh", {"--gpus-per-node=2"});
+  const Starts starts = all_of(training, 1);
+  CHECK(starts.size() == 8);
+  for (const auto& [rank, start] : starts) CHECK(start.gpus == "0,1");
+  training.complete(job);
+}
 
 TEST_CASE("slurm: the example batch.sh") {
   if (!can_run_slurm()) return;
