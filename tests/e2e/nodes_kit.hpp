@@ -7,7 +7,7 @@
 
 namespace e2e {
 
-/// A port that was free a moment ago.
+/// A port that was free a moment ago, and none that the kernel gives to whoever connects meanwhile.
 [[nodiscard]] std::uint16_t free_port();
 
 /// A program for workers that go on until they are stopped.
