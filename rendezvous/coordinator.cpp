@@ -110,14 +110,15 @@ void Coordinator::on(Instant now, const Join& join, Actions& out) {
   const Member* proposed = proposal_ ? proposal_->member_on(node) : nullptr;
   if (proposed != nullptr && proposed->offer == join.offer) return;  // said twice
   if (proposed != nullptr) withdraw();
-  const bool stopped_unasked = state_ == State::running && lives_on(node);
-  if (lives_on(node)) stopped_.insert(node);
+  const bool was_member = lives_on(node);
+  const bool stopped_unasked = state_ == State::running && was_member;
+  if (was_member) stopped_.insert(node);
   if (restarts_.see(join.snapshot)) {
     aside_.progressed(current_);
-    newcomers_.clear();
+    if (was_member) newcomers_.clear();
   }
   stuck_.erase(node);
-  gathering_.add(join.offer);
+  if (!left_out_.contains(node)) gathering_.add(join.offer);
   if (stopped_unasked) {
     interrupt(fmt::format("{} was cut off and stopped its workers", join.offer.host), out);
   } else if (state_ == State::running) {
@@ -136,6 +137,7 @@ void Coordinator::on(Instant now, const NodeLost& lost, Actions& out) {
   if (state_ == State::deciding && proposal_->member_on(lost.node) != nullptr) withdraw();
   gathering_.remove(lost.node);
   stuck_.erase(lost.node);
+  left_out_.erase(lost.node);
   if (member != nullptr) {
     stopped_.insert(lost.node);
     member_lost_ = true;
@@ -160,7 +162,7 @@ void Coordinator::on(Instant now, const WorkerSucceeded& succeeded, Actions& out
   stop(SIGTERM, Millis{0}, out);  // what they left behind
 }
 
-/// What is wrong between nodes would be so again: a restart would not help, but for one without the
+/// What is wrong between nodes would be so again: a restart would not help, but for one without a
 /// node that has come last.
 void Coordinator::on(Instant, const StoreUnreachable& unreachable, Actions& out) {
   const Member* member = current_.member_on(unreachable.node);
@@ -175,11 +177,9 @@ void Coordinator::on(Instant, const StoreUnreachable& unreachable, Actions& out)
       owner.address,
       owner.store_port,
       unreachable.why);
-  const int others =
-      static_cast<int>(current_.members.size()) - 1 + gathering_.count_without(aside_);
-  if (newcomers_.contains(unreachable.node) && others >= options_.gathering.nodes_min) {
-    unmet_ = unreachable.node;
-    out.emplace_back(Note{text + "; the node is set aside"});
+  if (newcomers_.contains(unreachable.node)) {
+    left_out_.insert(unreachable.node);
+    out.emplace_back(Note{text + "; the node is left out"});
     return interrupt(std::move(text), out);
   }
   const bool first = current_.restart_count == 0;
@@ -205,6 +205,7 @@ void Coordinator::on(Instant now, const WorkersStuck& stuck, Actions& out) {
   const bool stopped = inherited_ || stuck.generation >= current_.number;
   if (has_joined || stuck_.contains(node) || (lives_on(node) && !stopped)) return;
   stuck_[node] = stuck;
+  left_out_.erase(node);
   aside_.outlived_kill(node);
   if (options_.gathering.nodes_max > 1) {
     out.emplace_back(Note{stuck.text + "; the node is set aside"});

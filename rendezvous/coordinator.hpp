@@ -237,7 +237,7 @@ class Coordinator {
   std::set<Rank> succeeded_;              // of it
   std::optional<WorkerFailure> failure_;  // the first one of it
   std::set<NodeId> newcomers_;            // to a store that others use, since the last progress
-  std::optional<NodeId> unmet_;           // the one of them that cannot reach it
+  std::set<NodeId> left_out_;             // of those, who cannot reach it; until they are lost
   std::optional<Instant> straggler_deadline_;
   std::optional<Instant> undecided_deadline_;  // to say that the voters take long
   std::optional<Instant> give_up_deadline_;    // nothing was decided since the first proposal

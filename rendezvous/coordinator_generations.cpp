@@ -58,7 +58,6 @@ void Coordinator::conclude(Instant now, Actions& out) {
   }
   if (outcome_) return finish(out);
   if (failure_ && !member_lost_) restart(now, out);
-  if (unmet_) aside_.cannot_meet(*std::exchange(unmet_, std::nullopt));
   state_ = State::forming;
   form(now, out);
 }
@@ -157,7 +156,9 @@ void Coordinator::note_newcomers(const Generation& next) {
                           current_.members.front().offer.agent == next.members.front().offer.agent;
   if (!same_store) return newcomers_.clear();
   for (const Member& member : next.members) {
-    if (current_.member_on(member.offer.node) == nullptr) newcomers_.insert(member.offer.node);
+    const Member* before = current_.member_on(member.offer.node);
+    const bool is_new = before == nullptr || before->offer.agent != member.offer.agent;
+    if (is_new) newcomers_.insert(member.offer.node);
   }
 }
 
@@ -231,6 +232,7 @@ void Coordinator::finish(Actions& out) {
     for (const auto& [node, offer] : *all) out.emplace_back(FinishJob{node, *outcome_});
   }
   for (const auto& [node, stuck] : stuck_) out.emplace_back(FinishJob{node, *outcome_});
+  for (const NodeId node : left_out_) out.emplace_back(FinishJob{node, *outcome_});
 }
 
 }  // namespace ddprun

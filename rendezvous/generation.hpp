@@ -45,7 +45,6 @@ struct Blame {
   NodeId node;
   int failures_count = 0;      ///< Generations whose first failure was there.
   bool outlived_kill = false;  ///< Processes there were still there long after SIGKILL.
-  bool cannot_meet = false;    ///< Workers there do not reach those that were there before.
   friend bool operator==(const Blame&, const Blame&) = default;
 };
 

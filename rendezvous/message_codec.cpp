@@ -23,13 +23,16 @@ namespace {
 template <typename T, typename Type>
 concept Is = std::same_as<std::remove_const_t<T>, Type>;
 
-template <typename T>
-concept IsPlace = Is<T, NodeId> || Is<T, Rank> || Is<T, LocalRank>;
-
 // Each list is walked by the writer and by the reader, so that the two cannot disagree.
 
-void fields(auto& archive, IsPlace auto& place) {
-  archive.integer(place.value, 0, id_max);
+void fields(auto& archive, Is<NodeId> auto& node) {
+  archive.integer(node.value, 0, id_max);
+}
+void fields(auto& archive, Is<Rank> auto& rank) {
+  archive.integer(rank.value, 0, id_max);
+}
+void fields(auto& archive, Is<LocalRank> auto& rank) {
+  archive.integer(rank.value, 0, id_max);
 }
 void fields(auto& archive, Is<Millis> auto& duration) {
   archive.integer(duration.count, 0, duration_ms_max);
@@ -127,7 +130,6 @@ void fields(auto& archive, Is<Blame> auto& blame) {
   fields(archive, blame.node);
   archive.integer(blame.failures_count, 0, id_max);
   archive.flag(blame.outlived_kill);
-  archive.flag(blame.cannot_meet);
 }
 void fields(auto& archive, Is<Generation> auto& record) {
   fields(archive, record.number);

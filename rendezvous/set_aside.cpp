@@ -8,13 +8,7 @@ namespace ddprun {
 namespace {
 
 bool is_enough(const Blame& blame) {
-  return blame.outlived_kill || blame.cannot_meet || blame.failures_count >= SetAside::failures_max;
-}
-
-std::string why(const Blame& blame) {
-  if (blame.outlived_kill) return "processes there have outlived SIGKILL";
-  if (blame.cannot_meet) return "workers there could not reach the others";
-  return fmt::format("workers there were {} times the first to fail", blame.failures_count);
+  return blame.outlived_kill || blame.failures_count >= SetAside::failures_max;
 }
 
 }  // namespace
@@ -39,11 +33,6 @@ void SetAside::outlived_kill(NodeId node) {
   said_.insert(node);
 }
 
-void SetAside::cannot_meet(NodeId node) {
-  if (Blame* blame = blame_of(node)) blame->cannot_meet = true;
-  said_.insert(node);
-}
-
 void SetAside::progressed(const Generation& members) {
   for (const Member& member : members.members) {
     blames_.erase(member.offer.node);
@@ -65,8 +54,14 @@ std::string SetAside::say(const std::map<NodeId, Offer>& spares) {
   std::string text;
   for (const auto& [node, offer] : spares) {
     if (!contains(node) || !said_.insert(node).second) continue;
-    const char* separator = text.empty() ? "" : "; ";
-    text += fmt::format("{}{} is set aside: {}", separator, offer.host, why(blames_.at(node)));
+    const Blame& blame = blames_.at(node);
+    text += fmt::format(
+        "{}{} is set aside: {}",
+        text.empty() ? "" : "; ",
+        offer.host,
+        blame.outlived_kill
+            ? std::string("processes there have outlived SIGKILL")
+            : fmt::format("workers there were {} times the first to fail", blame.failures_count));
   }
   return text;
 }

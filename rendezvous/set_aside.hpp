@@ -1,6 +1,6 @@
 // Nodes that the job does without while enough others are left: those whose workers have failed
-// first again and again, those where processes have outlived SIGKILL, and those that came later and
-// do not reach the others. They stay spares of last resort.
+// first again and again, and those where processes have outlived SIGKILL. They stay spares of last
+// resort.
 //
 // A node that was a member when progress was made begins anew.
 // Bounds
@@ -32,8 +32,6 @@ class SetAside {
   void failed_first(NodeId node);
   /// SIGKILL did not end all processes there; whoever says so says it of this node.
   void outlived_kill(NodeId node);
-  /// Its workers do not reach the others; whoever says so says it of this node.
-  void cannot_meet(NodeId node);
   void progressed(const Generation& members);
 
   [[nodiscard]] bool contains(NodeId node) const;

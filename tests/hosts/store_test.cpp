@@ -108,7 +108,7 @@ TEST_CASE("hosts: a node that cannot reach the store of another is named, and th
   expect_unreachable(job, "n2 cannot reach the workers' store of n1 at " + address_of(1) + ":");
 }
 
-TEST_CASE("hosts: a node that joins and cannot reach the store is set aside, and the job goes on") {
+TEST_CASE("hosts: a node that joins and cannot reach the store is left out, and the job goes on") {
   if (!can_hold_hosts()) return;
   Training job(4, {{"nnodes", "2:3"}, {"max-restarts", "0"}});
   job.start_coordinator(0);
@@ -120,7 +120,7 @@ TEST_CASE("hosts: a node that joins and cannot reach the store is set aside, and
   for (const int host : {1, 2}) CHECK(count_on(job[host], starts) == 2);
   const std::string words = "n3 cannot reach the workers' store of n1 at " + address_of(1) + ":";
   job.wait_until("a note", [&] { return has_said(job.agent_of(0), words); });
-  CHECK(has_said(job.agent_of(0), "firewalls; the node is set aside"));
+  CHECK(has_said(job.agent_of(0), "firewalls; the node is left out"));
   CHECK(job.workers(3).empty());
   job.finish();
   job.expect_end(0);

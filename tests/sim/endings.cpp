@@ -106,7 +106,7 @@ void Cluster::complain_of_store() {
   const bool may_go_on = part.restart_count > 0 && part.group_rank > 0;
   if (may_go_on && !all_ended()) {
     if (host->living() != nullptr) break_rule("L3: who reaches no store takes part; " + state());
-    return succeed();
+    return living_hosts().empty() ? ask_for_stop() : succeed();  // too few were left
   }
   const ExitStatus status =
       part.restart_count == 0 ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;

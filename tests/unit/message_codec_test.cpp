@@ -46,8 +46,7 @@ Knowledge sample_knowledge() {
   record.failures_count = 2;
   record.restarts_in_row = 3;
   record.snapshot = SnapshotPosition{4, 5, 6};
-  record.blames = {
-      {NodeId{7}, 3, false, false}, {NodeId{8}, 0, true, false}, {NodeId{9}, 0, false, true}};
+  record.blames = {{NodeId{7}, 3, false}, {NodeId{8}, 0, true}};
   record.voters = sample_voters;
   return {record, Epoch{3}, sample_founder, true, std::nullopt};
 }
