@@ -61,7 +61,7 @@ TEST_CASE("slurm: the batch script of README, with a Python program") {
   if (!can_run_slurm()) return;
   Training training(4);
   training.slurm().show_gpus();
-  training.slurm().test().script("readme.sh", readme_script());
+  training.slurm().test().write("readme.sh", readme_script());
   training.slurm().test().write("train.py", "import os\nos.execv('./train', ['./train'])\n");
   const int job = training.submit_file("readme.sh", {"--gpus-per-node=2"});
   const Starts starts = all_of(training, 1);
