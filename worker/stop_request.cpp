@@ -33,7 +33,7 @@ StopRequest::StopRequest(ProcessGroup group)
   sigterm_came = false;
   struct sigaction noting {};
   noting.sa_handler = note_sigterm;
-  noting.sa_flags = SA_RESTART;
+  noting.sa_flags = SA_RESTART | SA_ONSTACK;
   static_cast<void>(::sigaction(SIGTERM, &noting, nullptr));
 }
 

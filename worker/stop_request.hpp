@@ -5,6 +5,7 @@
 #pragma once
 
 #include "worker/process_group.hpp"
+#include "worker/signal_stack.hpp"
 
 #include <torch/torch.h>
 
@@ -14,7 +15,8 @@
 namespace ddprun::worker {
 
 /// While alive, SIGTERM does not end this process, but is what agreed() asks about. To be made when
-/// training begins, and to end with it: what comes after it can be interrupted as ever.
+/// training begins, and to end with it: what comes after it can be interrupted as ever. Both in the
+/// main thread, which is the one that Linux interrupts (see SignalStack).
 ///
 ///     StopRequest stop(group);
 ///     while (position.step < steps_count) {
@@ -51,6 +53,7 @@ class StopRequest {
   void ask();
 
   ProcessGroup group_;
+  SignalStack stack_;
   int exceptions_count_;  // that were in flight when this was made
   struct sigaction former_ {};
   torch::Tensor askers_count_;             // (1,) int64: ranks that SIGTERM has reached

@@ -161,6 +161,7 @@ constexpr std::array shell_files{
     "worker/process_group",
     "worker/pt_file",
     "worker/run",
+    "worker/signal_stack.hpp",
     "worker/snapshot_folder",
     "worker/snapshot_store",
     "worker/step_seed",

@@ -7,6 +7,9 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <csignal>
 
@@ -107,6 +110,61 @@ TEST_CASE("stop request: system calls go on after the signal") {
     struct sigaction now {};
     REQUIRE(::sigaction(SIGTERM, nullptr, &now) == 0);
     CHECK((now.sa_flags & SA_RESTART) != 0);
+  });
+}
+
+#ifdef __x86_64__
+/// Raises SIGTERM in this thread while its stack pointer is `place`, where generated code may have
+/// put it. The kernel's function takes its arguments in rdi, rsi and rdx, and uses rcx and r11.
+void send_sigterm_with_stack_at(char* place) {
+  long call = SYS_tgkill;
+  asm volatile(
+      "xchg %%rsp, %[place]\n"
+      "syscall\n"
+      "xchg %%rsp, %[place]"
+      : [place] "+r"(place), "+a"(call)
+      : "D"(::getpid()), "S"(::gettid()), "d"(SIGTERM)
+      : "rcx", "r11", "memory");
+  REQUIRE(call == 0);
+}
+
+TEST_CASE("stop request: a signal leaves alone what is below the stack pointer") {
+  const CountedSigterm sigterm;
+  const std::string untouched(64 << 10, 'x');
+  std::string heap = untouched;
+  bool is_agreed = false;
+  const auto receive = [&](const ProcessGroup& group) {
+    StopRequest stop(group);
+    send_sigterm_with_stack_at(heap.data() + heap.size());
+    is_agreed = stop.agreed();
+  };
+  alone(receive);
+  CHECK(is_agreed);
+  CHECK((heap == untouched));
+}
+#endif
+
+TEST_CASE("stop request: a thread's own stack for signals stays with it, and no other") {
+  const CountedSigterm sigterm;
+  const auto stack_now = [] {
+    stack_t now{};
+    REQUIRE(::sigaltstack(nullptr, &now) == 0);
+    return now;
+  };
+  alone([&](const ProcessGroup& group) {  // in a thread that is made for this
+    const stack_t before = stack_now();
+    { const StopRequest stop(group); }
+    CHECK(stack_now().ss_sp == before.ss_sp);
+    CHECK(stack_now().ss_flags == before.ss_flags);
+
+    std::vector<char> memory(64 << 10);
+    stack_t own{};
+    own.ss_sp = memory.data();
+    own.ss_size = memory.size();
+    REQUIRE(::sigaltstack(&own, nullptr) == 0);
+    { const StopRequest stop(group); }
+    CHECK(stack_now().ss_sp == own.ss_sp);
+    REQUIRE(::sigaltstack(&before, nullptr) == 0);
   });
 }
 

@@ -88,5 +88,19 @@ TEST_CASE("fashion_mnist: told to end, it saves a step from which it ends as if 
   }
 }
 
+TEST_CASE("fashion_mnist: SIGTERM over and over while it trains does no harm") {
+  const TemporaryFolder folder;
+  test::write_data(folder);
+  const CommandResult worker = test::run_command(
+      folder,
+      EXAMPLE_FASHION_MNIST
+      " --data . --batch-size 8 --snapshot-every 4 --epochs 1000000000 & worker=$!; "
+      "until [ -e snapshot.pt ] || ! kill -0 $worker; do sleep 0.01; done; "
+      "while kill -TERM $worker 2>/dev/null; do :; done; wait $worker");
+  CAPTURE(worker.error);
+  CHECK(worker.status == 128 + SIGTERM);
+  CHECK(newest_in(folder).step > 4);  // the first is waited for
+}
+
 }  // namespace
 }  // namespace ddprun::worker

@@ -1,0 +1,42 @@
+// A place of its own for what the kernel leaves when a signal comes. Otherwise that lies below the
+// stack pointer, which code that is generated while a program runs may have pointed anywhere: that
+// of oneDNN up to 3.11.1 multiplies matrices with it in the heap, where a signal that is handled
+// then destroys what it finds (github.com/uxlfoundation/oneDNN, issue 4845).
+#pragma once
+
+#include <csignal>
+#include <cstddef>
+#include <memory>
+
+namespace ddprun::worker {
+
+/// While alive, handlers with SA_ONSTACK run on a stack of this object when a signal reaches the
+/// thread that made it, which also ends it. A thread that has such a stack already keeps that one.
+class SignalStack {
+ public:
+  SignalStack() {
+    stack_t now{};
+    static_cast<void>(::sigaltstack(nullptr, &now));
+    if ((now.ss_flags & SS_DISABLE) == 0) return;
+    memory_ = std::make_unique<char[]>(size_bytes);
+    stack_t own{};
+    own.ss_sp = memory_.get();
+    own.ss_size = size_bytes;
+    static_cast<void>(::sigaltstack(&own, nullptr));
+  }
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+  ~SignalStack() {
+    if (!memory_) return;
+    stack_t none{};
+    none.ss_flags = SS_DISABLE;
+    static_cast<void>(::sigaltstack(&none, nullptr));
+  }
+
+ private:
+  static constexpr std::size_t size_bytes = 64 << 10;  // registers, AMX's included, take 11 KiB
+
+  std::unique_ptr<char[]> memory_;  // null where the thread had a stack
+};
+
+}  // namespace ddprun::worker
