@@ -1,13 +1,11 @@
 #include "launcher/batch_job.hpp"
 
 #include "launcher/clock.hpp"
-#include "launcher/requeue.hpp"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <ctime>
 #include <utility>
@@ -15,9 +13,6 @@
 
 namespace ddprun {
 namespace {
-
-/// When the job is over: Slurm may have sent SIGTERM, and soon SIGKILL.
-constexpr std::chrono::seconds answer_patience{10};
 
 TimeLeft left_until(const EndTime& end) {
   if (!end) return std::nullopt;
@@ -40,7 +35,7 @@ BatchJob::BatchJob(boost::asio::io_context& context,
       end_({.before_end = options.before_end}),
       timer_(context, [this] { dispatch(Timeout{}); }),
       ask_end_(context, writer, user_signals),
-      last_(context, writer, user_signals) {}
+      ask_slurm_(context, writer, user_signals) {}
 
 void BatchJob::watch() {
   if (watches_ || options_.before_end <= Millis{0}) return;
@@ -57,7 +52,7 @@ void BatchJob::watch() {
 
 void BatchJob::on_child(const EndedChild& child) {
   ask_end_.on_child(child);
-  last_.on_child(child);
+  ask_slurm_.on_child(child);
 }
 
 void BatchJob::dispatch(const EndEvent& event) {
@@ -73,11 +68,11 @@ void BatchJob::perform(const std::vector<EndAction>& actions) {
   timer_.arm(end_.next_deadline());
 }
 
-void BatchJob::on(const AskForEnd&) {
+void BatchJob::on(const AskForEnd& question) {
   if (slurm_.ask_end.executable.empty()) return answer({false, "there is no squeue on PATH"});
   if (!handlers_.may_start()) return answer({false, "processes are being ended"});
   const auto on_end = [this](const CommandRun::End& end) { answer(end); };
-  ask_end_.start(slurm_.ask_end, slurm_.environment, answer_patience, on_end);
+  ask_end_.start(slurm_.ask_end, slurm_.environment, question.patience, on_end);
 }
 
 /// Later, like any answer.
@@ -104,44 +99,31 @@ void BatchJob::on(const Note& note) const {
 
 void BatchJob::finish(const Outcome& outcome, OnFinished done) {
   done_ = std::move(done);
-  if (!may_be_preempted(outcome) || slurm_.ask_preempted.executable.empty()) {
-    return ask_state(outcome);
+  requeue_.emplace(outcome, options_.requeues_max, slurm_);
+  std::vector<RequeueAction> first;
+  requeue_->start(first);
+  perform(first);
+}
+
+void BatchJob::perform(const std::vector<RequeueAction>& actions) {
+  for (const RequeueAction& action : actions) {
+    std::visit([this](const auto& what) { on(what); }, action);
   }
-  const auto on_end = [this, outcome](const CommandRun::End& end) {
-    ask_state(end.success && says_preempted(end.text) ? preempted_outcome() : outcome);
+}
+
+/// Where the job is queued again, Slurm's end of this step may take its scontrol along, which has
+/// been heard by then or not.
+void BatchJob::on(const AskSlurm& question) {
+  const auto on_end = [this](const CommandRun::End& end) {
+    std::vector<RequeueAction> actions;
+    requeue_->on_event({end.success, end.text}, actions);
+    perform(actions);
   };
-  last_.start(slurm_.ask_preempted, slurm_.environment, answer_patience, on_end);
+  ask_slurm_.start(question.command, slurm_.environment, question.patience, on_end);
 }
 
-void BatchJob::ask_state(const Outcome& outcome) {
-  const bool asks =
-      may_be_requeued(outcome, options_.requeues_max) && !slurm_.ask_state.executable.empty();
-  if (!asks) return requeue_if_planned(outcome, std::nullopt);
-  const auto on_end = [this, outcome](const CommandRun::End& end) {
-    requeue_if_planned(outcome, end.success ? parse_state(end.text) : std::nullopt);
-  };
-  last_.start(slurm_.ask_state, slurm_.environment, answer_patience, on_end);
-}
-
-void BatchJob::requeue_if_planned(const Outcome& outcome, const std::optional<SlurmState>& state) {
-  constexpr std::chrono::seconds patience{60};
-  const RequeuePlan plan = plan_requeue(outcome, options_.requeues_max, slurm_, state);
-  if (!plan.note.empty()) handlers_.on_note(plan.note);
-  if (!plan.go) return std::exchange(done_, nullptr)(outcome);
-  const auto on_end = [this, outcome](const CommandRun::End& end) { requeued(outcome, end); };
-  last_.start(slurm_.requeue, slurm_.environment, patience, on_end);
-}
-
-/// The end of a step takes its scontrol along, which has been heard by then or not.
-void BatchJob::requeued(const Outcome& outcome, const CommandRun::End& end) {
-  if (!end.success) {
-    handlers_.on_note(
-        fmt::format("Slurm may not queue job {} again: scontrol: {}; see --requeue "
-                    "of sbatch",
-                    slurm_.job,
-                    end.text));
-  }
-  std::exchange(done_, nullptr)(outcome);
+void BatchJob::on(const LeaveJob& leave) {
+  std::exchange(done_, nullptr)(leave.outcome);
 }
 
 }  // namespace ddprun

@@ -1,10 +1,11 @@
-// The job of the batch system around this process, for the process that coordinates: when it ends,
-// and how it is queued again. It decides nothing.
+// The job of the batch system around this process, for the process that coordinates: the shell of
+// EndWatch while it runs, and of Requeue when it is over. It decides nothing.
 #pragma once
 
 #include "launcher/command_run.hpp"
 #include "launcher/deadline_timer.hpp"
 #include "launcher/end_watch.hpp"
+#include "launcher/requeue.hpp"
 #include "launcher/slurm_control.hpp"
 #include "launcher/stop_options.hpp"
 #include "rendezvous/outcome.hpp"
@@ -54,13 +55,13 @@ class BatchJob {
  private:
   void dispatch(const EndEvent& event);
   void perform(const std::vector<EndAction>& actions);
-  void on(const AskForEnd&);
+  void on(const AskForEnd& question);
   void on(const StopJob& stop) const;
   void on(const Note& note) const;
   void answer(const CommandRun::End& end);
-  void ask_state(const Outcome& outcome);
-  void requeue_if_planned(const Outcome& outcome, const std::optional<SlurmState>& state);
-  void requeued(const Outcome& outcome, const CommandRun::End& end);
+  void perform(const std::vector<RequeueAction>& actions);
+  void on(const AskSlurm& question);
+  void on(const LeaveJob& leave);
 
   boost::asio::io_context& context_;
   SlurmControl slurm_;
@@ -69,9 +70,10 @@ class BatchJob {
   EndWatch end_;
   DeadlineTimer timer_;
   CommandRun ask_end_;
-  CommandRun last_;  // what is run when the job is over, one after the other
   bool watches_ = false;
-  OnFinished done_;  // while it is being left
+  std::optional<Requeue> requeue_;  // once the job is over
+  CommandRun ask_slurm_;            // for it
+  OnFinished done_;                 // until it has said how the job ends
 };
 
 }  // namespace ddprun

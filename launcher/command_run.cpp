@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 
+#include <chrono>
 #include <deque>
 #include <system_error>
 #include <utility>
@@ -47,7 +48,7 @@ WorkerProcess CommandStarter::start(const Command& command,
 
 void CommandRun::start(const Command& command,
                        const Environment& environment,
-                       std::chrono::milliseconds patience,
+                       Millis patience,
                        OnEnd on_end) {
   ++starts_count_;
   on_end_ = std::move(on_end);
@@ -63,8 +64,8 @@ void CommandRun::start(const Command& command,
 }
 
 /// A timer that is due may be heard when the next command has been started already.
-void CommandRun::wait(std::chrono::milliseconds patience) {
-  timer_.expires_after(patience);
+void CommandRun::wait(Millis patience) {
+  timer_.expires_after(std::chrono::milliseconds(patience.count));
   timer_.async_wait([this, number = starts_count_](boost::system::error_code error) {
     if (!error && on_end_ && number == starts_count_) report({false, "no answer"});
   });

@@ -6,12 +6,12 @@
 #include "launcher/reaper.hpp"
 #include "launcher/worker_output.hpp"
 #include "launcher/writer.hpp"
+#include "rendezvous/units.hpp"
 #include "rendezvous/worker_end.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include <chrono>
 #include <csignal>
 #include <functional>
 #include <memory>
@@ -52,17 +52,14 @@ class CommandRun {
   /// One at a time: one that still runs is forgotten. `on_end` is called once, later, on the thread
   /// of the context; also where the command cannot be started. One that does not end within
   /// `patience` has failed, and runs on until this process ends.
-  void start(const Command& command,
-             const Environment& environment,
-             std::chrono::milliseconds patience,
-             OnEnd on_end);
+  void start(const Command& command, const Environment& environment, Millis patience, OnEnd on_end);
 
   /// A child of this process has ended; it need not be the command.
   void on_child(const EndedChild& child);
 
  private:
   [[nodiscard]] std::shared_ptr<WorkerOutput> open_output(Fd pipe);
-  void wait(std::chrono::milliseconds patience);
+  void wait(Millis patience);
   void report(End end);
 
   boost::asio::io_context& context_;

@@ -17,7 +17,7 @@ void EndWatch::on_event(Instant now, const EndEvent& event, Actions& out) {
 void EndWatch::ask(Instant now, Actions& out) {
   state_ = State::asking;
   deadline_ = now + options_.patience;
-  out.emplace_back(AskForEnd{});
+  out.emplace_back(AskForEnd{options_.patience});
 }
 
 void EndWatch::on(Instant now, const EndAnswer& answer, Actions& out) {

@@ -43,8 +43,9 @@ struct EndAnswer {
 };
 using EndEvent = std::variant<EndAnswer, Timeout>;
 
-/// To be answered by EndAnswer.
+/// To be answered by EndAnswer, within `patience`.
 struct AskForEnd {
+  Millis patience;
   friend bool operator==(const AskForEnd&, const AskForEnd&) = default;
 };
 /// So that it can go on later.

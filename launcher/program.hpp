@@ -14,6 +14,7 @@ namespace ddprun {
 struct Command {
   std::string executable;              ///< A path, found and executable when it was looked for.
   std::vector<std::string> arguments;  ///< argv, its first element included.
+  friend bool operator==(const Command&, const Command&) = default;
 };
 
 /// Finds the program: an executable is executed (without a slash in its name ./PROGRAM if that can

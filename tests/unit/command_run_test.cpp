@@ -5,16 +5,13 @@
 
 #include <sys/wait.h>
 
-#include <chrono>
 #include <optional>
 #include <string>
 
 namespace ddprun {
 namespace {
 
-using std::chrono::milliseconds;
-
-constexpr milliseconds for_ever = std::chrono::hours(1);
+constexpr Millis for_ever{3'600'000};
 
 struct Runner {
   boost::asio::io_context context{1};
@@ -22,7 +19,7 @@ struct Runner {
   CommandRun run{context, writer, sigset_t{}};
   std::optional<CommandRun::End> end;
 
-  void start(const std::string& script, milliseconds patience = for_ever) {
+  void start(const std::string& script, Millis patience = for_ever) {
     end.reset();
     run.start({"/bin/sh", {"sh", "-c", script}}, {}, patience, [this](const CommandRun::End& how) {
       CHECK_FALSE(end.has_value());
@@ -70,7 +67,7 @@ TEST_CASE("command run: what it has printed, in one line, or why it has failed")
 
 TEST_CASE("command run: one that does not end in time has failed, and is heard of once") {
   Runner runner;
-  runner.start("read line; kill -9 $$", milliseconds(0));
+  runner.start("read line; kill -9 $$", Millis{0});
   runner.go_on();
   REQUIRE(runner.end);
   CHECK_FALSE(runner.end->success);
@@ -80,7 +77,7 @@ TEST_CASE("command run: one that does not end in time has failed, and is heard o
 
 TEST_CASE("command run: the time that one has used up is not the next one's") {
   Runner runner;
-  runner.start("exit 1", milliseconds(0));
+  runner.start("exit 1", Millis{0});
   boost::asio::post(runner.context, [&] { runner.start("echo second"); });
   runner.go_on();
   CHECK_FALSE(runner.end.has_value());

@@ -38,7 +38,7 @@ struct Watched {
 };
 
 Told told_to_ask() {
-  return {AskForEnd{}};
+  return {AskForEnd{Millis{10'000}}};
 }
 Told told_to_stop(std::int64_t seconds) {
   return {StopJob{Millis{seconds * 1000}}};
