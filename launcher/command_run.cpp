@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <signal.h>
 
 #include <chrono>
 #include <deque>
@@ -51,6 +52,7 @@ void CommandRun::start(const Command& command,
                        Millis patience,
                        OnEnd on_end) {
   ++starts_count_;
+  kill();
   on_end_ = std::move(on_end);
   try {
     WorkerProcess process = starter_.start(command, environment);
@@ -67,8 +69,16 @@ void CommandRun::start(const Command& command,
 void CommandRun::wait(Millis patience) {
   timer_.expires_after(std::chrono::milliseconds(patience.count));
   timer_.async_wait([this, number = starts_count_](boost::system::error_code error) {
-    if (!error && on_end_ && number == starts_count_) report({false, "no answer"});
+    if (error || !on_end_ || number != starts_count_) return;
+    kill();
+    report({false, "no answer"});
   });
+}
+
+/// With what it has started in its group. It cannot have been reaped: that is told by on_child.
+void CommandRun::kill() {
+  if (pid_ != 0) static_cast<void>(::kill(-pid_, SIGKILL));
+  pid_ = 0;
 }
 
 void CommandRun::report(End end) {

@@ -49,9 +49,9 @@ class CommandRun {
   CommandRun(boost::asio::io_context& context, Writer& writer, const sigset_t& user_signals)
       : context_(context), writer_(writer), starter_(user_signals), timer_(context) {}
 
-  /// One at a time: one that still runs is forgotten. `on_end` is called once, later, on the thread
-  /// of the context; also where the command cannot be started. One that does not end within
-  /// `patience` has failed, and runs on until this process ends.
+  /// One at a time: one that still runs is killed, and not heard of. `on_end` is called once,
+  /// later, on the thread of the context; also where the command cannot be started. One that does
+  /// not end within `patience` has failed, and is killed.
   void start(const Command& command, const Environment& environment, Millis patience, OnEnd on_end);
 
   /// A child of this process has ended; it need not be the command.
@@ -60,6 +60,7 @@ class CommandRun {
  private:
   [[nodiscard]] std::shared_ptr<WorkerOutput> open_output(Fd pipe);
   void wait(Millis patience);
+  void kill();
   void report(End end);
 
   boost::asio::io_context& context_;

@@ -18,6 +18,7 @@ struct Runner {
   Writer writer{context, [](const std::string& text) { FAIL_CHECK(text); }};
   CommandRun run{context, writer, sigset_t{}};
   std::optional<CommandRun::End> end;
+  WorkerEnd ended;  // the last child
 
   void start(const std::string& script, Millis patience = for_ever) {
     end.reset();
@@ -31,7 +32,8 @@ struct Runner {
     int status = 0;
     const int pid = ::wait(&status);
     REQUIRE(pid > 0);
-    run.on_child({pid, worker_end_of(status)});
+    ended = worker_end_of(status);
+    run.on_child({pid, ended});
     go_on();
   }
   /// Runs what is ready by now.
@@ -65,14 +67,26 @@ TEST_CASE("command run: what it has printed, in one line, or why it has failed")
   CHECK(runner.end->text == "SIGKILL (9)");
 }
 
-TEST_CASE("command run: one that does not end in time has failed, and is heard of once") {
+TEST_CASE(
+    "command run: one that does not end in time has failed, is heard of once, and is killed") {
   Runner runner;
-  runner.start("read line; kill -9 $$", Millis{0});
+  runner.start("sleep 3600 & wait", Millis{0});
   runner.go_on();
   REQUIRE(runner.end);
   CHECK_FALSE(runner.end->success);
   CHECK(runner.end->text == "no answer");
   runner.reap();
+  CHECK(runner.ended == WorkerEnd{WorkerEnd::Kind::killed, SIGKILL});
+}
+
+TEST_CASE("command run: one that still runs is killed for the next one, and not heard of") {
+  Runner runner;
+  runner.start("sleep 3600 & wait");
+  runner.start("echo second");
+  runner.reap();
+  runner.reap();
+  REQUIRE(runner.end);
+  CHECK(runner.end->text == "second");
 }
 
 TEST_CASE("command run: the time that one has used up is not the next one's") {
