@@ -11,14 +11,14 @@
 namespace ddprun::worker {
 
 /// While alive, handlers with SA_ONSTACK run on a stack of this object when a signal reaches the
-/// thread that made it, which also ends it. A thread that has such a stack already keeps that one.
+/// thread that made it. Made and destroyed in one thread, which keeps a stack that it has already.
 class SignalStack {
  public:
   SignalStack() {
     stack_t now{};
     static_cast<void>(::sigaltstack(nullptr, &now));
     if ((now.ss_flags & SS_DISABLE) == 0) return;
-    memory_ = std::make_unique<char[]>(size_bytes);
+    memory_ = std::make_unique_for_overwrite<char[]>(size_bytes);
     stack_t own{};
     own.ss_sp = memory_.get();
     own.ss_size = size_bytes;
@@ -28,6 +28,12 @@ class SignalStack {
   SignalStack& operator=(const SignalStack&) = delete;
   ~SignalStack() {
     if (!memory_) return;
+    stack_t now{};
+    static_cast<void>(::sigaltstack(nullptr, &now));
+    if (now.ss_sp != memory_.get()) {  // whoever has taken its place may put it back
+      static_cast<void>(memory_.release());
+      return;
+    }
     stack_t none{};
     none.ss_flags = SS_DISABLE;
     static_cast<void>(::sigaltstack(&none, nullptr));

@@ -12,12 +12,17 @@
 namespace ddprun::worker {
 namespace {
 
+std::atomic<bool> is_there_one{false};
+
 // A handler can reach nothing else, and may run in any thread.
 std::atomic<bool> sigterm_came{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
+/// One is enough. Linux would give a second one, while this handles the first, to another thread,
+/// which has no SignalStack.
 extern "C" void note_sigterm(int /*signal*/) {
   sigterm_came = true;
+  static_cast<void>(std::signal(SIGTERM, SIG_IGN));
 }
 
 }  // namespace
@@ -26,19 +31,19 @@ StopRequest::StopRequest(ProcessGroup group)
     : group_(std::move(group)),
       exceptions_count_(std::uncaught_exceptions()),
       askers_count_(torch::zeros({1}, torch::kLong)) {
-  static_cast<void>(::sigaction(SIGTERM, nullptr, &former_));
-  if (former_.sa_handler == note_sigterm) {
+  if (is_there_one.exchange(true)) {
     throw Error("this process has a StopRequest already; pass it on instead of making another");
   }
   sigterm_came = false;
   struct sigaction noting {};
   noting.sa_handler = note_sigterm;
   noting.sa_flags = SA_RESTART | SA_ONSTACK;
-  static_cast<void>(::sigaction(SIGTERM, &noting, nullptr));
+  static_cast<void>(::sigaction(SIGTERM, &noting, &former_));
 }
 
 StopRequest::~StopRequest() {
   static_cast<void>(::sigaction(SIGTERM, &former_, nullptr));
+  is_there_one = false;
   const bool is_unwinding = std::uncaught_exceptions() > exceptions_count_;
   if (sigterm_came && !is_agreed_ && !is_unwinding) static_cast<void>(std::raise(SIGTERM));
 }

@@ -95,11 +95,14 @@ TEST_CASE("fashion_mnist: SIGTERM over and over while it trains does no harm") {
       folder,
       EXAMPLE_FASHION_MNIST
       " --data . --batch-size 8 --snapshot-every 4 --epochs 1000000000 & worker=$!; "
-      "until [ -e snapshot.pt ] || ! kill -0 $worker; do sleep 0.01; done; "
-      "while kill -TERM $worker 2>/dev/null; do :; done; wait $worker");
+      "until [ -e snapshot.pt ] || ! kill -0 $worker; do sleep 0.01; done; count=0; "
+      "while [ $count -lt 10000000 ] && kill -TERM $worker 2>/dev/null; do count=$((count+1)); "
+      "done; "
+      "kill -KILL $worker 2>/dev/null; wait $worker");
   CAPTURE(worker.error);
   CHECK(worker.status == 128 + SIGTERM);
   CHECK(newest_in(folder).step > 4);  // the first is waited for
+  CHECK(test::processes_in(folder).empty());
 }
 
 }  // namespace
