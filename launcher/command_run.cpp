@@ -10,7 +10,7 @@
 
 #include <chrono>
 #include <deque>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 namespace ddprun {
@@ -60,7 +60,8 @@ void CommandRun::start(const Command& command,
     out_ = open_output(std::move(process.out));
     err_ = open_output(std::move(process.err));
     wait(patience);
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {
+    kill();
     report({false, error.what()});
   }
 }
@@ -75,7 +76,8 @@ void CommandRun::wait(Millis patience) {
   });
 }
 
-/// With what it has started in its group. It cannot have been reaped: that is told by on_child.
+/// With what it has started in its group. No other process has its number: children are told to
+/// on_child as soon as they are reaped, with nothing in between.
 void CommandRun::kill() {
   if (pid_ != 0) static_cast<void>(::kill(-pid_, SIGKILL));
   pid_ = 0;

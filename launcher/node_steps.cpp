@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 namespace ddprun {
@@ -90,14 +90,16 @@ void NodeSteps::perform(const std::vector<StepAction>& actions) {
 
 void NodeSteps::on(const StartStep& start) {
   const std::string& node = options_.nodes.at(static_cast<std::size_t>(start.node.value));
+  Step step;
   try {
     WorkerProcess srun = starter_.start(
         srun_command(options_, start.node), options_.environment, LocalRank{start.node.value});
-    Step& step = steps_[start.node];
     step.pid = srun.pid;
     step.out = open_output(std::move(srun.out), stdout_, node);
     step.err = open_output(std::move(srun.err), stderr_, node);
-  } catch (const std::system_error& error) {
+    steps_[start.node] = step;
+  } catch (const std::exception& error) {
+    if (step.pid != 0) ::kill(step.pid, SIGKILL);
     boost::asio::post(context_, [this, id = start.node, why = std::string(error.what())] {
       dispatch(StepEnded{id, why});
     });

@@ -8,8 +8,8 @@
 //   left              there is nothing more to do
 // Invariant
 //   Q1  A job goes back into the queue only with the status that says "run again", no more than
-//       `requeues_max` times in its life, and never when Slurm ends it, which may be the will of
-//       whoever has cancelled it.
+//       `requeues_max` times in its life, and never when Slurm says that it ends it, which may be
+//       the will of whoever has cancelled it.
 // Bounds
 //   One command at a time, each at most once. One without an answer has failed; without an answer
 //   about the state, what the job's environment says of it has to do.

@@ -5,6 +5,7 @@
 
 #include <sys/wait.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -41,6 +42,16 @@ struct Runner {
     context.restart();
     context.poll();
   }
+  void wait_for_end() {
+    context.restart();
+    while (!end && context.run_one_for(std::chrono::seconds(10)) != 0) continue;
+  }
+  /// Whether nothing holds the pipes of a command any more, now or in a moment.
+  bool is_alone_soon() {
+    context.restart();
+    context.run_for(std::chrono::seconds(10));
+    return context.stopped();
+  }
 
  private:
   static WorkerEnd worker_end_of(int status) {
@@ -70,18 +81,19 @@ TEST_CASE("command run: what it has printed, in one line, or why it has failed")
 TEST_CASE(
     "command run: one that does not end in time has failed, is heard of once, and is killed") {
   Runner runner;
-  runner.start("sleep 3600 & wait", Millis{0});
-  runner.go_on();
+  runner.start("sleep 60 & wait", Millis{300});  // for sh to begin, too
+  runner.wait_for_end();
   REQUIRE(runner.end);
   CHECK_FALSE(runner.end->success);
   CHECK(runner.end->text == "no answer");
   runner.reap();
   CHECK(runner.ended == WorkerEnd{WorkerEnd::Kind::killed, SIGKILL});
+  CHECK(runner.is_alone_soon());
 }
 
 TEST_CASE("command run: one that still runs is killed for the next one, and not heard of") {
   Runner runner;
-  runner.start("sleep 3600 & wait");
+  runner.start("exec sleep 60");
   runner.start("echo second");
   runner.reap();
   runner.reap();
@@ -96,7 +108,7 @@ TEST_CASE("command run: the time that one has used up is not the next one's") {
   runner.go_on();
   CHECK_FALSE(runner.end.has_value());
   runner.reap();
-  if (!runner.end) runner.reap();  // the first one was forgotten
+  if (!runner.end) runner.reap();  // the first one was killed
   REQUIRE(runner.end);
   CHECK(runner.end->text == "second");
   while (::wait(nullptr) > 0) continue;

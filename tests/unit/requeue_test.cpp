@@ -50,7 +50,7 @@ class OverJob {
                    const SlurmControl& slurm = slurm_job())
       : requeue_(outcome, requeues_max, slurm) {}
 
-  RequeueActions is_left() {
+  RequeueActions starts() {
     RequeueActions told;
     requeue_.start(told);
     return told;
@@ -62,7 +62,7 @@ class OverJob {
   }
   /// What it does once it is asked about the job's state and hears this.
   RequeueActions hears_state(const SlurmAnswer& answer) {
-    CHECK(is_left() == RequeueActions{AskSlurm{asks_state, Millis{10'000}}});
+    CHECK(starts() == RequeueActions{AskSlurm{asks_state, Millis{10'000}}});
     return hears(answer);
   }
 
@@ -86,6 +86,7 @@ TEST_CASE("requeue: a job that is to be run again goes back into the queue, and 
   CHECK(job.hears_state(shown("RUNNING", 0)) == queues(1));
   CHECK(job.hears({true, ""}) == leaves(ended(75)));
   CHECK(job.hears({true, ""}).empty());
+  CHECK(OverJob(ended(75)).hears({true, ""}).empty());  // before anything was asked
 }
 
 TEST_CASE("requeue: as often as was said") {
@@ -97,9 +98,9 @@ TEST_CASE("requeue: as often as was said") {
 
 TEST_CASE("requeue: with any other status, or unless it was asked for, nothing is asked") {
   for (const int status : {0, 1, 2, 69, 70, 71, 76, 126, 127, 130}) {
-    CHECK(OverJob(ended(status)).is_left() == leaves(ended(status)));
+    CHECK(OverJob(ended(status)).starts() == leaves(ended(status)));
   }
-  CHECK(OverJob(ended(75), 0).is_left() == leaves(ended(75)));
+  CHECK(OverJob(ended(75), 0).starts() == leaves(ended(75)));
 }
 
 TEST_CASE("requeue: where Slurm does not answer, its variable says how often it was") {
@@ -120,28 +121,28 @@ TEST_CASE("requeue: a job that Slurm ends stays so") {
 TEST_CASE("requeue: an end by SIGTERM may be Slurm's wish, for another job") {
   const RequeueActions question{AskSlurm{asks_preempted, Millis{10'000}}};
   OverJob wanted(ended(143));
-  CHECK(wanted.is_left() == question);
+  CHECK(wanted.starts() == question);
   CHECK(wanted.hears({true, "1795374847"}) == RequeueActions{AskSlurm{asks_state, Millis{10'000}}});
   CHECK(wanted.hears(shown("RUNNING", 0)) == queues(1));
   CHECK(wanted.hears({true, ""}) == leaves(preempted()));
 
   for (const SlurmAnswer& other : {SlurmAnswer{true, "N/A"}, SlurmAnswer{false, "1795374847"}}) {
     OverJob stopped(ended(143));
-    CHECK(stopped.is_left() == question);
+    CHECK(stopped.starts() == question);
     CHECK(stopped.hears(other) == leaves(ended(143)));
   }
 }
 
 TEST_CASE("requeue: preempted, and not to be queued again, it says so by its status") {
   OverJob job(ended(143), 0);
-  CHECK(job.is_left().size() == 1);
+  CHECK(job.starts().size() == 1);
   CHECK(job.hears({true, "1795374847"}) == leaves(preempted()));
 }
 
 TEST_CASE("requeue: a worker's own death by SIGTERM is no wish of Slurm's") {
   Outcome own = ended(143);
   own.failure = WorkerFailure{"n0", Rank{1}, LocalRank{1}, 71, {WorkerEnd::Kind::killed, SIGTERM}};
-  CHECK(OverJob(own).is_left() == leaves(own));
+  CHECK(OverJob(own).starts() == leaves(own));
 }
 
 TEST_CASE("requeue: what Slurm says against it is told") {
@@ -156,8 +157,8 @@ TEST_CASE("requeue: without Slurm's commands that is said, where it matters") {
   SlurmControl none = slurm_job();
   none.ask_preempted = none.ask_state = none.requeue = Command{};
   none.restarts_count = 0;
-  CHECK(OverJob(ended(143), 3, none).is_left() == leaves(ended(143)));
-  CHECK(OverJob(ended(75), 3, none).is_left() ==
+  CHECK(OverJob(ended(143), 3, none).starts() == leaves(ended(143)));
+  CHECK(OverJob(ended(75), 3, none).starts() ==
         leaves_saying("cannot queue Slurm job 12 again: there is no scontrol on PATH; add the "
                       "folder of Slurm's commands"));
 }
