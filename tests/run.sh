@@ -34,7 +34,7 @@ run_everything_else() {
     part "hosts_kit" 60 tests_of dev -L '^hosts_kit$' || true
     part "hosts" 360 tests_of dev -L '^hosts$' || true
     part "slurm_kit" 90 tests_of dev -L '^slurm_kit$' -j 4 || true  # they mostly wait
-    part "slurm" 180 tests_of dev -L '^slurm$' -j 4 || true
+    part "slurm" 240 tests_of dev -L '^slurm$' -j 4 || true
     if part "mutations" 600 check_mutations; then cat "$results/mutations"; fi
     local preset
     for preset in asan clang ci; do

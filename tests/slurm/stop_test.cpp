@@ -55,6 +55,7 @@ TEST_CASE("slurm kit: scancel tells script and tasks to end and then kills them"
   const int job = submit_hearers(slurm, "CONT TERM", "never");
   slurm.ask({"scancel", std::to_string(job)});
   CHECK(slurm.wait_for_end(job).at("JobState") == "CANCELLED");
+  slurm.wait_until_idle();  // it is called so before its processes have ended
   const std::string heard = slurm.test().read("heard");
   for (const char* who : {"script", "task"}) {
     CHECK_MESSAGE(e2e::count_of(std::string(who) + " CONT\n", heard) == 1, heard);
