@@ -63,7 +63,7 @@ for argument in "$@"; do
         *) sed -n 's/^#   /usage: /p' "$0" >&2; exit 2 ;;
     esac
 done
-report=/dev/stdout
+report=
 if [[ ${#names[@]} -eq 0 ]]; then
     names=(launch restart ddp snapshot rendezvous)
     [[ $quick == yes ]] || report=$PWD/bench/RESULTS.md
@@ -79,5 +79,9 @@ for name in "${names[@]}"; do
     run_bench "$name"
 done
 python3 bench/table.py "$results" >"$results/report"
-cat "$results/report" >"$report"
-[[ $report == /dev/stdout ]] || step "written: bench/RESULTS.md"
+if [[ -n $report ]]; then
+    cp "$results/report" "$report"
+    step "written: bench/RESULTS.md"
+else
+    cat "$results/report"  # not to /dev/stdout, which would empty a file that this is sent to
+fi
