@@ -1,13 +1,17 @@
 #include "launcher/command_run.hpp"
 
+#include "tests/unit/temp_folder.hpp"
+
 #include <boost/asio/post.hpp>
 #include <doctest/doctest.h>
 
 #include <sys/wait.h>
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace ddprun {
 namespace {
@@ -41,10 +45,6 @@ struct Runner {
   void go_on() {
     context.restart();
     context.poll();
-  }
-  void wait_for_end() {
-    context.restart();
-    while (!end && context.run_one_for(std::chrono::seconds(10)) != 0) continue;
   }
   /// Whether nothing holds the pipes of a command any more, now or in a moment.
   bool is_alone_soon() {
@@ -81,24 +81,27 @@ TEST_CASE("command run: what it has printed, in one line, or why it has failed")
 TEST_CASE(
     "command run: one that does not end in time has failed, is heard of once, and is killed") {
   Runner runner;
-  runner.start("sleep 60 & wait", Millis{300});  // for sh to begin, too
-  runner.wait_for_end();
+  runner.start("exec sleep 60", Millis{0});
+  runner.go_on();
   REQUIRE(runner.end);
   CHECK_FALSE(runner.end->success);
   CHECK(runner.end->text == "no answer");
   runner.reap();
   CHECK(runner.ended == WorkerEnd{WorkerEnd::Kind::killed, SIGKILL});
-  CHECK(runner.is_alone_soon());
 }
 
-TEST_CASE("command run: one that still runs is killed for the next one, and not heard of") {
+TEST_CASE("command run: one that still runs is killed for the next one, with what it has started") {
+  const TempFolder folder;
+  const std::string begun = folder.at("begun");
   Runner runner;
-  runner.start("exec sleep 60");
+  runner.start("sleep 60 & : >" + begun + "; wait");
+  while (!std::filesystem::exists(begun)) std::this_thread::yield();
   runner.start("echo second");
   runner.reap();
   runner.reap();
   REQUIRE(runner.end);
   CHECK(runner.end->text == "second");
+  CHECK(runner.is_alone_soon());
 }
 
 TEST_CASE("command run: the time that one has used up is not the next one's") {
