@@ -3,6 +3,7 @@
 #include "launcher/clock.hpp"
 #include "launcher/complain.hpp"
 #include "launcher/descendants.hpp"
+#include "launcher/lease_notice.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/worker_end.hpp"
 
@@ -18,6 +19,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace ddprun {
@@ -43,20 +45,26 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/// For poll: until the lease's end, or for ever.
-int time_left(const GuardedLease& lease) {
-  if (!lease.granted) return -1;
-  constexpr std::int64_t longest = 3'600'000;
-  return static_cast<int>(std::clamp<std::int64_t>((lease.end - now()).count, 0, longest));
+/// Without one, what it is for is said.
+std::optional<Fence> open_fence(const FenceOptions& options) {
+  if (options.worker_count == 0) return std::nullopt;
+  auto fence = Fence::open(options);
+  if (fence) return *std::move(fence);
+  complain("ddprun: {}\n", fence.error().message());
+  return std::nullopt;
 }
 
 /// Passes signals on and watches the lease, until the agent has closed its end of the socketpair,
 /// which only its death does.
-void watch(int agent_pid, int agent_socket, int signal_fd) {
+void watch(int agent_pid, int agent_socket, int signal_fd, std::optional<Fence>& fence) {
   GuardedLease lease;
   while (true) {
-    std::array<pollfd, 2> ready{pollfd{agent_socket, POLLIN, 0}, pollfd{signal_fd, POLLIN, 0}};
-    if (::poll(ready.data(), ready.size(), time_left(lease)) < 0) continue;
+    std::array<pollfd, 3> ready{pollfd{agent_socket, POLLIN, 0},
+                                pollfd{signal_fd, POLLIN, 0},
+                                pollfd{fence ? fence->process_end() : -1, 0, 0}};
+    const int time_left = lease.workers_live ? poll_time(lease.end) : -1;
+    if (::poll(ready.data(), ready.size(), time_left) < 0) continue;
+    if (ready[2].revents != 0) fence->on_process_end();
     if (ready[1].revents != 0) {
       signalfd_siginfo arrived{};
       if (::read(signal_fd, &arrived, sizeof arrived) == sizeof arrived) {
@@ -71,8 +79,9 @@ void watch(int agent_pid, int agent_socket, int signal_fd) {
       GuardedLease newer;
       if (::recv(agent_socket, &newer, sizeof newer, 0) != sizeof newer) return;
       lease = newer;
-    } else if (lease.granted && now() >= lease.end) {
-      lease.granted = false;
+      if (fence && lease.workers_live) fence->on_lease();
+    } else if (lease.workers_live && now() >= lease.end) {
+      lease.workers_live = false;
       kill_below(agent_pid);
       kill_below(agent_pid);  // what became the agent's meanwhile, as orphans do
     }
@@ -94,7 +103,7 @@ int clean_up_after(int agent_pid) {
 
 }  // namespace
 
-int run_guarded(bool stops, const std::function<int(GuardLink)>& agent) {
+int run_guarded(const GuardOptions& options, const std::function<int(GuardLink)>& agent) {
   if (!children_are_visible()) {
     throw Failure(Error(ExitStatus::system_refused,
                         "cannot list child processes",
@@ -104,8 +113,9 @@ int run_guarded(bool stops, const std::function<int(GuardLink)>& agent) {
   sigset_t all;
   GuardLink link;
   sigfillset(&all);
-  if (stops) sigdelset(&all, SIGTSTP);  // ctrl-Z gives the terminal back, as with any program
-  (void)::signal(SIGCHLD, SIG_DFL);     // where it is ignored, children leave no status behind
+  if (options.stops)
+    sigdelset(&all, SIGTSTP);        // ctrl-Z gives the terminal back, as with any program
+  (void)::signal(SIGCHLD, SIG_DFL);  // where it is ignored, children leave no status behind
   ::sigprocmask(SIG_BLOCK, &all, &link.user_signals);
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {
@@ -121,15 +131,19 @@ int run_guarded(bool stops, const std::function<int(GuardLink)>& agent) {
   }
   const Fd signal_fd(::signalfd(-1, &forwarded, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signal_fd.is_open()) throw refused("cannot listen to signals");
+  std::optional<Fence> fence = open_fence(options.fence);
   const int pid = ::fork();
   if (pid < 0) throw refused("cannot start the agent process");
   if (pid == 0) {
     own_end.reset();
+    if (fence) link.fence = fence->take_link();
+    fence.reset();
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // fork does not pass it on
     std::_Exit(agent(std::move(link)));
   }
   link.socket.reset();
-  watch(pid, own_end.get(), signal_fd.get());
+  if (fence) fence->begin(pid, own_end.get());
+  watch(pid, own_end.get(), signal_fd.get(), fence);
   return clean_up_after(pid);
 }
 

@@ -7,12 +7,15 @@
 // Invariants
 //   G1  A signal reaches the agent once, although a terminal sends it to both processes: the agent
 //       blocks them all and hears of them from the guard alone.
-//   G2  Workers whose lease has ended die, also when the agent is stopped.
+//   G2  Workers whose lease has ended die, also when the agent is stopped: nothing but a later
+//       lease or the end of all workers puts the kill off.
 //   G3  When the guard exits, no process that ddprun started is left.
+//   G4  The process groups of workers that have a lease die between its end and dead-after also
+//       while all of ddprun's processes are stopped: fence.hpp.
 #pragma once
 
 #include "launcher/fd.hpp"
-#include "rendezvous/units.hpp"
+#include "launcher/fence.hpp"
 
 #include <signal.h>
 
@@ -23,24 +26,24 @@ namespace ddprun {
 /// Set in a byte whose signal came from a key of the terminal; the other bits are its number.
 constexpr unsigned char from_terminal_bit = 0x80;
 
-/// Until when workers may live unless it is said anew: the guard kills them then, since the agent
-/// may have been stopped. An agent that says nothing has nobody to fear.
-struct GuardedLease {
-  bool granted = false;
-  Instant end;  ///< By now() of clock.hpp.
-};
-
 /// What the agent process begins with.
 struct GuardLink {
   /// Each byte received is a signal (see `from_terminal_bit`); its end is the guard's death. Sent
-  /// is until when workers may live, each time that it changes, as a GuardedLease.
+  /// are GuardedLeases, by a LeaseNotice.
   Fd socket;
+  FenceLink fence;          ///< Nothing in it without a fence.
   sigset_t user_signals{};  ///< The mask that this program was started with, for the workers.
 };
 
+struct GuardOptions {
+  /// Whether ctrl-Z stops the program, as others. Workers under a lease must not outlive it.
+  bool stops = false;
+  FenceOptions fence;
+};
+
 /// Runs `agent` in a child process and returns the status to exit with: the agent's own.
-/// Must be called while the process has a single thread. Where `stops` is false ctrl-Z changes
-/// nothing: with both processes stopped nobody would end workers whose lease is over.
-[[nodiscard]] int run_guarded(bool stops, const std::function<int(GuardLink)>& agent);
+/// Must be called while the process has a single thread.
+[[nodiscard]] int run_guarded(const GuardOptions& options,
+                              const std::function<int(GuardLink)>& agent);
 
 }  // namespace ddprun

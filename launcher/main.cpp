@@ -180,6 +180,12 @@ int run_agent(Job job, GuardLink link) {
     return Supervisor(std::move(job), std::move(link)).run();
   } catch (const std::exception& error) {
     return explain(error);
+/// One node alone has no lease.
+GuardOptions guard_options(const Options& options) {
+  if (!options.rendezvous.has_many_nodes()) return {.stops = true};
+  return {.stops = false, .fence = {options.worker_count, margin_of(options.rendezvous.times)}};
+}
+
   }
 }
 
@@ -206,8 +212,7 @@ int run(const std::vector<std::string>& arguments) {
   }
   if (!job.options.log_dir.empty()) prepare_log_dir(job.options.effective.at("log-dir")).value();
   if (!job.options.snapshot.empty()) prepare_snapshot(job.options.effective.at("snapshot")).value();
-  const bool stops = !job.options.rendezvous.has_many_nodes();
-  return run_guarded(stops,
+  return run_guarded(guard_options(job.options),
                      [&](GuardLink link) { return run_agent(std::move(job), std::move(link)); });
 }
 

@@ -55,6 +55,7 @@ struct ChildSide {
     if (!context.share_terminal) ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent_pid) ::_exit(1);  // it died before the line above
+    if (!joins_fence()) give_up();
     restore_limits();
     if (!context.share_terminal) {
       ::dup2(context.null_fd, STDIN_FILENO);
@@ -67,6 +68,17 @@ struct ChildSide {
     ::sigprocmask(SIG_SETMASK, &context.user_signals, nullptr);
     if (context.lease_end && now() >= *context.lease_end) ::_exit(1);
     ::execve(executable, arguments, environment);
+    give_up();
+  }
+
+  /// What the fence kills: a process alone where the group is ddprun's own.
+  [[nodiscard]] bool joins_fence() const {
+    if (context.group_end < 0) return true;
+    const int owner = context.share_terminal ? ::getpid() : -::getpid();
+    return ::fcntl(context.group_end, F_SETOWN, owner) == 0;
+  }
+
+  [[noreturn]] void give_up() const {
     const ExecFailure failure{local_rank, errno};
     (void)!::write(context.exec_failures_fd, &failure, sizeof failure);
     ::_exit(failure.error == ENOENT ? 127 : 126);

@@ -61,6 +61,7 @@ struct SpawnContext {
   bool share_terminal = false;  ///< Keep stdin, stdout, stderr and the terminal's process group.
   int null_fd = -1;             ///< Becomes stdin otherwise.
   int exec_failures_fd = -1;
+  int group_end = -1;                ///< Of the fence: becomes the property of its process group.
   std::optional<Instant> lease_end;  ///< From then on nothing is executed.
 };
 
@@ -70,7 +71,8 @@ struct SpawnContext {
 /// system refuses a pipe or the fork.
 ///
 /// The child looks at the clock itself, since this process may be stopped between any two lines: it
-/// is either there when the guard kills what lives at the lease's end, or sees that it is over.
+/// is either there when the guard kills what lives at the lease's end, or sees that it is over. The
+/// same holds for the fence, which it joins before it looks.
 [[nodiscard]] WorkerProcess spawn_worker(const SpawnContext& context,
                                          const Command& command,
                                          const Environment& environment,

@@ -114,7 +114,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
                dispatch(Timeout{});
              }),
       exit_timer_(context_),
-      workers_(context_, writer_, job_, link_.user_signals),
+      workers_(context_, writer_, job_, link_),
       snapshot_(
           context_,
           job_.setup.snapshot,
@@ -123,6 +123,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
 
 int Supervisor::run() {
   const std::string note = replaced_variables_note(job_.setup.inherited);
+      lease_(guard_.native_handle(), link_.fence.line.get()),
   if (!note.empty()) say(note);
   for (const std::string& each : job_.notes) say(each);
   wait_for_guard();
@@ -163,7 +164,7 @@ void Supervisor::reach_coordinator() {
       member_options(job_),
       job_.meeting.credentials,
       std::move(handlers),
-      [this](std::optional<Instant> lease_end) { tell_guard(lease_end); });
+      [this](std::optional<Instant> lease_end) { lease_.renew(lease_end); });
   if (member->coordinates()) {
     if (!job_.meeting.credentials.authenticated) say(not_authenticated);
     say(fmt::format("coordinating job {} for {} to {} nodes at {}",
@@ -227,13 +228,6 @@ void Supervisor::say_lease_ended() {
   }
 }
 
-void Supervisor::tell_guard(std::optional<Instant> lease_end) {
-  lease_end_ = lease_end;
-  const GuardedLease lease{lease_end.has_value(), lease_end.value_or(Instant{})};
-  // A guard that was stopped for minutes has not read the newest, and may kill when it goes on.
-  (void)::send(guard_.native_handle(), &lease, sizeof lease, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 void Supervisor::dispatch(AgentEvent event) {
   events_.push_back(std::move(event));
   drain();
@@ -279,7 +273,7 @@ void Supervisor::on(const SpawnWorkers& spawn) {
   part_ = spawn.part;
   coordinator_->workers_start();
   if (part_.group_rank == 0) store_->open_for(admission_for(part_, job_));
-  const auto refused = workers_.spawn(part_, lease_end_);
+  const auto refused = workers_.spawn(part_, lease_.end());
   if (job_.options.rendezvous.has_many_nodes()) check_store();
   const int count = part_.worker_count;
   say(fmt::format("generation {} ({}): {} on {}, OMP_NUM_THREADS={} each of {} cores",
@@ -295,6 +289,7 @@ void Supervisor::on(const SpawnWorkers& spawn) {
 /// Beside the workers, which take longer to begin than a store that is there takes to answer; and
 /// for longer than it takes until a lost node is known to be lost, which is another matter.
 void Supervisor::check_store() {
+  lease_.workers_start();
   constexpr Millis margin{6'000};
   const auto tell = [this](const std::string& why) {
     StoreUnreachable unreachable;
@@ -319,7 +314,7 @@ void Supervisor::on(const KillAll&) {
 
 void Supervisor::on(const TellCoordinator& tell) {
   // They are killed for good: they run nothing any more, and need no lease.
-  if (std::holds_alternative<WorkersStuck>(tell.event)) coordinator_->workers_are_gone();
+  if (std::holds_alternative<WorkersStuck>(tell.event)) workers_are_gone();
   coordinator_->tell(tell.event);
 }
 
@@ -340,6 +335,11 @@ void Supervisor::leave_batch_job(const Outcome& outcome) {
   batch_->finish(outcome, [this](const Outcome& final) {
     exit_status_ = final.exit_status;
     write_out(final);
+void Supervisor::workers_are_gone() {
+  lease_.workers_are_gone();
+  coordinator_->workers_are_gone();
+}
+
   });
 }
 
@@ -454,7 +454,7 @@ void Supervisor::reap() {
   if (sweeping_ && workers_.none_left()) {
     sweeping_ = false;
     workers_.finish_output();
-    coordinator_->workers_are_gone();
+    workers_are_gone();
     events_.emplace_back(AllGone{});
   }
   drain();

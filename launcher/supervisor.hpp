@@ -8,6 +8,7 @@
 #include "launcher/endpoint.hpp"
 #include "launcher/guard.hpp"
 #include "launcher/job_link.hpp"
+#include "launcher/lease_notice.hpp"
 #include "launcher/node_steps.hpp"
 #include "launcher/snapshot_look.hpp"
 #include "launcher/store_check.hpp"
@@ -55,11 +56,11 @@ class Supervisor {
   void stop_to_go_on();
   void say_lease_ended();
   void check_store();
-  void tell_guard(std::optional<Instant> lease_end);
   void wait_for_guard();
   void take_signal(unsigned char byte);
   void wait_for_children();
   void reap();
+  void workers_are_gone();
   [[nodiscard]] bool is_told_for_all() const;
   [[nodiscard]] bool is_own(const Outcome& outcome) const;
   [[nodiscard]] std::deque<std::string> last_lines(const Outcome& outcome) const;
@@ -77,6 +78,7 @@ class Supervisor {
   Writer writer_;
   std::shared_ptr<Sink> stderr_;
   boost::asio::posix::stream_descriptor guard_;
+  LeaseNotice lease_;
   boost::asio::posix::stream_descriptor child_signals_;
   DeadlineTimer timer_;
   boost::asio::steady_timer exit_timer_;
@@ -90,7 +92,6 @@ class Supervisor {
   std::string address_;               // of this node, for others
   std::unique_ptr<StoreServer> store_;
   std::unique_ptr<StoreCheck> store_check_;  // while a generation of many nodes begins
-  std::optional<Instant> lease_end_;         // as the guard knows it
   Part part_;                                // of the newest generation, for what is said about it
   std::deque<AgentEvent> events_;
   bool dispatching_ = false;

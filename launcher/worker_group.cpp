@@ -21,10 +21,11 @@ constexpr std::chrono::milliseconds log_patience{100};  // well within the time 
 WorkerGroup::WorkerGroup(boost::asio::io_context& context,
                          Writer& writer,
                          const Job& job,
-                         const sigset_t& user_signals)
+                         const GuardLink& link)
     : context_(context),
       writer_(writer),
       job_(job),
+      fence_(link.fence),
       null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
       stdout_(std::make_shared<Sink>(STDOUT_FILENO, "standard output")),
       stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")) {
@@ -34,7 +35,7 @@ WorkerGroup::WorkerGroup(boost::asio::io_context& context,
                         std::strerror(errno),
                         "workers need it as their input"));
   }
-  spawn_context_.user_signals = user_signals;
+  spawn_context_.user_signals = link.user_signals;
   for (const int signal : job.options.stop.saving_signals) {  // batch systems may send it to all
     if (is_for_workers(signal)) sigaddset(&spawn_context_.ignored_signals, signal);
   }
@@ -55,6 +56,7 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
     try {
       if (!exec_failures_) exec_failures_ = std::make_unique<ExecFailures>();
       spawn_context_.exec_failures_fd = exec_failures_->write_end();
+      spawn_context_.group_end = fence_.group_end(place.local_rank);
       WorkerProcess worker = spawn_worker(spawn_context_,
                                           command_for(job_.command, place),
                                           worker_environment(job_.setup, part, place),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "launcher/agent.hpp"
+#include "launcher/guard.hpp"
 #include "launcher/job.hpp"
 #include "launcher/process.hpp"
 #include "launcher/reaper.hpp"
@@ -25,7 +26,7 @@ class WorkerGroup {
   WorkerGroup(boost::asio::io_context& context,
               Writer& writer,
               const Job& job,
-              const sigset_t& user_signals);
+              const GuardLink& link);
 
   /// Starts the workers of this node's part of a generation, unless that lease is over. Returns
   /// those that the system refused to start, as if they had ended.
@@ -58,6 +59,7 @@ class WorkerGroup {
   boost::asio::io_context& context_;
   Writer& writer_;
   const Job& job_;
+  const FenceLink& fence_;
   SpawnContext spawn_context_;
   Fd null_;
   Reaper reaper_;

@@ -19,4 +19,9 @@ struct LeaseTimes {
   friend bool operator==(const LeaseTimes&, const LeaseTimes&) = default;
 };
 
+/// From a lease's end until others may start: the time to kill.
+[[nodiscard]] constexpr Millis margin_of(const LeaseTimes& times) {
+  return times.dead_after - times.lease;
+}
+
 }  // namespace ddprun

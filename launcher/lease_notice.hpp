@@ -1,0 +1,46 @@
+// Tells guard and fence until when this node's workers may live.
+//
+// The guard kills workers whose lease has ended, since the agent may be stopped at any moment:
+// also after it has learnt of the end, and before it has killed. So the end of a lease is no
+// message. The guard hears of a lease before the first worker starts, of each later one, and that
+// no worker lives any more.
+#pragma once
+
+#include "rendezvous/units.hpp"
+
+#include <array>
+#include <optional>
+
+namespace ddprun {
+
+/// What they are told. While workers may live, the guard kills them at `end` unless it has been
+/// told another end. The newest message counts.
+struct GuardedLease {
+  bool workers_live = false;
+  Instant end;  ///< By now() of clock.hpp.
+};
+
+class LeaseNotice {
+ public:
+  /// The agent's ends of the guard's and the fence's socketpairs, which stay the owner's; -1: none.
+  LeaseNotice(int guard_socket, int fence_line) : sockets_{guard_socket, fence_line} {}
+
+  /// The lease has another end now; nothing: it is over, and its workers have to be killed.
+  void renew(std::optional<Instant> end);
+
+  /// Before the first worker of a generation; when no process of the workers is left.
+  void workers_start();
+  void workers_are_gone();
+
+  /// Of the newest lease, also if that is over. Nothing: workers here need none.
+  [[nodiscard]] std::optional<Instant> end() const { return end_; }
+
+ private:
+  void tell() const;
+
+  std::array<int, 2> sockets_;
+  bool workers_live_ = false;
+  std::optional<Instant> end_;
+};
+
+}  // namespace ddprun
