@@ -4,66 +4,25 @@
 
 #include <boost/asio/post.hpp>
 
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 namespace ddprun {
 
-/// What outlives the owner, where a task is stuck.
-struct ClaimsFolder::Shared {
-  std::string path;
-  OnAnswer on_answer;  // its own thread's
-  std::mutex mutex;
-  std::condition_variable idle;
-  boost::asio::io_context* context = nullptr;  // null: the owner is gone
-  std::deque<FolderTask> tasks;                // the one under way included
-};
-
 ClaimsFolder::ClaimsFolder(boost::asio::io_context& context, std::string path, OnAnswer on_answer)
-    : shared_(std::make_shared<Shared>()) {
-  shared_->path = std::move(path);
-  shared_->on_answer = std::move(on_answer);
-  shared_->context = &context;
-}
-
-ClaimsFolder::~ClaimsFolder() {
-  std::unique_lock lock(shared_->mutex);
-  shared_->idle.wait_for(lock, end_patience, [this] { return shared_->tasks.empty(); });
-  shared_->context = nullptr;
-  shared_->on_answer = nullptr;
-}
+    : context_(context), path_(std::move(path)), on_answer_(std::move(on_answer)), disk_(context) {}
 
 void ClaimsFolder::start(const FolderTask& task) {
-  const std::lock_guard lock(shared_->mutex);
-  if (shared_->tasks.size() >= tasks_max) return;
-  shared_->tasks.push_back(task);
-  if (shared_->tasks.size() > 1) return;
-  try {
-    std::thread([shared = shared_] { work(shared); }).detach();
-  } catch (const std::system_error&) {
-    shared_->tasks.clear();
-  }
-}
-
-void ClaimsFolder::work(const std::shared_ptr<Shared>& shared) {
-  std::unique_lock lock(shared->mutex);
-  while (!shared->tasks.empty()) {
-    const FolderTask task = shared->tasks.front();
-    lock.unlock();
-    std::optional<FolderAnswer> answer = use_claims_on_disk(shared->path, task);
-    lock.lock();
-    shared->tasks.pop_front();
-    if (!answer || shared->context == nullptr) continue;
-    boost::asio::post(*shared->context, [shared, answer = *std::move(answer)] {
-      if (shared->on_answer) shared->on_answer(answer);
-    });
-  }
-  shared->idle.notify_all();
+  const bool started = disk_.start([task, path = path_, on_answer = on_answer_] {
+    const std::optional<FolderAnswer> answer = use_claims_on_disk(path, task);
+    if (!answer) return DiskThread::Done();
+    return DiskThread::Done([on_answer, answer = *answer] { on_answer(answer); });
+  });
+  if (started) return;
+  const std::optional<FolderAnswer> refusal =
+      not_done(task, path_ + ": too much is under way there, or the system gives no thread");
+  if (!refusal) return;
+  boost::asio::post(context_, [on_answer = on_answer_, answer = *refusal] { on_answer(answer); });
 }
 
 }  // namespace ddprun

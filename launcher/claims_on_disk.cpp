@@ -157,11 +157,12 @@ std::string make_proof(const std::string& path, std::uint64_t folder) {
 FolderOpened open_folder(const std::string& path, const OpenFolder& open) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) return {fmt::format("{} cannot be made: {}", path, error.message()), 0, false};
+  const auto unusable = [](std::string why) { return FolderOpened{std::move(why), 0, false, {}}; };
+  if (error) return unusable(fmt::format("{} cannot be made: {}", path, error.message()));
   const Listing before = list(path);
-  if (!before.why.empty()) return {before.why, 0, false};
+  if (!before.why.empty()) return unusable(before.why);
   if (std::string why = make_proof(path, open.folder); !why.empty()) {
-    return {std::move(why), 0, false};
+    return unusable(std::move(why));
   }
   sync_folder(path);
   return {"", before.newest, !before.proofs.empty()};

@@ -50,6 +50,7 @@ struct FolderOpened {
   std::string why;          ///< It cannot be used; empty: it can.
   std::int64_t newest = 0;  ///< The newest place that is claimed, 0: none is.
   bool in_use = false;      ///< By a job that was not over.
+  Epoch founded;            ///< The newest claim's job; 0: there is none.
   friend bool operator==(const FolderOpened&, const FolderOpened&) = default;
 };
 struct ProofSought {
@@ -70,5 +71,8 @@ struct PlaceClaimed {
   friend bool operator==(const PlaceClaimed&, const PlaceClaimed&) = default;
 };
 using FolderAnswer = std::variant<FolderOpened, ProofSought, ClaimsRead, PlaceClaimed>;
+
+/// What is answered to `task` where nothing was tried; nothing for what is not answered.
+[[nodiscard]] std::optional<FolderAnswer> not_done(const FolderTask& task, std::string why);
 
 }  // namespace ddprun

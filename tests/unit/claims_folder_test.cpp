@@ -117,27 +117,30 @@ TEST_CASE("claims folder: one that hangs holds its owner up for its patience, an
   const Clock::time_point before = Clock::now();
   story.folder.reset();
   const auto took = Clock::now() - before;
-  CHECK(took >= ClaimsFolder::end_patience);
-  CHECK(took < ClaimsFolder::end_patience + std::chrono::seconds(10));
+  CHECK(took >= DiskThread::end_patience);
+  CHECK(took < DiskThread::end_patience + std::chrono::seconds(10));
   hang.ends();
   (void)story.context.run();
   CHECK(story.answers.empty());
 }
 
-TEST_CASE("claims folder: while one hangs so many tasks wait, and those beyond are dropped") {
+TEST_CASE("claims folder: while one hangs, those that are too many are answered as not done") {
   FolderStory story;
   std::filesystem::create_directory(story.temp.at("claims"));
   Hang hang(story.temp.at("claims"));
   if (!hang.works()) return;
-  const std::size_t more = 2 * ClaimsFolder::tasks_max;
-  for (std::uint64_t proof = 1; proof <= more; ++proof) story.folder->start(LookForProof{proof});
+  for (std::uint64_t proof = 1; proof <= DiskThread::tasks_max; ++proof) {
+    story.folder->start(LookForProof{proof});
+  }
+  story.folder->start(ReadClaims{1});
+  story.waits_for(1);
+  CHECK(std::get<ClaimsRead>(story.answers[0]).why ==
+        story.temp.at("claims") + ": too much is under way there, or the system gives no thread");
   hang.ends();
-  story.waits_for(ClaimsFolder::tasks_max);
+  story.waits_for(1 + DiskThread::tasks_max);
+  CHECK(story.answers.back() == FolderAnswer(ProofSought{DiskThread::tasks_max, false}));
   story.folder->start(LookForProof{99});
-  story.waits_for(ClaimsFolder::tasks_max + 1);
-  CHECK(story.answers[ClaimsFolder::tasks_max - 1] ==
-        FolderAnswer(ProofSought{ClaimsFolder::tasks_max, false}));
-  CHECK(story.answers.back() == FolderAnswer(ProofSought{99, false}));
+  story.waits_for(2 + DiskThread::tasks_max);
 }
 
 }  // namespace
