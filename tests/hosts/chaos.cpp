@@ -1,7 +1,6 @@
 #include "tests/hosts/chaos.hpp"
 
 #include "tests/e2e/process_table.hpp"
-#include "tests/hosts/snapshots.hpp"
 
 #include <signal.h>
 
@@ -11,6 +10,7 @@
 #include <optional>
 #include <random>
 #include <stdexcept>
+#include <utility>
 
 namespace hosts {
 namespace {
@@ -18,6 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds recovery_max{60'000};  // many times what it takes: then something is wrong
+constexpr int first_host = 0;                 // the endpoint's
 constexpr const char* return_of_host = "a host comes back";
 
 const char* text_of(FaultKind kind) {
@@ -28,6 +29,8 @@ const char* text_of(FaultKind kind) {
       return "kill -9 of a ddprun";
     case FaultKind::agent_stopped:
       return "SIGSTOP of an agent";
+    case FaultKind::both_stopped:
+      return "SIGSTOP of both processes";
     case FaultKind::link_cut:
       return "link cut";
     case FaultKind::direction_cut:
@@ -36,6 +39,8 @@ const char* text_of(FaultKind kind) {
       return "power-off of a member";
     case FaultKind::head_off:
       return "power-off of the head";
+    case FaultKind::restarted_apart:
+      return "two restarted behind a partition";
   }
   return "";
 }
@@ -43,12 +48,30 @@ const char* text_of(FaultKind kind) {
 /// Whether it can only be overcome by another generation.
 bool ends_generation(FaultKind kind) {
   return kind == FaultKind::worker_killed || kind == FaultKind::agent_killed ||
-         kind == FaultKind::member_off || kind == FaultKind::head_off;
+         kind == FaultKind::both_stopped || kind == FaultKind::member_off ||
+         kind == FaultKind::head_off || kind == FaultKind::restarted_apart;
 }
 
 /// Whether the host is out for as long as the fault lasts.
 bool takes_host(FaultKind kind) {
-  return ends_generation(kind) && kind != FaultKind::worker_killed;
+  return kind == FaultKind::agent_killed || kind == FaultKind::member_off ||
+         kind == FaultKind::head_off;
+}
+
+bool is_played(FaultKind kind, const std::string& also, const Sufferer& sufferer) {
+  const bool half_is_enough = 2 * sufferer.nodes_min <= sufferer.nodes_max;
+  if (kind == FaultKind::restarted_apart && !half_is_enough) return true;
+  const auto* const failing = std::ranges::find(failing_kinds, kind, &FailingKind::kind);
+  return failing == failing_kinds.end() || also == "all" || also == failing->name;
+}
+
+/// In multiples of the patience. Both processes have to stand still for longer than that; whoever
+/// is started behind a partition needs time to found a job there.
+std::pair<double, double> shortest_and_longest(FaultKind kind) {
+  if (kind == FaultKind::worker_killed) return {0, 0};
+  if (kind == FaultKind::both_stopped) return {1.5, 2.5};
+  if (kind == FaultKind::restarted_apart) return {4, 6};
+  return {0.2, 2};
 }
 
 /// "4.2"
@@ -85,16 +108,20 @@ std::string table_row(const std::string& what, int count, std::vector<millisecon
 
 }  // namespace
 
-std::vector<Fault> draw_faults(std::uint64_t seed, int times, milliseconds patience) {
-  std::mt19937_64 random(seed);
+std::vector<Fault> draw_faults(const FaultPlan& plan, const Sufferer& sufferer) {
+  std::mt19937_64 random(plan.seed);
   std::vector<Fault> faults;
-  for (int i = 0; i < times; ++i) {
-    for (const FaultKind kind : fault_kinds) {
+  for (int i = 0; i < plan.times; ++i) {
+    for (const FaultKind kind : all_fault_kinds) {
+      if (!is_played(kind, plan.also, sufferer)) continue;
       Fault fault{.kind = kind};
       fault.whom = random();
       fault.is_other_way = random() % 2 == 0;
-      const auto drawn = random() % static_cast<std::uint64_t>((patience * 9 / 5).count());
-      if (kind != FaultKind::worker_killed) fault.lasts = patience / 5 + milliseconds(drawn);
+      const auto [shortest, longest] = shortest_and_longest(kind);
+      const double half = static_cast<double>(random() % 1000) / 2000;
+      const double part = i % 2 == 0 ? 0.5 + half : half;
+      const double times = shortest + part * (longest - shortest);
+      fault.lasts = std::chrono::duration_cast<milliseconds>(sufferer.patience * times);
       fault.outlasts_next = takes_host(kind) && random() % 3 == 0;
       faults.push_back(fault);
     }
@@ -105,24 +132,37 @@ std::vector<Fault> draw_faults(std::uint64_t seed, int times, milliseconds patie
   return faults;
 }
 
-Chaos::Chaos(Training& job, std::string snapshots)
-    : job_(job), snapshots_(std::move(snapshots)), begun_(now_boottime()) {
+Chaos::Chaos(Training& job, const Sufferer& sufferer, Progress progress)
+    : job_(job), sufferer_(sufferer), progress_(std::move(progress)), begun_(now_boottime()) {
   for (int host = 0; host < job.cluster().size(); ++host) members_.insert(host);
 }
 
 void Chaos::play(const std::vector<Fault>& faults) {
   for (std::size_t i = 0; i < faults.size(); ++i) {
-    const bool two_at_once = faults[i].outlasts_next && i + 1 < faults.size();
-    play(faults[i], two_at_once ? &faults[i + 1] : nullptr);
+    const bool is_last = i + 1 == faults.size();
+    const bool two_at_once = !is_last && faults[i].outlasts_next && can_spare_one() &&
+                             faults[i + 1].kind != FaultKind::restarted_apart;
+    if (can_bear(faults[i])) play(faults[i], two_at_once ? &faults[i + 1] : nullptr);
     if (two_at_once) ++i;
   }
+}
+
+/// Whether the others are enough without one of those that train.
+bool Chaos::can_spare_one() const {
+  return static_cast<int>(members_.size()) > sufferer_.nodes_min;
+}
+
+/// Voters that are lost one after the other leave a majority only if those that are left form a
+/// generation meanwhile.
+bool Chaos::can_bear(const Fault& fault) const {
+  return fault.kind != FaultKind::restarted_apart || sufferer_.claims || can_spare_one();
 }
 
 /// `within`: the one that comes before this one is undone.
 void Chaos::play(const Fault& fault, const Fault* within) {
   const int host = victim_of(fault);
-  const int before = job_.newest();
-  const int later_than = ends_generation(fault.kind) ? before : 0;
+  const int before = newest_of(job_).number;
+  const Nanoseconds later_than = ends_generation(fault.kind) ? boottime() : Nanoseconds(0);
   const std::size_t own = happened_.size();
   happened_.push_back({text_of(fault.kind), now_boottime(), before, 0});
   print("fault " + std::to_string(++faults_count_) + ": " + text_of(fault.kind) + ", n" +
@@ -131,7 +171,7 @@ void Chaos::play(const Fault& fault, const Fault* within) {
   if (within != nullptr) {
     members_.erase(host);
     wait_until_trained(later_than);
-    happened_[own].generation_after = job_.newest();
+    happened_[own].generation_after = newest_of(job_).number;
     play(*within, nullptr);
   } else {
     job_.cluster().stays(fault.lasts, [] { return true; });
@@ -139,8 +179,10 @@ void Chaos::play(const Fault& fault, const Fault* within) {
   undo();
   members_.insert(host);
   wait_until_trained(later_than);
-  if (within == nullptr) happened_[own].generation_after = job_.newest();
-  print("         overcome by generation " + std::to_string(job_.newest()));
+  const int newest = newest_of(job_).number;
+  if (within == nullptr) happened_[own].generation_after = newest;
+  print("         overcome by generation " + std::to_string(newest));
+  tell_overlaps();
 }
 
 Chaos::Undo Chaos::befall(const Fault& fault, int host) {
@@ -152,6 +194,8 @@ Chaos::Undo Chaos::befall(const Fault& fault, int host) {
       return kill_agent(fault, host);
     case FaultKind::agent_stopped:
       return stop_agent(host);
+    case FaultKind::both_stopped:
+      return stop_both(fault, host);
     case FaultKind::link_cut:
       return cut_link(fault, host);
     case FaultKind::direction_cut:
@@ -159,6 +203,8 @@ Chaos::Undo Chaos::befall(const Fault& fault, int host) {
     case FaultKind::member_off:
     case FaultKind::head_off:
       return power_off(host);
+    case FaultKind::restarted_apart:
+      return restart_apart(host);
   }
   return [] {};
 }
@@ -182,6 +228,43 @@ Chaos::Undo Chaos::stop_agent(int host) {
   const int agent = job_.agent_process(host);
   stop_process(agent, job_.cluster().test().deadline());
   return [agent] { ::kill(agent, SIGCONT); };
+}
+
+Chaos::Undo Chaos::stop_both(const Fault& fault, int host) {
+  std::array both{job_.agent_process(host), job_.agent_of(host).pid()};
+  if (fault.is_other_way) std::swap(both[0], both[1]);
+  for (const int pid : both) stop_process(pid, job_.cluster().test().deadline());
+  return [both] {
+    for (const int pid : both) ::kill(pid, SIGCONT);
+  };
+}
+
+/// The first host and another one. Where voters vote, the others have to be a majority each time;
+/// where they claim, both can be lost at once.
+Chaos::Undo Chaos::restart_apart(int host) {
+  std::set<int> others = members_;
+  for (const int each : {first_host, host}) {
+    kill_ddprun(each);
+    others.erase(each);
+    if (sufferer_.claims) continue;
+    const std::set<int> all = std::exchange(members_, others);
+    const bool are_enough = static_cast<int>(others.size()) >= sufferer_.nodes_min;
+    if (are_enough) wait_until_trained(boottime());
+    members_ = all;
+  }
+  for (const int other : others) {
+    for (const int each : {first_host, host}) {
+      job_.cluster().cut(job_[each], job_[other]);
+      job_.cluster().cut(job_[other], job_[each]);
+    }
+  }
+  for (const int each : {first_host, host}) job_.start(each);
+  return [this] { job_.cluster().heal(); };
+}
+
+void Chaos::kill_ddprun(int host) {
+  ::kill(job_.agent_of(host).pid(), SIGKILL);
+  job_.wait_until("an empty host", [&] { return job_[host].processes().empty(); });
 }
 
 Chaos::Undo Chaos::cut_link(const Fault& fault, int host) {
@@ -208,40 +291,42 @@ Chaos::Undo Chaos::power_off(int host) {
 }
 
 void Chaos::come_back(int host) {
-  const int newest = job_.newest();
-  const std::vector<Start> starts = job_.starts();
-  const bool is_missed = std::ranges::none_of(starts, [&](const Start& start) {
-    return start.generation == newest && start.host == job_[host].name();
-  });
-  if (is_missed) happened_.push_back({return_of_host, now_boottime(), newest, newest + 1});
+  const Newest newest = newest_of(job_);
+  if (!newest.hosts.contains(host)) {
+    happened_.push_back({return_of_host, now_boottime(), newest.number, newest.number + 1});
+  }
   job_.start(host);
 }
 
-void Chaos::wait_until_trained(int later_than) {
+void Chaos::wait_until_trained(Nanoseconds later_than) {
   const milliseconds begun = now_boottime();
-  const SnapshotName before = newest_snapshot(job_.cluster().test(), snapshots_);
+  progress_.begin();
   job_.wait_until("training", [&] {
     if (now_boottime() - begun > recovery_max) {
+      tell_overlaps();
       throw std::runtime_error("it does not recover\n" + job_.cluster().seen());
     }
-    return trains(later_than, before);
+    return trains(later_than);
   });
 }
 
-bool Chaos::trains(int later_than, const SnapshotName& newer_than) {
-  const SnapshotName newest = newest_snapshot(job_.cluster().test(), snapshots_);
-  const int number = job_.newest();
-  if (newest <= newer_than || newest.generation != number || number <= later_than) return false;
-  std::set<int> there;
-  for (const Start& start : job_.starts()) {
-    if (start.generation == number) there.insert(std::stoi(start.host.substr(1)));
-  }
-  return there == members_;
+bool Chaos::trains(Nanoseconds later_than) {
+  const Newest newest = newest_of(job_);
+  return progress_.made(newest) && newest.begun > later_than && newest.hosts == members_;
+}
+
+void Chaos::tell_overlaps() {
+  const std::vector<std::string> overlaps = job_.cluster().watch().take_overlaps();
+  if (overlaps.empty()) return;
+  overlaps_count_ += overlaps.size();
+  print("TWO GENERATIONS LIVED AT ONCE, " + std::to_string(overlaps.size()) +
+        " pairs of workers; the first:\n" + overlaps.front());
 }
 
 int Chaos::victim_of(const Fault& fault) {
   if (fault.kind == FaultKind::head_off) return head();
   std::vector<int> possible(members_.begin(), members_.end());
+  if (fault.kind == FaultKind::restarted_apart) std::erase(possible, first_host);
   if (fault.kind == FaultKind::member_off) std::erase(possible, head());
   return possible[fault.whom % possible.size()];
 }
@@ -266,7 +351,7 @@ std::string Chaos::table() {
       "| fault | times | ended a generation | to the next one's last worker, median s | max s |\n"
       "|---|---|---|---|---|\n";
   std::vector<std::string> kinds;
-  for (const FaultKind kind : fault_kinds) kinds.emplace_back(text_of(kind));
+  for (const FaultKind kind : all_fault_kinds) kinds.emplace_back(text_of(kind));
   kinds.emplace_back(return_of_host);
   for (const std::string& kind : kinds) {
     int count = 0;
@@ -277,6 +362,7 @@ std::string Chaos::table() {
       const auto next = next_start(starts, each.generation_before, each.generation_after);
       if (next) recoveries.push_back(*next - each.at);
     }
+    if (count == 0) continue;
     text += table_row(kind, count, recoveries);
   }
   return text;

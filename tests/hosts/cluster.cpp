@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <stdexcept>
@@ -15,10 +16,12 @@ namespace hosts {
 namespace {
 
 constexpr std::chrono::milliseconds look_again{10};  // for what no descriptor tells
+constexpr std::size_t overlaps_shown_max = 10;
 
 }  // namespace
 
-Cluster::Cluster(int host_count, const ClusterOptions& options) : test_(options.time_max) {
+Cluster::Cluster(int host_count, const ClusterOptions& options)
+    : test_(options.time_max), watch_(test_.folder()) {
   write_etc(test_, host_count, options.names);
   for (int index = 0; index < host_count; ++index) {
     hosts_.push_back(std::make_unique<Host>(test_, network_, index));
@@ -31,6 +34,13 @@ Cluster::~Cluster() {
   if (!may_leave_ && !living().empty()) {
     FAIL_CHECK("these processes are left on the hosts:\n", seen());
   }
+  const std::vector<std::string> overlaps = watch_.take_overlaps();
+  if (overlaps.empty()) return;
+  std::string first;
+  for (std::size_t i = 0; i < std::min(overlaps.size(), overlaps_shown_max); ++i) {
+    first += overlaps[i];
+  }
+  FAIL_CHECK("two generations lived at once, ", overlaps.size(), " pairs of workers:\n", first);
 }
 
 void Cluster::wait_until(const std::string& what, const std::function<bool()>& happened) {

@@ -1,8 +1,10 @@
 // Some pretended hosts n0, n1... on one network, for one test. When the test ends, nothing may run
-// on them any more; what does is a failure, and is killed.
+// on them any more; what does is a failure, and is killed. That two generations' workers lived at
+// once is a failure too, in every test.
 #pragma once
 
 #include "tests/hosts/host.hpp"
+#include "tests/hosts/watch.hpp"
 
 #include <chrono>
 #include <functional>
@@ -27,6 +29,7 @@ class Cluster {
   Host& operator[](int index) { return *hosts_.at(static_cast<std::size_t>(index)); }
   [[nodiscard]] int size() const { return static_cast<int>(hosts_.size()); }
   [[nodiscard]] e2e::Case& test() { return test_; }
+  [[nodiscard]] Watch& watch() { return watch_; }
 
   /// What the first host sends to the second is lost, in silence; back it goes as before.
   void cut(const Host& from, const Host& to) { network_.cut(from.index(), to.index()); }
@@ -48,6 +51,7 @@ class Cluster {
   void pause() const;
 
   e2e::Case test_;
+  Watch watch_;
   Network network_;
   std::vector<std::unique_ptr<Host>> hosts_;
   bool may_leave_ = false;

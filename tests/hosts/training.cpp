@@ -70,8 +70,9 @@ Training::Training(int host_count,
 }
 
 Training::~Training() {
-  const std::string overlaps = cluster_.test().read("overlaps");
-  if (!overlaps.empty()) FAIL_CHECK("two generations were alive at once:\n", overlaps);
+  const std::size_t said = starts().size();  // each worker tells the watch before it says that
+  const std::size_t seen = cluster_.watch().lives().size();
+  if (seen < said) FAIL_CHECK("the watch has seen ", seen, " of ", said, " workers");
 }
 
 Program& Training::start(int host, const Options& options) {

@@ -1,5 +1,5 @@
 // One job of ddprun on many hosts, with tests/hosts/worker.cpp as its program. At its end it
-// asserts that no worker has ever seen one of another generation alive.
+// asserts that the watch has missed none of its workers.
 #pragma once
 
 #include "tests/hosts/cluster.hpp"

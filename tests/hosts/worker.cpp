@@ -4,17 +4,24 @@
 //   finish                    ends with 0
 //   fail.GENERATION.RANK      ends with the status in the file
 //   say.GENERATION.RANK       prints as many lines of 64 bytes as the file says, and goes on
-// It also sees whether a worker of another generation lives: each holds a lock for its whole life
-// and looks at the others' locks after it has its own, so that of two at least one sees the other.
+//   chatter                   at the start: prints a line again and again, whether anybody reads or
+//                             not, touches that file, and holds no connection to anybody
+// First of all it tells the watch that it lives.
+#include "tests/hosts/birth.hpp"
+
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/inotify.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -22,6 +29,9 @@
 #include <string>
 
 namespace {
+
+constexpr const char* chatter_file = "chatter";
+constexpr int chatter_ms = 50;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -38,35 +48,6 @@ void append(const char* name, const std::string& line) {
   const int file = ::open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (::write(file, line.data(), line.size()) < 0) std::exit(99);
   ::close(file);
-}
-
-std::string name_of_lock(const std::string& generation) {
-  return "alive." + generation;
-}
-
-/// Held until the last process is gone that was forked with it, or that it has become.
-int lock_own(const std::string& generation) {
-  const std::string name = name_of_lock(generation);
-  // NOLINTNEXTLINE(android-cloexec-open): what this process becomes holds it, too
-  const int file = ::open(name.c_str(), O_RDWR | O_CREAT, 0644);
-  struct flock shared {};
-  shared.l_type = F_RDLCK;
-  if (file < 0 || ::fcntl(file, F_OFD_SETLK, &shared) != 0) std::exit(98);
-  return file;
-}
-
-void look_for_others(const std::string& generation) {
-  for (const auto& entry : std::filesystem::directory_iterator(".")) {
-    const std::string name = entry.path().filename();
-    if (!name.starts_with(name_of_lock("")) || name == name_of_lock(generation)) continue;
-    const int file = ::open(name.c_str(), O_RDWR | O_CLOEXEC);
-    struct flock any {};
-    any.l_type = F_WRLCK;
-    if (::fcntl(file, F_OFD_GETLK, &any) != 0 || any.l_type != F_UNLCK) {
-      append("overlaps", generation + " while " + name + "\n");
-    }
-    ::close(file);
-  }
 }
 
 /// Whether the store that was reached serves: it answers a ping of PyTorch 2.2 and later.
@@ -105,14 +86,23 @@ void say(long count) {
   (void)std::fflush(stdout);
 }
 
+void chatter() {
+  say(1);
+  (void)::utimensat(AT_FDCWD, chatter_file, nullptr, 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  try {
+    hosts::announce_birth();
+  } catch (const std::exception& failure) {
+    (void)std::fprintf(stderr, "worker: %s\n", failure.what());
+    return 98;
+  }
   const std::string generation = variable("DDPRUN_GENERATION");
   const std::string rank = variable("RANK");
   const std::string own = "." + generation + "." + rank;
-  lock_own(generation);
-  look_for_others(generation);
   const int told = ::inotify_init1(IN_CLOEXEC);
   ::inotify_add_watch(told, ".", IN_MOVED_TO);
 
@@ -135,6 +125,8 @@ int main(int argc, char** argv) {
     ::execvp(argv[1], argv + 1);
     return 96;
   }
+  const bool chatters = std::filesystem::exists(chatter_file);
+  if (chatters) (void)::signal(SIGPIPE, SIG_IGN);
   bool said = false;
   while (true) {
     if (std::filesystem::exists("fail" + own)) return std::atoi(content_of("fail" + own).c_str());
@@ -144,7 +136,10 @@ int main(int argc, char** argv) {
       append("events", "said" + own + "\n");
       said = true;
     }
+    pollfd ready{told, POLLIN, 0};
+    if (::poll(&ready, 1, chatters ? chatter_ms : -1) < 0) return 97;
+    if (chatters) chatter();
     std::array<char, 4096> events{};
-    if (::read(told, events.data(), events.size()) <= 0) return 97;
+    if (ready.revents != 0 && ::read(told, events.data(), events.size()) <= 0) return 97;
   }
 }
