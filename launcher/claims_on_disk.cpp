@@ -165,7 +165,9 @@ FolderOpened open_folder(const std::string& path, const OpenFolder& open) {
     return unusable(std::move(why));
   }
   sync_folder(path);
-  return {"", before.newest, !before.proofs.empty()};
+  const std::optional<Knowledge> newest = read_claim(path, before.newest);
+  const Epoch founded = newest ? newest->record.founding.epoch : Epoch{};
+  return {"", before.newest, !before.proofs.empty(), founded};
 }
 
 ClaimsRead read_claims(const std::string& path, const ReadClaims& read) {

@@ -33,7 +33,7 @@ Headquarters::Headquarters(boost::asio::io_context& context,
   settle();
 }
 
-void Headquarters::when_told(std::function<void()> done) {
+void Headquarters::when_told(const Outcome&, std::function<void()> done) {
   done_ = std::move(done);
   settle();
 }

@@ -42,7 +42,7 @@ class Headquarters final : public JobLink {
   void hear(const RosterEvent& event) { dispatch(event); }
   void look_at_clock() override {}  // nothing of it comes before the end of a worker
   [[nodiscard]] bool coordinates() const override { return true; }
-  void when_told(std::function<void()> done) override;
+  void when_told(const Outcome& outcome, std::function<void()> done) override;
 
   /// It coordinates no longer: from now on it calls nobody. To be destroyed later, since it may
   /// itself be what calls.

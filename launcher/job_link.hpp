@@ -34,8 +34,8 @@ class JobLink {
   /// Whether the coordinator is in this process.
   [[nodiscard]] virtual bool coordinates() const = 0;
 
-  /// Calls `done` once nobody waits for a word from this process any more.
-  virtual void when_told(std::function<void()> done) = 0;
+  /// The job has ended so. Calls `done` once nobody waits for a word from this process any more.
+  virtual void when_told(const Outcome& outcome, std::function<void()> done) = 0;
 
  protected:
   JobLink() = default;

@@ -76,10 +76,7 @@ std::string absolute(const std::string& path) {
 /// Jobs at one endpoint, or of one name, are told apart.
 std::string claims_folder(const Job& job) {
   if (job.options.claim_dir.empty()) return {};
-  return fmt::format("{}/.ddprun/{}@{}",
-                     absolute(job.options.claim_dir),
-                     job.setup.job_id,
-                     text_of(*job.options.rendezvous.endpoint));
+  return fmt::format("{}/.ddprun/{}", absolute(job.options.claim_dir), job.meeting.name);
 }
 
 /// What workers inherit.
@@ -180,13 +177,13 @@ int run_agent(Job job, GuardLink link) {
     return Supervisor(std::move(job), std::move(link)).run();
   } catch (const std::exception& error) {
     return explain(error);
+  }
+}
+
 /// One node alone has no lease.
 GuardOptions guard_options(const Options& options) {
   if (!options.rendezvous.has_many_nodes()) return {.stops = true};
   return {.stops = false, .fence = {options.worker_count, margin_of(options.rendezvous.times)}};
-}
-
-  }
 }
 
 int run(const std::vector<std::string>& arguments) {

@@ -1,7 +1,11 @@
 #include "launcher/meeting.hpp"
 
+#include "launcher/marks.hpp"
 #include "launcher/token.hpp"
+#include "launcher/values.hpp"
 #include "rendezvous/ip_network.hpp"
+
+#include <fmt/format.h>
 
 #include <cstdint>
 #include <utility>
@@ -12,6 +16,17 @@ namespace {
 std::string job_id(const RendezvousOptions& options, const Environment& environment) {
   if (!options.job_id.empty()) return options.job_id;
   return find_variable(environment, "SLURM_JOB_ID").value_or("none");
+}
+
+/// Slurm runs a job anew, under the same number, only when all of it has ended.
+std::string name_of_run(const std::string& id,
+                        const Endpoint& endpoint,
+                        const Environment& environment) {
+  const auto restarts =
+      parse_count(find_variable(environment, "SLURM_RESTART_COUNT").value_or("0"));
+  const bool is_first = !find_variable(environment, "SLURM_JOB_ID") || restarts.value_or(0) == 0;
+  return fmt::format(
+      "{}{}@{}", id, is_first ? "" : fmt::format(".r{}", *restarts), text_of(endpoint));
 }
 
 /// Names are looked up only where it matters: mostly all doors have the endpoint's port.
@@ -45,6 +60,11 @@ Result<Meeting> prepare_meeting(const RendezvousOptions& options,
   auto credentials = make_credentials(job_id(options, environment), *token);
   if (!credentials) return credentials.error();
   meeting.credentials = *std::move(credentials);
+  meeting.name = name_of_run(meeting.credentials.job_id, *options.endpoint, environment);
+  if (options.endpoint->port != 0) {
+    meeting.marks_folder = marks_folder(options.state_dir, meeting.name);
+    meeting.mark = newest_mark(meeting.marks_folder);
+  }
   if (options.requires_token && !meeting.credentials.authenticated) {
     return Error(ExitStatus::usage,
                  "--require-token: there is no token",

@@ -22,6 +22,9 @@ struct Meeting {
   std::vector<Interface> interfaces;  ///< Of this node.
   RendezvousPlan plan;
   Credentials credentials;
+  std::string name;          ///< Of this run of the job, for folders: "none@n0:29400".
+  std::string marks_folder;  ///< Empty: the job is to keep no marks (marks.hpp).
+  Epoch mark;                ///< The newest that was left there; 0: none was.
 };
 
 /// For options with many nodes. `host` is this node's name. Looks the endpoint up and reads the

@@ -23,6 +23,13 @@ MemberJob::MemberJob(boost::asio::io_context& context,
     folder_.emplace(
         context_, options_.claims_folder, [this](const FolderAnswer& answer) { hear(answer); });
   }
+  if (!options_.marks_folder.empty()) {
+    marks_.emplace(context_,
+                   options_.marks_folder,
+                   options_.uplink.host,
+                   options_.mark_text,
+                   [this](const std::string& why) { mark_kept(why); });
+  }
   listen(credentials);
   begin(credentials, std::move(on_lease));
 }
@@ -46,7 +53,10 @@ void MemberJob::listen(const Credentials& credentials) {
   server_ = server ? *std::move(server) : std::move(at(0)).value();
 }
 
+/// Who founds is the first node unless it was told another place.
 void MemberJob::begin(const Credentials& credentials, OnLease on_lease) {
+  const bool is_first = options_.founds && !options_.uplink.witness && !options_.uplink.node;
+  if (is_first) options_.uplink.node = NodeId{0};
   options_.uplink.contact = text_of(Endpoint{options_.address, server_->port()});
   if (options_.endpoint.port == 0) {
     options_.endpoint = {options_.address, server_->port()};
@@ -63,6 +73,8 @@ void MemberJob::begin(const Credentials& credentials, OnLease on_lease) {
   succession.endpoint = is_there ? options_.uplink.contact : text_of(options_.endpoint);
   succession.founds = options_.founds;
   succession.folder = options_.claims_folder;
+  succession.keeps_marks = marks_.has_value();
+  succession.mark = options_.uplink.mark;
   succession_ = std::make_unique<Succession>(std::move(succession));
 
   RemoteJob::LinkHandlers link;
@@ -87,9 +99,10 @@ void MemberJob::tell(const CoordinatorEvent& event) {
 }
 
 /// Who leads stays until all others know how the job has ended.
-void MemberJob::when_told(std::function<void()> done) {
-  feed(JobOver{});
-  headquarters_ ? headquarters_->when_told(std::move(done)) : link_->when_told(std::move(done));
+void MemberJob::when_told(const Outcome& outcome, std::function<void()> done) {
+  feed(JobOver{outcome.everywhere});
+  headquarters_ ? headquarters_->when_told(outcome, std::move(done))
+                : link_->when_told(outcome, std::move(done));
 }
 
 /// Each hello is the succession's matter first.
@@ -97,7 +110,8 @@ void MemberJob::hear(SessionId session, const ToCoordinator& message) {
   if (const auto* ballot = std::get_if<Ballot>(&message)) return feed(BallotArrived{*ballot});
   if (const auto* hello = std::get_if<Hello>(&message)) {
     sessions_[session] = *hello;
-    return feed(Called{session, hello->knows, hello->orphaned});
+    Called called{session, hello->knows, hello->orphaned, hello->mark, hello->host};
+    return feed(called);
   }
   if (headquarters_) headquarters_->hear(Received{session, message});
 }
@@ -156,7 +170,8 @@ void MemberJob::on(const TakeLead& lead) {
                         .times = options_.uplink.times,
                         .own_node = options_.uplink.node.value_or(NodeId{0}),
                         .nodes_min = options_.uplink.nodes_min,
-                        .nodes_max = options_.uplink.nodes_max};
+                        .nodes_max = options_.uplink.nodes_max,
+                        .nodes_all = options_.coordinator.gathering.nodes_all};
   constexpr NodeId none{-1};  // of all nodes, this one's agent is a member like the others
   if (lead.record || options_.uplink.witness) options.own_node = none;
   Roster roster(options, now());
@@ -231,6 +246,29 @@ void MemberJob::on(const TurnAway& turned) {
 
 void MemberJob::on(const FolderTask& task) {
   folder_->start(task);
+}
+
+void MemberJob::on(const KeepMark& keep) {
+  marks_->keep(keep.founding);
+}
+
+void MemberJob::on(const DropMark&) {
+  marks_->drop();
+}
+
+void MemberJob::on(const MarkFound& found) {
+  headquarters_->tell(found);
+}
+
+void MemberJob::mark_kept(const std::string& why) {
+  if (!why.empty()) {
+    handlers_.on_note(fmt::format(
+        "{} keeps no mark of this job ({}): if it is started again, out of reach of nodes that go "
+        "on, the job may run twice; name a folder of its own disk by --state-dir",
+        options_.uplink.host,
+        why));
+  }
+  feed(MarkKept{});
 }
 
 /// Once for each thing that there is to say.

@@ -11,6 +11,7 @@
 #include "launcher/endpoint.hpp"
 #include "launcher/headquarters.hpp"
 #include "launcher/job_link.hpp"
+#include "launcher/marks.hpp"
 #include "launcher/remote_job.hpp"
 #include "rendezvous/agent_server.hpp"
 #include "rendezvous/succession.hpp"
@@ -36,6 +37,8 @@ struct MemberOptions {
   std::uint16_t listen_port = 0;  ///< if that is free, else at any port,
   std::string address;            ///< and by which others reach it.
   std::string claims_folder;      ///< Empty: there is none.
+  std::string marks_folder;       ///< Empty: no mark is kept.
+  std::string mark_text;          ///< What people read in a mark.
   UplinkOptions uplink;           ///< Without contact.
   CoordinatorOptions coordinator;
 };
@@ -56,7 +59,7 @@ class MemberJob final : public JobLink {
   void look_at_clock() override { link_->look_at_clock(); }
   void workers_start() override { feed(WorkersStarted{}); }
   void workers_are_gone() override { feed(WorkersGone{}); }
-  void when_told(std::function<void()> done) override;
+  void when_told(const Outcome& outcome, std::function<void()> done) override;
   [[nodiscard]] bool coordinates() const override { return headquarters_ != nullptr; }
 
   [[nodiscard]] const Endpoint& endpoint() const { return options_.endpoint; }
@@ -81,6 +84,10 @@ class MemberJob final : public JobLink {
   void on(const Admit& admit);
   void on(const TurnAway& turned);
   void on(const FolderTask& task);
+  void on(const KeepMark& keep);
+  void on(const DropMark&);
+  void on(const MarkFound& found);
+  void mark_kept(const std::string& why);
   void say_who_leads();
 
   boost::asio::io_context& context_;
@@ -92,6 +99,7 @@ class MemberJob final : public JobLink {
   std::unique_ptr<Headquarters> headquarters_;  // while it leads
   Courier courier_;
   std::optional<ClaimsFolder> folder_;
+  std::optional<MarkKeeper> marks_;
   DeadlineTimer timer_;
   std::map<SessionId, std::optional<Hello>> sessions_;  // and those that were not answered yet
   std::string leader_said_;                             // the newest that was said of it

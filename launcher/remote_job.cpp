@@ -55,7 +55,7 @@ void RemoteJob::look_at_clock() {
   if (lease_end_ && now() >= *lease_end_) dispatch(Timeout{});
 }
 
-void RemoteJob::when_told(std::function<void()> done) {
+void RemoteJob::when_told(const Outcome&, std::function<void()> done) {
   boost::asio::post(context_, std::move(done));
 }
 

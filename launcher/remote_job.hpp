@@ -38,7 +38,7 @@ class RemoteJob final : public JobLink {
   void tell(const CoordinatorEvent& event) override;
   void look_at_clock() override;
   [[nodiscard]] bool coordinates() const override { return false; }
-  void when_told(std::function<void()> done) override;
+  void when_told(const Outcome& outcome, std::function<void()> done) override;
 
   void follow(const Follow& follow) { dispatch(follow); }
   void unfollow() { dispatch(Unfollow{}); }

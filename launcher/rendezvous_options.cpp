@@ -239,6 +239,13 @@ Result<RendezvousOptions> read_rendezvous_options(const Settings& all) {
     if (!number) return number.error();
     options.node_rank = NodeId{*number};
   }
+  const auto spares = read_count("spares", all.at("spares"), "number of nodes", 0, nodes_limit);
+  if (!spares) return spares.error();
+  options.gathering.nodes_all = options.gathering.nodes_max + *spares;
+  const auto risks_two_jobs = read_flag("risk-two-jobs", all.at("risk-two-jobs"));
+  if (!risks_two_jobs) return risks_two_jobs.error();
+  options.gathering.heeds_marks = !*risks_two_jobs;
+  options.state_dir = all.at("state-dir").value;
   const auto requires_token = read_flag("require-token", all.at("require-token"));
   if (!requires_token) return requires_token.error();
   options.requires_token = *requires_token;

@@ -33,6 +33,7 @@ struct RendezvousOptions {
   std::string advertise;        ///< This node's address for others; empty: found out.
   std::string interface;        ///< A name or a CIDR that it must be of; empty: any.
   std::string hostname_suffix;
+  std::string state_dir;  ///< For marks of jobs; "none": none are kept; empty: the usual one.
   std::vector<IpNetwork> store_allow;  ///< Who may use the store, besides the nodes.
   bool requires_token = false;
 

@@ -130,17 +130,12 @@ Result<RendezvousPlan> plan_rendezvous(const RendezvousOptions& options,
   const std::vector<std::string> own = own_endpoint_addresses(network);
   const bool named_as_installed = std::ranges::find(network.endpoint_addresses, debian_own_name) !=
                                   network.endpoint_addresses.end();
+  plan.is_on_one_host = leads_to_itself(network) && !named_as_installed;
   const bool told = options.node_rank.has_value() || options.is_host.has_value();
   if (told) {
     plan.is_head = options.is_host.value_or(options.node_rank == NodeId{0});
-  } else if (leads_to_itself(network) && !named_as_installed) {
-    return Error(ExitStatus::usage,
-                 fmt::format("--rdzv-endpoint: {} is an address that every node has",
-                             text_of(*options.endpoint)),
-                 "",
-                 "write the name or address of one node, or say which one it is by --node-rank");
   } else {
-    plan.is_head = !own.empty() || named_as_installed;
+    plan.is_head = !own.empty() || named_as_installed || plan.is_on_one_host;
   }
   if (!options.advertise.empty()) {
     plan.own_address = options.advertise;

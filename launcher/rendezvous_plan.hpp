@@ -35,7 +35,8 @@ struct RendezvousPlan {
   /// name if that leads to both an IPv4 and an IPv6 address of it; of other nodes the one from
   /// which they reach the endpoint.
   std::string own_address;
-  std::string interface;  ///< That has it, or the first address of that name; empty: none.
+  std::string interface;        ///< That has it, or the first address of that name; empty: none.
+  bool is_on_one_host = false;  ///< The endpoint is an address of every node: all agents are here.
   friend bool operator==(const RendezvousPlan&, const RendezvousPlan&) = default;
 };
 

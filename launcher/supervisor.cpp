@@ -68,12 +68,23 @@ MemberOptions member_options(const Job& job) {
   options.listen_address = plan.listen_address;
   options.listen_port = plan.listen_port;
   options.claims_folder = job.claims_folder;
+  if (!job.options.anchored) {  // else the job ends with the process that founds it
+    options.marks_folder = job.meeting.marks_folder;
+    options.mark_text = fmt::format("job {}\nnodes {}:{}\nhost {}\n",
+                                    job.meeting.name,
+                                    rendezvous.gathering.nodes_min,
+                                    rendezvous.gathering.nodes_max,
+                                    job.setup.host);
+    options.uplink.mark = job.meeting.mark;
+    GatheringOptions& gathering = options.coordinator.gathering;
+    gathering.keeps_marks = !options.marks_folder.empty();
+    if (plan.is_on_one_host) gathering.heeds_marks = false;  // who lives there is heard at once
+  }
   options.coordinator = elected_coordinator_options(job.options);
   UplinkOptions& uplink = options.uplink;
   uplink.agent = random_number();
   uplink.host = job.setup.host;
   uplink.node = rendezvous.node_rank;
-  if (plan.is_head && !uplink.node) uplink.node = NodeId{0};
   if (job.is_witness()) {
     uplink.witness = true;
     uplink.node.reset();
@@ -88,6 +99,11 @@ MemberOptions member_options(const Job& job) {
   uplink.times = rendezvous.times;
   uplink.saving_signals = job.options.stop.saving_signals;
   return options;
+}
+
+std::string on_one_host(const Job& job) {
+  return fmt::format("{} is an address of every host: only agents of this one can take part",
+                     job.options.rendezvous.endpoint->host);
 }
 
 std::string time_of_day() {
@@ -107,6 +123,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
       writer_(context_, [this](const std::string& text) { say(text); }),
       stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")),
       guard_(context_, link_.socket.release()),
+      lease_(guard_.native_handle(), link_.fence.line.get()),
       child_signals_(context_, open_child_signals()),
       timer_(context_,
              [this] {
@@ -123,7 +140,6 @@ Supervisor::Supervisor(Job job, GuardLink link)
 
 int Supervisor::run() {
   const std::string note = replaced_variables_note(job_.setup.inherited);
-      lease_(guard_.native_handle(), link_.fence.line.get()),
   if (!note.empty()) say(note);
   for (const std::string& each : job_.notes) say(each);
   wait_for_guard();
@@ -167,6 +183,7 @@ void Supervisor::reach_coordinator() {
       [this](std::optional<Instant> lease_end) { lease_.renew(lease_end); });
   if (member->coordinates()) {
     if (!job_.meeting.credentials.authenticated) say(not_authenticated);
+    if (job_.meeting.plan.is_on_one_host) say(on_one_host(job_));
     say(fmt::format("coordinating job {} for {} to {} nodes at {}",
                     job_.setup.job_id,
                     rendezvous.gathering.nodes_min,
@@ -272,6 +289,7 @@ void Supervisor::on(const LookAtSnapshot&) {
 void Supervisor::on(const SpawnWorkers& spawn) {
   part_ = spawn.part;
   coordinator_->workers_start();
+  lease_.workers_start();
   if (part_.group_rank == 0) store_->open_for(admission_for(part_, job_));
   const auto refused = workers_.spawn(part_, lease_.end());
   if (job_.options.rendezvous.has_many_nodes()) check_store();
@@ -289,7 +307,6 @@ void Supervisor::on(const SpawnWorkers& spawn) {
 /// Beside the workers, which take longer to begin than a store that is there takes to answer; and
 /// for longer than it takes until a lost node is known to be lost, which is another matter.
 void Supervisor::check_store() {
-  lease_.workers_start();
   constexpr Millis margin{6'000};
   const auto tell = [this](const std::string& why) {
     StoreUnreachable unreachable;
@@ -318,12 +335,17 @@ void Supervisor::on(const TellCoordinator& tell) {
   coordinator_->tell(tell.event);
 }
 
+void Supervisor::workers_are_gone() {
+  lease_.workers_are_gone();
+  coordinator_->workers_are_gone();
+}
+
 /// What is left to do is to write out; a further signal or the guard's death cuts that short. What
 /// the writer has to say comes first, so that the last line is the one about the status.
 void Supervisor::on(const ExitWith& exit) {
   exit_status_ = exit.outcome.exit_status;
   if (guard_lost_) return exit_now();  // nobody waits for the rest of the output
-  coordinator_->when_told([this, outcome = exit.outcome] {
+  coordinator_->when_told(exit.outcome, [this, outcome = exit.outcome] {
     if (!steps_) return leave_batch_job(outcome);
     steps_->finish([this, outcome] { leave_batch_job(outcome); });
   });
@@ -335,11 +357,6 @@ void Supervisor::leave_batch_job(const Outcome& outcome) {
   batch_->finish(outcome, [this](const Outcome& final) {
     exit_status_ = final.exit_status;
     write_out(final);
-void Supervisor::workers_are_gone() {
-  lease_.workers_are_gone();
-  coordinator_->workers_are_gone();
-}
-
   });
 }
 

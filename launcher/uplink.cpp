@@ -179,7 +179,7 @@ void Uplink::forget_all(Instant now, Actions& out) {
   inbox_ = {};
   put_off_ = 0;
   lease_end_.reset();
-  give_up_at_ = now + (stop_signal_ ? options_.times.dead_after : options_.replace_timeout);
+  give_up_at_ = now + (stop_signal_ ? options_.times.dead_after : patience());
   out.emplace_back(LifeEnded{});
   if (stop_signal_) outbox_.push(StopRequested{*stop_signal_});
 }
@@ -306,6 +306,7 @@ void Uplink::greet(ConnectionId connection, Actions& out) const {
   hello.orphaned = !voters_.all.empty() && !voters_.outlive_head() &&
                    at_own_leaders_place(*std::ranges::find(lines_, connection, &Line::id));
   hello.witness = options_.witness;
+  hello.mark = options_.mark;
   out.emplace_back(SendUp{connection, hello});
 }
 
@@ -342,6 +343,10 @@ void Uplink::end_lease_if_due(Instant now, Actions& out) {
   give_up_at_ = now + options_.replace_timeout;
   out.emplace_back(LeaseEnded{});
   if (stop_signal_) stop_waiting(out);
+}
+
+Millis Uplink::patience() const {
+  return answered_ ? options_.replace_timeout : options_.join_timeout;
 }
 
 void Uplink::stop_waiting(Actions& out) {

@@ -53,6 +53,7 @@ struct UplinkOptions {
   int nodes_max = 1;
   std::string endpoint;  ///< Of the coordinator, for people.
   std::string contact;   ///< Where this process listens.
+  Epoch mark;            ///< That was left on this node, of a job that has not ended; 0: none was.
   /// Where to look for the job: the endpoint, then other hosts. None: the shell knows the endpoint.
   std::vector<std::string> doors;
   Millis join_timeout{600'000};    ///< Until a coordinator has answered.
@@ -179,6 +180,7 @@ class Uplink {
   [[nodiscard]] bool leads_to_followed(const Line& line) const;
   void beat(Instant now, Actions& out);
   void end_lease_if_due(Instant now, Actions& out);
+  [[nodiscard]] Millis patience() const;
   void stop_waiting(Actions& out);
   [[nodiscard]] bool leads_itself() const;
   void doubt(Instant now, Actions& out);

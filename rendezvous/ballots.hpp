@@ -23,8 +23,9 @@ struct Leader {
   AgentId agent = 0;
   std::string host;
   std::string address;
-  Epoch epoch;  ///< Grows also while it leads.
-  Epoch reign;  ///< In which it began to lead.
+  Epoch epoch;        ///< Grows also while it leads.
+  Epoch reign;        ///< In which it began to lead.
+  Founding founding;  ///< Of its job.
   friend bool operator==(const Leader&, const Leader&) = default;
 
   /// What it was told and has said goes on: it has not lost the lead meanwhile.
@@ -70,6 +71,7 @@ struct VoteRequest {
   Instant sent;
   RecordId record;               ///< The newest one that the candidate has,
   std::vector<Voters> electors;  ///< and those who elect with it: some may not have heard of it.
+  Founding founding;             ///< Of the job.
   friend bool operator==(const VoteRequest&, const VoteRequest&) = default;
 };
 /// Also the promise to elect nobody else for a lease.
@@ -79,10 +81,11 @@ struct Vote {
   Instant sent;  ///< Of the request.
   friend bool operator==(const Vote&, const Vote&) = default;
 };
-/// To a candidate or a leader of an epoch that is too low.
+/// To a candidate or a leader of an epoch that is too low, or of a job that does not stand.
 struct Refusal {
   AgentId voter = 0;
-  Epoch epoch;  ///< The highest one that it knows of.
+  Epoch epoch;                   ///< The highest one that it knows of.
+  std::optional<Leader> leader;  ///< Whom it follows, where that one leads another job.
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 /// The candidate was not elected and will not be in that epoch.

@@ -7,9 +7,23 @@
 
 #include <algorithm>
 #include <csignal>
+#include <initializer_list>
+#include <optional>
 #include <utility>
 
 namespace ddprun {
+
+namespace {
+
+std::optional<Instant> earliest(std::initializer_list<std::optional<Instant>> deadlines) {
+  std::optional<Instant> first;
+  for (const auto& each : deadlines) {
+    if (each && (!first || *each < *first)) first = each;
+  }
+  return first;
+}
+
+}  // namespace
 
 bool saves(const StopRequested& request, const std::set<int>& saving_signals) {
   return request.signal == time_is_up || saving_signals.contains(request.signal);
@@ -42,14 +56,14 @@ void Coordinator::on_event(Instant now, const CoordinatorEvent& event, Actions& 
 
 std::optional<Instant> Coordinator::next_deadline() const {
   switch (state_) {
-    case State::forming:
-      return resume_at_ ? resume_at_ : gathering_.next_deadline();
+    case State::forming: {
+      const auto next = resume_at_ ? resume_at_ : gathering_.next_deadline();
+      return earliest({next, settle_deadline_});
+    }
     case State::running:
-      if (straggler_deadline_ && last_call_) return std::min(*straggler_deadline_, *last_call_);
-      return straggler_deadline_ ? straggler_deadline_ : last_call_;
+      return earliest({straggler_deadline_, last_call_, settled_at_});
     case State::deciding:
-      return undecided_deadline_ ? std::min(*undecided_deadline_, *give_up_deadline_)
-                                 : *give_up_deadline_;
+      return earliest({undecided_deadline_, give_up_deciding_at(), settle_deadline_});
     case State::ending:
     case State::finished:
       break;
@@ -109,12 +123,13 @@ void Coordinator::on(Instant now, const Join& join, Actions& out) {
   if (stuck != stuck_.end() && join.done_with < stuck->second.generation) return;
   const Member* proposed = proposal_ ? proposal_->member_on(node) : nullptr;
   if (proposed != nullptr && proposed->offer == join.offer) return;  // said twice
-  if (proposed != nullptr) withdraw();
+  if (proposed != nullptr) withdraw(now);
   const bool was_member = lives_on(node);
   const bool stopped_unasked = state_ == State::running && was_member;
   if (was_member) stopped_.insert(node);
   if (restarts_.see(join.snapshot)) {
     aside_.progressed(current_);
+    settle();
     if (was_member) newcomers_.clear();
   }
   stuck_.erase(node);
@@ -134,7 +149,7 @@ void Coordinator::on(Instant now, const NodeLost& lost, Actions& out) {
     out.emplace_back(Note{fmt::format("witness {} was lost: {}", witness.mapped().host, lost.why)});
   }
   const Member* member = lives_on(lost.node) ? current_.member_on(lost.node) : nullptr;
-  if (state_ == State::deciding && proposal_->member_on(lost.node) != nullptr) withdraw();
+  if (state_ == State::deciding && proposal_->member_on(lost.node) != nullptr) withdraw(now);
   gathering_.remove(lost.node);
   stuck_.erase(lost.node);
   left_out_.erase(lost.node);
@@ -194,6 +209,21 @@ void Coordinator::on(Instant now, const Decided& decided, Actions& out) {
   consider_joiners(now, out);  // who came meanwhile
 }
 
+/// What was proposed meanwhile may be of too few nodes.
+void Coordinator::on(Instant now, const MarkFound& found, Actions& out) {
+  const bool founds = current_.number == GenerationNumber{};
+  if (!founds || state_ == State::finished) return;
+  if (gathering_.heed_mark(static_cast<int>(witnesses_.size()))) {
+    out.emplace_back(Note{fmt::format(
+        "this job has not ended everywhere, says a mark on {}: it starts with {} nodes, so that it "
+        "cannot run on without them; if it does not, remove the mark or give --risk-two-jobs",
+        found.where,
+        gathering_.needed_first())});
+  }
+  if (state_ == State::deciding) withdraw(now);
+  form(now, out);
+}
+
 void Coordinator::on(Instant now, const WorkersStuck& stuck, Actions& out) {
   const NodeId node = stuck.node;
   if (state_ == State::finished) {
@@ -225,7 +255,7 @@ void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
   const bool saving = saves(request, options_.saving_signals);
   switch (state_) {
     case State::deciding:
-      withdraw();
+      withdraw(now);
       [[fallthrough]];
     case State::forming:
       outcome_ = outcome_of(request, options_.saving_signals);
@@ -263,13 +293,16 @@ void Coordinator::on(Instant now, const Timeout&, Actions& out) {
   const auto due = [&](const std::optional<Instant>& deadline) {
     return deadline && now >= *deadline;
   };
+  const bool settles = state_ == State::forming || state_ == State::deciding;
+  if (settles && due(settle_deadline_)) return give_up_settling(out);
   if (state_ == State::forming && due(next_deadline())) return form(now, out);
-  if (state_ == State::deciding && due(give_up_deadline_)) return give_up_deciding(out);
+  if (state_ == State::deciding && now >= give_up_deciding_at()) return give_up_deciding(out);
   if (state_ == State::deciding && due(undecided_deadline_)) {
     undecided_deadline_.reset();
     out.emplace_back(Note{reason() + ": all nodes must reach each other where they listen"});
   }
   if (state_ != State::running) return;
+  if (due(settled_at_)) settle();
   if (due(straggler_deadline_)) name_stragglers(out);
   if (due(last_call_)) consider_joiners(now, out);
 }

@@ -22,7 +22,9 @@
 //   C6  Every StartGeneration is followed by exactly one verdict on that generation, and every node
 //       that joined, or is stuck, is told the job's outcome once.
 //   C7  Where voters decide, nothing starts before they have. What is proposed, again and again
-//       perhaps, is decided within `replace_timeout`, or the job ends.
+//       perhaps, waits for them for no longer than `replace_timeout` in all, or the job ends.
+//   C8  Where nodes come and go for `settle_timeout`, and no generation runs for `settled_after`,
+//       makes progress or fails, the job ends.
 // Bounds
 //   At most one offer and one action per node and event, and two notes.
 #pragma once
@@ -66,6 +68,8 @@ struct CoordinatorOptions {
   Millis same_wish{1'000};       ///< Batch systems tell every process of a job at once.
   Millis restart_grace{1'000};   ///< The same for what is left of a failed generation.
   Millis straggler_after{30'000};  ///< From the first success until those still running are named.
+  Millis settle_timeout{600'000};  ///< For so long nodes may come and go,
+  Millis settled_after{30'000};    ///< until a generation runs for so long.
   Millis undecided_after{5'000};   ///< After which it is said that the voters have not agreed.
   friend bool operator==(const CoordinatorOptions&, const CoordinatorOptions&) = default;
 };
@@ -129,6 +133,7 @@ using CoordinatorEvent = std::variant<Join,
                                       WorkersStuck,
                                       StopRequested,
                                       Decided,
+                                      MarkFound,
                                       Timeout>;
 
 struct StartGeneration {
@@ -199,6 +204,7 @@ class Coordinator {
   [[nodiscard]] bool is_same_wish(Instant now, const StopRequested& request) const;
   void stop_sooner(Instant now, const StopRequested& request, Actions& out);
   void on(Instant now, const Decided& decided, Actions& out);
+  void on(Instant now, const MarkFound& found, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
 
   [[nodiscard]] bool lives_on(NodeId node) const;
@@ -212,11 +218,16 @@ class Coordinator {
   void say_who_is_here(Instant now, Actions& out);
   [[nodiscard]] std::string not_seen() const;
   void propose(Instant now, Actions& out);
-  void withdraw();
+  void withdraw(Instant now);
+  void put_back();
+  void settle();
+  void give_up_for(std::string why, Actions& out);
   void note_newcomers(const Generation& next);
   void start(Instant now, Generation next, Actions& out);
   void give_up(Actions& out);
+  [[nodiscard]] Instant give_up_deciding_at() const;
   void give_up_deciding(Actions& out);
+  void give_up_settling(Actions& out);
   void name_stragglers(Actions& out);
   void finish(Actions& out);
 
@@ -240,13 +251,16 @@ class Coordinator {
   std::set<NodeId> left_out_;             // of those, who cannot reach it; until they are lost
   std::optional<Instant> straggler_deadline_;
   std::optional<Instant> undecided_deadline_;  // to say that the voters take long
-  std::optional<Instant> give_up_deadline_;    // nothing was decided since the first proposal
-  std::optional<Instant> last_call_;           // for nodes that join while it runs
-  std::optional<Instant> asked_;               // for the end of the job, when last
-  StopRequested asked_by_;                     // and how
-  std::optional<Instant> resume_at_;           // the wait before a restart is over
-  std::string cause_ = "start";                // of the next one
-  std::optional<Outcome> outcome_;             // set once no further generation will follow
+  Instant deciding_since_;
+  Millis undecided_{0};                     // for which earlier proposals have waited in vain
+  std::optional<Instant> settle_deadline_;  // from the first proposal since the job was settled
+  std::optional<Instant> settled_at_;       // if what runs does so until then
+  std::optional<Instant> last_call_;        // for nodes that join while it runs
+  std::optional<Instant> asked_;            // for the end of the job, when last
+  StopRequested asked_by_;                  // and how
+  std::optional<Instant> resume_at_;        // the wait before a restart is over
+  std::string cause_ = "start";             // of the next one
+  std::optional<Outcome> outcome_;          // set once no further generation will follow
 };
 
 }  // namespace ddprun

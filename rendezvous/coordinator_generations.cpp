@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -51,7 +52,8 @@ std::optional<Outcome> Coordinator::verdict(Instant now) const {
 void Coordinator::conclude(Instant now, Actions& out) {
   if (stopped_.size() < current_.members.size()) return;
   outcome_ = verdict(now);
-  const bool alone = options_.gathering.nodes_max == 1 && !stuck_.empty();
+  const GatheringOptions& gathering = options_.gathering;
+  const bool alone = std::max(gathering.nodes_max, gathering.nodes_all) == 1 && !stuck_.empty();
   if (alone && !outcome_) {
     outcome_ =
         Outcome{static_cast<int>(ExitStatus::system_refused), stuck_.begin()->second.text, {}};
@@ -62,8 +64,15 @@ void Coordinator::conclude(Instant now, Actions& out) {
   form(now, out);
 }
 
-/// After the failure of a worker, and of nothing else.
+/// That nodes have come and gone before counts no more.
+void Coordinator::settle() {
+  settle_deadline_.reset();
+  settled_at_.reset();
+}
+
+/// After the failure of a worker, and of nothing else: the budget bounds these.
 void Coordinator::restart(Instant now, Actions& out) {
+  settle();
   const Member* first = current_.member_with(failure_->rank);
   if (first != nullptr) aside_.failed_first(first->offer.node);
   const Millis pause = restarts_.restart(now);
@@ -76,6 +85,7 @@ void Coordinator::restart(Instant now, Actions& out) {
 void Coordinator::form(Instant now, Actions& out) {
   if (resume_at_ && now < *resume_at_) return;
   resume_at_.reset();
+  if (settle_deadline_ && now >= *settle_deadline_) return give_up_settling(out);  // C8
   const bool first = current_.number == GenerationNumber{};
   switch (first ? gathering_.ask_first(now) : gathering_.ask_next(now)) {
     case Gathering::Answer::wait:
@@ -139,12 +149,18 @@ void Coordinator::propose(Instant now, Actions& out) {
   }
   proposal_ = std::move(next);
   undecided_deadline_ = now + options_.undecided_after;
-  if (!give_up_deadline_) give_up_deadline_ = now + options_.gathering.replace_timeout;
+  deciding_since_ = now;
+  if (!settle_deadline_) settle_deadline_ = now + options_.settle_timeout;
   state_ = State::deciding;
 }
 
 /// Its number is not used again: a part of the voters may have accepted it.
-void Coordinator::withdraw() {
+void Coordinator::withdraw(Instant now) {
+  undecided_ = undecided_ + (now - deciding_since_);
+  put_back();
+}
+
+void Coordinator::put_back() {
   for (const Member& member : proposal_->members) gathering_.add(member.offer);
   proposal_.reset();
   state_ = State::forming;
@@ -164,7 +180,8 @@ void Coordinator::note_newcomers(const Generation& next) {
 
 void Coordinator::start(Instant now, Generation next, Actions& out) {
   restarts_.generation_starts(now);
-  give_up_deadline_.reset();
+  undecided_ = {};
+  if (settle_deadline_) settled_at_ = now + options_.settled_after;
   for (const Member& member : next.members) gathering_.remove(member.offer.node);
   hosts_told_ = 0;
   stopped_.clear();
@@ -196,17 +213,31 @@ void Coordinator::give_up(Actions& out) {
   finish(out);
 }
 
+Instant Coordinator::give_up_deciding_at() const {
+  return deciding_since_ + (options_.gathering.replace_timeout - undecided_);
+}
+
 void Coordinator::give_up_deciding(Actions& out) {
-  const bool first = current_.number == GenerationNumber{};
-  const auto status = first ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
-  outcome_ =
-      Outcome{static_cast<int>(status),
-              fmt::format("{} for {:g} s: all nodes must reach each other where they listen, "
-                          "and where they claim the folder",
+  give_up_for(fmt::format("{} for {:g} s: all nodes must reach each other where they listen, and "
+                          "where they claim the folder",
                           reason(),
                           in_seconds(options_.gathering.replace_timeout)),
-              {}};
-  withdraw();
+              out);
+}
+
+void Coordinator::give_up_settling(Actions& out) {
+  give_up_for(fmt::format("{}: nodes have come and gone for {:g} s, and nothing that was formed of "
+                          "them has lasted",
+                          reason(),
+                          in_seconds(options_.settle_timeout)),
+              out);
+}
+
+void Coordinator::give_up_for(std::string why, Actions& out) {
+  const bool first = current_.number == GenerationNumber{};
+  const auto status = first ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
+  outcome_ = Outcome{static_cast<int>(status), std::move(why), {}};
+  if (state_ == State::deciding) put_back();
   finish(out);
 }
 

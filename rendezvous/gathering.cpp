@@ -20,15 +20,35 @@ std::string few_of(const std::vector<std::string>& hosts) {
 
 }  // namespace
 
+bool Gathering::heed_mark(int witnesses) {
+  const int needed = nodes_to_found(options_.nodes_min, nodes_all(), witnesses);
+  marked_ = true;
+  if (!options_.heeds_marks || needed <= needed_first_) return false;
+  needed_first_ = needed;
+  return true;
+}
+
 Gathering::Answer Gathering::ask_first(Instant now) {
-  if (has(std::max(options_.nodes_max, options_.nodes_all))) return Answer::start;
+  const bool may_replace = marked_ || !options_.keeps_marks;
+  if (has(may_replace ? nodes_all() : options_.nodes_max)) return Answer::start;
   if (!give_up_at_) give_up_at_ = now + options_.join_timeout;
-  if (has(needed_first())) {
-    if (!start_at_) start_at_ = now + std::max(options_.last_call, options_.quiet);
+  start_at_.reset();
+  if (const std::optional<Instant> since = enough_since(now)) {
+    start_at_ = *since + std::max(options_.last_call, may_replace ? options_.quiet : Millis{0});
     return now >= *start_at_ ? Answer::start : Answer::wait;
   }
-  start_at_.reset();
   return now >= *give_up_at_ ? Answer::give_up : Answer::wait;
+}
+
+/// Each of those that are needed has been here since then.
+std::optional<Instant> Gathering::enough_since(Instant now) {
+  std::erase_if(since_, [&](const auto& entry) { return !ready_.contains(entry.first); });
+  for (const auto& [node, offer] : ready_) since_.try_emplace(node, now);
+  if (!has(needed_first_)) return std::nullopt;
+  std::vector<Instant> came;
+  for (const auto& [node, since] : since_) came.push_back(since);
+  std::ranges::sort(came);
+  return came.at(static_cast<std::size_t>(needed_first_ - 1));
 }
 
 Gathering::Answer Gathering::ask_next(Instant now) {
@@ -57,6 +77,7 @@ std::vector<Offer> Gathering::take(const Generation& last, const SetAside& aside
   for (const Offer& offer : taken) ready_.erase(offer.node);
   give_up_at_.reset();
   start_at_.reset();
+  since_.clear();
   return taken;
 }
 

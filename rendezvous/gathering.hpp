@@ -19,12 +19,13 @@ struct GatheringOptions {
   int nodes_min = 1;             ///< Fewer start no generation.
   int nodes_max = 1;             ///< More are not used: they are kept as spares.
   int nodes_all = 0;             ///< All that might come; 0: `nodes_max`.
-  int nodes_first = 0;           ///< Fewer start no first one; 0: `nodes_min`.
+  bool keeps_marks = false;      ///< So that one is found where the job may run elsewhere.
+  bool heeds_marks = true;       ///< Else `nodes_min` found a job that may run elsewhere.
   Millis join_timeout{600'000};  ///< For the first generation, from the first node on.
   Millis last_call{30'000};      ///< For further nodes, once there are enough.
   /// A coordinator that has just begun may replace one, which may lead on out of reach, and whose
-  /// nodes run until their leases end; so unless all nodes have joined, its first generation waits
-  /// for as long.
+  /// nodes run until their leases end. Unless all nodes have joined, or marks would say so and none
+  /// does, its first generation waits until each that it needs has been here for as long.
   Millis quiet{0};
   Millis replace_timeout{30'000};  ///< For a node in the place of one that was lost.
   std::vector<std::string> hosts;  ///< Of all nodes in their order, where that is known.
@@ -35,7 +36,8 @@ class Gathering {
  public:
   enum class Answer : std::uint8_t { wait, start, give_up };
 
-  explicit Gathering(GatheringOptions options) : options_(options) {}
+  explicit Gathering(GatheringOptions options)
+      : options_(options), needed_first_(options.nodes_min) {}
 
   void add(const Offer& offer) { ready_[offer.node] = offer; }
   void remove(NodeId node) { ready_.erase(node); }
@@ -50,10 +52,11 @@ class Gathering {
 
   [[nodiscard]] std::optional<Instant> next_deadline() const;
 
+  /// The job may still run elsewhere (founding.hpp). Returns whether that changes what is needed.
+  [[nodiscard]] bool heed_mark(int witnesses);
+
   /// How many start the first one.
-  [[nodiscard]] int needed_first() const {
-    return std::max(options_.nodes_min, options_.nodes_first);
-  }
+  [[nodiscard]] int needed_first() const { return needed_first_; }
 
   /// Takes at most `nodes_max` out, in order of nodes; members of `last` come before others, which
   /// stay as spares. Those of `aside` only make up for missing ones, up to `nodes_min`. Ends all
@@ -75,8 +78,14 @@ class Gathering {
     return ready_.size() >= static_cast<std::size_t>(count);
   }
 
+  [[nodiscard]] std::optional<Instant> enough_since(Instant now);
+  [[nodiscard]] int nodes_all() const { return std::max(options_.nodes_max, options_.nodes_all); }
+
   GatheringOptions options_;
+  int needed_first_ = 1;
+  bool marked_ = false;
   std::map<NodeId, Offer> ready_;
+  std::map<NodeId, Instant> since_;  // when each was seen to be, before the first one
   std::optional<Instant> give_up_at_;
   std::optional<Instant> start_at_;
 };

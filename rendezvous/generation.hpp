@@ -2,6 +2,7 @@
 // belongs to a generation (environment, logs, snapshots, messages) carries its number.
 #pragma once
 
+#include "rendezvous/founding.hpp"
 #include "rendezvous/ip_network.hpp"
 #include "rendezvous/units.hpp"
 #include "rendezvous/voters.hpp"
@@ -85,6 +86,7 @@ struct Generation {
       members;              ///< In rank order; the first one's store is MASTER_ADDR:MASTER_PORT.
   int restart_count = 0;    ///< Generations of this job before this one.
   std::string cause;        ///< Why it was formed, for people.
+  Founding founding;        ///< Of the job.
   Epoch epoch;              ///< Of the coordinator that formed it.
   int failures_count = 0;   ///< Worker failures before it that count against the restart budget.
   Voters voters;            ///< Who elects the next coordinator when that one is lost.

@@ -5,8 +5,14 @@
 // So while a majority's promises hold, nobody else can be elected, and when they may have ended
 // nobody relies on them any more.
 //
+// A new record brings new voters, who have promised nothing yet. They hear of it after it was sent,
+// and wait for a lease from then on. So at the change of voters the lead goes on for a lease, or
+// for as long as the voters before have granted it if that is less.
+//
 // Invariants
 //   H1  Each majority that could elect another has a member whose promise lasts beyond the lead.
+//   H2  No lease that was given under the lead outlives it: its end never comes forward to less
+//       than a lease from now.
 #pragma once
 
 #include "rendezvous/lease.hpp"
@@ -30,15 +36,17 @@ class Lead {
   static constexpr Instant forever{std::int64_t{1} << 60};
 
   Lead() = default;
-  Lead(AgentId self, LeaseTimes times);
+  /// Nobody but `self` has promised anything yet. No electors: nobody can elect another.
+  Lead(AgentId self, LeaseTimes times, std::vector<Voters> electors);
 
   /// `voter` has answered what was sent then.
   void heard(AgentId voter, Instant sent);
 
   [[nodiscard]] bool heard_after(Instant sent, AgentId voter) const;
 
-  /// Who may elect another from now on: a majority of any of them.
-  void set_electors(std::vector<Voters> electors);
+  /// Who may elect another from now on: a majority of any of them. New ones hear of this later than
+  /// now, and elect nobody for a lease after that.
+  void change_electors(Instant now, std::vector<Voters> electors);
   [[nodiscard]] const std::vector<Voters>& electors() const { return electors_; }
 
   /// The lead's end: `forever` where nobody can be elected without this process's vote.
@@ -52,6 +60,7 @@ class Lead {
   LeaseTimes times_;
   std::map<AgentId, Instant> heard_;
   std::vector<Voters> electors_;
+  Instant granted_;  // to it before the electors changed
   Instant until_ = forever;
 };
 

@@ -29,6 +29,7 @@ struct Hello {
   /// It was led by a process that listened here, and without which nobody can be elected.
   bool orphaned = false;
   bool witness = false;  ///< It has no workers, and no place among the nodes: it only votes.
+  Epoch mark;  ///< Of a job of this name that has not ended on its node; 0: there is none.
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 struct Heartbeat {

@@ -51,7 +51,11 @@ void Roster::on(Instant now, const Instruct& instruct, Actions& out) {
   const NodeId node = std::visit([](const auto& what) { return what.node; }, instruct.instruction);
   Peer* peer = living_on(node);
   if (peer == nullptr) return;
-  const auto& numbered = peer->outbox.push(instruct.instruction);
+  Instruction instruction = instruct.instruction;
+  if (auto* finish = std::get_if<FinishJob>(&instruction)) {
+    finish->outcome.everywhere = now < lead_end_;
+  }
+  const auto& numbered = peer->outbox.push(std::move(instruction));
   if (peer->outbox.unconfirmed().size() == 1) peer->sent = now;
   if (peer->session != 0) out.emplace_back(SendDown{peer->session, numbered});
 }
@@ -170,6 +174,23 @@ Roster::Peer* Roster::living_on(NodeId node) {
   return peer == peers_.end() || peer->second.lost ? nullptr : &peer->second;
 }
 
+/// Of what the agent was told to what the coordinator was; empty: there is none.
+std::string Roster::contradiction(const Hello& hello) const {
+  if (hello.nodes_min != options_.nodes_min || hello.nodes_max != options_.nodes_max) {
+    return fmt::format("{} was started with --nnodes {}:{}, the coordinator with {}:{}",
+                       hello.host,
+                       hello.nodes_min,
+                       hello.nodes_max,
+                       options_.nodes_min,
+                       options_.nodes_max);
+  }
+  if (hello.dead_after == options_.times.dead_after) return {};
+  return fmt::format("{} was started with --dead-after {:g}s, the coordinator with {:g}s",
+                     hello.host,
+                     in_seconds(hello.dead_after),
+                     in_seconds(options_.times.dead_after));
+}
+
 /// The agent's entry, a new one if there is a place for it; null otherwise.
 Roster::Peer* Roster::admit(Instant now, SessionId session, const Hello& hello, Actions& out) {
   if (const auto known = peers_.find(hello.from.agent); known != peers_.end()) {
@@ -179,26 +200,8 @@ Roster::Peer* Roster::admit(Instant now, SessionId session, const Hello& hello, 
     refuse(session, {"there are too many agents already", {}}, out);
     return nullptr;
   }
-  if (hello.nodes_min != options_.nodes_min || hello.nodes_max != options_.nodes_max) {
-    refuse(session,
-           {fmt::format("{} was started with --nnodes {}:{}, the coordinator with {}:{}",
-                        hello.host,
-                        hello.nodes_min,
-                        hello.nodes_max,
-                        options_.nodes_min,
-                        options_.nodes_max),
-            {}},
-           out);
-    return nullptr;
-  }
-  if (hello.dead_after != options_.times.dead_after) {
-    refuse(session,
-           {fmt::format("{} was started with --dead-after {:g}s, the coordinator with {:g}s",
-                        hello.host,
-                        static_cast<double>(hello.dead_after.count) / 1000.0,
-                        static_cast<double>(options_.times.dead_after.count) / 1000.0),
-            {}},
-           out);
+  if (std::string why = contradiction(hello); !why.empty()) {
+    refuse(session, {std::move(why), {}}, out);
     return nullptr;
   }
   NodeId node = hello.node.value_or(next_place(hello));
@@ -229,6 +232,16 @@ Roster::Peer* Roster::admit(Instant now, SessionId session, const Hello& hello, 
            out);
     return nullptr;
   }
+  if (const Peer* silent = most_silent_of_all(hello); silent != nullptr) {
+    refuse(session,
+           {fmt::format("{} is one node too many: {} take part, as many as --nnodes and --spares "
+                        "allow",
+                        hello.host,
+                        options_.nodes_all),
+            silent->life == 0 ? Refused::for_ever : now - silent->heard},
+           out);
+    return nullptr;
+  }
   if (const auto place = places_.find(node); place != places_.end()) peers_.erase(place->second);
   places_[node] = hello.from.agent;
   Peer& peer = peers_[hello.from.agent];
@@ -237,8 +250,32 @@ Roster::Peer* Roster::admit(Instant now, SessionId session, const Hello& hello, 
   return &peer;
 }
 
-void Roster::hear(Instant now, Peer& peer) {
-  peer.heard = now;
+/// Of the nodes that live, where they are all that may take part; null where one more may. Another
+/// agent of the same machine may be its predecessor, and is not counted.
+const Roster::Peer* Roster::most_silent_of_all(const Hello& hello) const {
+  if (options_.nodes_all == 0 || hello.witness) return nullptr;
+  const auto machine = [](std::string_view contact) {
+    return contact.substr(0, contact.rfind(':'));
+  };
+  const auto is_there = [&](const Peer& peer) {
+    if (peer.contact.empty()) return peer.host == hello.host;  // it has not come to this leader yet
+    return machine(peer.contact) == machine(hello.contact);
+  };
+  const Peer* most_silent = nullptr;
+  int count = 0;
+  for (const auto& [agent, peer] : peers_) {
+    if (peer.lost || peer.node >= first_witness || is_there(peer)) continue;
+    ++count;
+    if (most_silent == nullptr || peer.heard < most_silent->heard) most_silent = &peer;
+  }
+  return count < options_.nodes_all ? nullptr : most_silent;
+}
+
+/// What is heard by a coordinator that was held up may have been sent when that began: its sender
+/// may have ended since then.
+void Roster::hear(Instant now, Peer& peer) const {
+  const Instant due = ticked_ + options_.times.heartbeat;
+  peer.heard = now - due > options_.times.heartbeat / 2 ? due : now;
   peer.patience_from = now;
 }
 

@@ -39,6 +39,7 @@ struct RosterOptions {
   NodeId own_node;    ///< Of the agent in the coordinator's own process: nobody else gets it.
   int nodes_min = 1;  ///< As each agent must have been told, too.
   int nodes_max = 1;
+  int nodes_all = 0;  ///< That may take part, those who wait in reserve included; 0: any number.
   std::size_t agents_max = 20'000;
   friend bool operator==(const RosterOptions&, const RosterOptions&) = default;
 };
@@ -132,8 +133,10 @@ class Roster {
   [[nodiscard]] Peer* speaker(SessionId session, Actions& out);
   [[nodiscard]] AgentId agent_in(SessionId session) const;
   [[nodiscard]] Peer* living_on(NodeId node);
+  [[nodiscard]] std::string contradiction(const Hello& hello) const;
   [[nodiscard]] Peer* admit(Instant now, SessionId session, const Hello& hello, Actions& out);
-  static void hear(Instant now, Peer& peer);
+  [[nodiscard]] const Peer* most_silent_of_all(const Hello& hello) const;
+  void hear(Instant now, Peer& peer) const;
   void refuse(SessionId session, Refused refusal, Actions& out) const;
   [[nodiscard]] NodeId next_place(const Hello& hello) const;
   static void resend(Instant now, Peer& peer, Actions& out);

@@ -12,13 +12,14 @@ void Succession::start(Instant now, Actions& out) {
   if (!options_.founds) return;
   state_ = State::leading;
   const Voter& self = options_.self;
-  leader_ = Leader{self.agent, self.host, self.address, {}, {}};
-  lead_ = Lead(self.agent, options_.times);
+  leader_ = Leader{self.agent, self.host, self.address, {}, {}, {}};
+  lead_ = Lead(self.agent, options_.times, {});
   base_ = Voters{{self}, self.agent};
   announce_at_ = call_at_ = now;
   out.emplace_back(TakeLead{*leader_, std::nullopt, now});
   lead_changed(out);
   out.emplace_back(Follow{*leader_});
+  find_mark(options_.mark, self.host, out);
   settled_ = options_.folder.empty();
   if (settled_) return;
   folder_by_ = now + options_.times.dead_after;
@@ -94,6 +95,7 @@ void Succession::on(Instant now, const BallotArrived& arrived, Actions& out) {
 void Succession::on(Instant now, const Called& called, Actions& out) {
   if (founding() && called.knows > Epoch{} && !called.orphaned) give_way(out);  // V6
   if (called.orphaned) superseded_ = std::max(superseded_, called.knows);
+  find_mark(called.mark, called.host, out);
   if (state_ == State::leading) {
     highest_ = std::max(highest_, called.knows);
     out.emplace_back(Admit{called.session});
@@ -105,8 +107,10 @@ void Succession::on(Instant now, const Called& called, Actions& out) {
 
 /// What others say of a leader sends this node's agent there; only the leader itself is promised
 /// anything. One in an epoch that is too low is told so: it may know nobody else who would.
-void Succession::on(Instant, const HeardOf& heard, Actions& out) {
+void Succession::on(Instant now, const HeardOf& heard, Actions& out) {
   if (founding() && heard.leader.epoch > Epoch{}) give_way(out);  // V6
+  if (is_of_earlier_job(heard.leader.founding)) return answer_earlier_job(now, heard.leader, out);
+  if (heard.leader.founding > job()) leave_job(now, out);  // V9
   if (heard.in_place_of != 0 && is_orphan_of(heard.in_place_of)) forget_job();
   if (state_ != State::following) return;
   if (!may_follow(heard.leader)) {
@@ -124,8 +128,14 @@ void Succession::on(Instant now, const LeaderAnswered&, Actions&) {
   if (claims()) heard_ = now;
 }
 
-void Succession::on(Instant, const WorkersStarted&, Actions&) {
+void Succession::on(Instant, const WorkersStarted&, Actions& out) {
   workers_live_ = true;
+  keep_mark(out);
+}
+
+void Succession::on(Instant now, const MarkKept&, Actions& out) {
+  mark_by_.reset();
+  if (state_ == State::leading && known_) decide_if_accepted(now, out);
 }
 
 void Succession::on(Instant, const WorkersGone&, Actions&) {
@@ -142,7 +152,8 @@ void Succession::on(Instant now, const Propose& proposed, Actions& out) {
   }
 }
 
-void Succession::on(Instant now, const JobOver&, Actions& out) {
+void Succession::on(Instant now, const JobOver& over, Actions& out) {
+  if (over.everywhere && !marked_.is_none()) out.emplace_back(DropMark{});
   if (claims() && !job_over_ && state_ == State::leading && now < lead_.until()) {
     out.emplace_back(FolderTask(CloseFolder{claimed_->folder}));
   }
@@ -165,6 +176,7 @@ void Succession::on(Instant now, const SuccessionTimeout&, Actions& out) {
   if (state_ != State::leading || now < announce_at_) return;
   announce(now, out);
   if (founding()) return settle(now, out);
+  if (mark_by_ && now >= *mark_by_) on(now, MarkKept{}, out);  // nobody waits for a disk for ever
   if (claims()) return keep_gathering(now, out);
   if (!election_ && highest_ > leader_->epoch) raise_epoch(now, out);
 }

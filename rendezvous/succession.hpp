@@ -27,11 +27,13 @@
 //       has forgotten what it promised.
 //   V6  Who has founded no generation yet gives way to anybody who knows of one, unless that one is
 //       over: nobody can be elected without a leader that listened where the founder listens now.
-//       Who founds elsewhere than at the endpoint gives way to whoever answers there.
+//       Who founds elsewhere than at the endpoint gives way to whoever answers there. Who founds
+//       has kept a mark before anything starts (founding.hpp).
 //   V7  Only a voter of the newest claim claims the place after it, and only where the proof is
 //       that the founder left; and a founder, who has no claim before it. Nobody follows a leader
 //       of a claim that it knows not to be the newest.
 //   V8  A job's records are all voted on, or all claimed.
+//   V9  Who has heard of the leader of a job that was founded later takes part in no earlier one.
 // Bounds
 //   One election at a time; seven voters of a record, and seven of the one before it. One claim and
 //   one look into the folder under way.
@@ -40,6 +42,7 @@
 #include "rendezvous/ballots.hpp"
 #include "rendezvous/claims.hpp"
 #include "rendezvous/election.hpp"
+#include "rendezvous/founding.hpp"
 #include "rendezvous/lead.hpp"
 #include "rendezvous/lease.hpp"
 #include "rendezvous/pledge.hpp"
@@ -64,6 +67,8 @@ struct SuccessionOptions {
   bool founds = false;          ///< It begins a job where it finds none.
   Millis call_interval{1'000};  ///< From one call of the endpoint to the next.
   std::string folder;           ///< For claims, as people know it; empty: there is none.
+  bool keeps_marks = false;
+  Epoch mark;  ///< That was left here, of a job that has not ended; 0: none was.
   friend bool operator==(const SuccessionOptions&, const SuccessionOptions&) = default;
 };
 
@@ -76,6 +81,8 @@ struct Called {
   SessionId session = 0;
   Epoch knows;
   bool orphaned = false;
+  Epoch mark = {};        ///< That was left at this host.
+  std::string host = {};  ///< For people.
 };
 /// Somebody has said who leads.
 struct HeardOf {
@@ -93,7 +100,10 @@ struct WorkersGone {};
 struct Propose {
   Generation record;
 };
-struct JobOver {};
+/// In this process, and everywhere if nobody can go on elsewhere.
+struct JobOver {
+  bool everywhere = false;
+};
 struct SuccessionTimeout {};
 using SuccessionEvent = std::variant<BallotArrived,
                                      Called,
@@ -104,6 +114,7 @@ using SuccessionEvent = std::variant<BallotArrived,
                                      Propose,
                                      JobOver,
                                      FolderAnswer,
+                                     MarkKept,
                                      SuccessionTimeout>;
 
 struct SendBallot {
@@ -156,7 +167,10 @@ using SuccessionAction = std::variant<SendBallot,
                                       VoterSilent,
                                       Admit,
                                       TurnAway,
-                                      FolderTask>;
+                                      FolderTask,
+                                      KeepMark,
+                                      DropMark,
+                                      MarkFound>;
 
 class Succession {
  public:
@@ -191,6 +205,7 @@ class Succession {
   void on(Instant now, const Called& called, Actions& out);
   void on(Instant now, const HeardOf& heard, Actions& out);
   void on(Instant now, const LeaderAnswered&, Actions& out);
+  void on(Instant now, const MarkKept&, Actions& out);
   void on(Instant now, const WorkersStarted&, Actions& out);
   void on(Instant now, const WorkersGone&, Actions& out);
   void on(Instant now, const Propose& propose, Actions& out);
@@ -223,6 +238,10 @@ class Succession {
   [[nodiscard]] bool is_news(const Knowledge& whole) const;
   [[nodiscard]] bool is_orphan_of(AgentId leader) const;
   void forget_job();
+  [[nodiscard]] Founding job() const;
+  [[nodiscard]] bool is_of_earlier_job(const Founding& other) const;
+  void leave_job(Instant now, Actions& out);
+  void answer_earlier_job(Instant now, const Leader& leader, Actions& out);
   void follow(const Leader& leader, Actions& out);
   void unfollow(Actions& out);
   void refuse(const std::string& address, Actions& out);
@@ -232,6 +251,9 @@ class Succession {
   [[nodiscard]] bool founding() const;
   [[nodiscard]] bool calls_endpoint() const;
   void give_way(Actions& out);
+  void find_mark(Epoch mark, const std::string& where, Actions& out);
+  void found(Instant now, Actions& out);
+  void keep_mark(Actions& out);
   void settle(Instant now, Actions& out);
   [[nodiscard]] bool survey_is_over(Instant now, Actions& out);
   void ask_survey(Actions& out);
@@ -264,6 +286,7 @@ class Succession {
   void read_claims(Instant now, Actions& out);
   void gather(Instant now, Actions& out);
   void keep_gathering(Instant now, Actions& out);
+  void heed_new_voters(Instant now, Actions& out);
   void claim(Actions& out);
   void claim_again(Instant now, Actions& out);
   void claim_without_silent(Instant now, Actions& out);
@@ -292,8 +315,11 @@ class Succession {
   Epoch highest_;                          // of all that it has heard of
   Epoch superseded_;                       // while it founds: of the job that it replaces
   RecordId forgotten_;                     // of a job that is over: it helps nobody to go on there
+  Founding left_;                          // the newest job that it has left for a later one
+  Founding marked_;                        // the job that its mark names
   std::string survey_from_;                // where it is to be said whether a proof is seen
   // While it founds:
+  std::optional<Instant> mark_by_;      // then its mark is waited for no longer
   std::optional<Instant> folder_by_;    // then its folder is waited for no longer
   std::optional<FolderOpened> opened_;  // what the folder has answered
   std::optional<Survey> survey_;

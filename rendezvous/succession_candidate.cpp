@@ -63,7 +63,8 @@ void Succession::ask(Instant now, Actions& out) {
   }
   election_->asked(now);
   for (const Voter& voter : others()) {
-    VoteRequest request{options_.self, election_->epoch(), now, known_->id(), electors()};
+    VoteRequest request{
+        options_.self, election_->epoch(), now, known_->id(), electors(), known_->record.founding};
     out.emplace_back(SendBallot{voter.address, std::move(request)});
   }
   conclude_election(now, out);
@@ -91,8 +92,7 @@ void Succession::conclude_election(Instant now, Actions& out) {
 
 void Succession::be_elected(Instant now, Actions& out) {
   const Election election = *std::exchange(election_, std::nullopt);
-  lead_ = Lead(options_.self.agent, options_.times);
-  lead_.set_electors(electors());
+  lead_ = Lead(options_.self.agent, options_.times, electors());
   for (const auto& [voter, sent] : election.votes()) lead_.heard(voter, sent);
   if (!known_->decided) known_->accepted = election.epoch();
   take_lead(now, election.epoch(), election.last_vote() - options_.times.lease, out);
@@ -102,7 +102,7 @@ void Succession::be_elected(Instant now, Actions& out) {
 void Succession::take_lead(Instant now, Epoch epoch, Instant old_head_heard, Actions& out) {
   const Voter& self = options_.self;
   state_ = State::leading;
-  leader_ = Leader{self.agent, self.host, self.address, epoch, epoch};
+  leader_ = Leader{self.agent, self.host, self.address, epoch, epoch, known_->record.founding};
   base_ = known_->decided ? known_->record.voters : known_->before;
   accepted_ = {{self.agent, known_->id()}};
   wanted_.reset();

@@ -74,8 +74,7 @@ void Succession::gather(Instant now, Actions& out) {
   unfollow(out);
   claimed_ = known_->place;
   const Epoch epoch = next_epoch();
-  lead_ = Lead(options_.self.agent, options_.times);
-  lead_.set_electors({known_->record.voters});
+  lead_ = Lead(options_.self.agent, options_.times, {known_->record.voters});
   highest_ = epoch;
   take_lead(now, epoch, now - options_.times.lease, out);
 }
@@ -95,18 +94,23 @@ void Succession::claim_without_silent(Instant now, Actions& out) {
   name_silent(out);
   std::erase_if(known_->record.voters.all, [&](const Voter& each) { return !has_accepted(each); });
   out.emplace_back(VotersChanged{known_->record.voters});
+  heed_new_voters(now, out);
   decide_if_accepted(now, out);
 }
 
-/// From now on those whom it names may claim after it, whatever is heard of this claim.
+/// Those who are named by a claim on its way may claim after it, whatever is heard of that. So they
+/// bind the lead before any of them hears of the record: a lease that was given without them could
+/// outlive a lead that they bound later.
+void Succession::heed_new_voters(Instant now, Actions& out) {
+  std::vector<Voters> electors{base_};
+  if (may_be_linked_) electors = lead_.electors();
+  electors.push_back(known_->record.voters);
+  lead_.change_electors(now, std::move(electors));
+  lead_changed(out);
+}
+
 void Succession::claim(Actions& out) {
   if (std::exchange(claiming_, true)) return;
-  std::vector<Voters> electors = lead_.electors();
-  if (std::ranges::find(electors, known_->record.voters) == electors.end()) {
-    electors.push_back(known_->record.voters);
-    lead_.set_electors(std::move(electors));
-    lead_changed(out);
-  }
   Knowledge decided = *known_;
   decided.decided = true;
   out.emplace_back(FolderTask(ClaimPlace{std::move(decided)}));

@@ -27,12 +27,38 @@ void Succession::give_way(Actions& out) {
   out.emplace_back(Unfollow{});
 }
 
+/// What the coordinator has proposed may be of too few nodes; it proposes again.
+void Succession::find_mark(Epoch mark, const std::string& where, Actions& out) {
+  if (mark == Epoch{} || !founding() || claiming_) return;
+  superseded_ = std::max(superseded_, mark);
+  wanted_.reset();
+  survey_.reset();
+  out.emplace_back(MarkFound{where});
+}
+
+/// Nothing starts before the founder's mark is kept, or the disk has had its time.
+void Succession::found(Instant now, Actions& out) {
+  leader_->epoch = Epoch{superseded_.value + 1};
+  leader_->founding = {leader_->epoch, options_.self.agent};
+  keep_mark(out);
+  if (options_.keeps_marks) mark_by_ = now + options_.times.dead_after / 2;
+}
+
+/// Once for each job: that it was founded here, or has workers here.
+void Succession::keep_mark(Actions& out) {
+  if (!options_.keeps_marks || marked_ == job()) return;
+  marked_ = job();
+  out.emplace_back(KeepMark{marked_});
+}
+
 void Succession::take(Instant now, const FolderOpened& opened, Actions& out) {
   if (settled_ && !claims()) {  // too late
     out.emplace_back(FolderTask(CloseFolder{options_.self.agent}));
     return;
   }
   opened_ = opened;
+  superseded_ = std::max(superseded_, opened.founded);
+  if (opened.in_use) find_mark(Epoch{1}, options_.folder, out);
   if (founding()) settle(now, out);
 }
 
@@ -77,6 +103,7 @@ void Succession::ask_survey(Actions& out) {
 /// Voters of an earlier job may still go on by a claim: this takes the place that they would need.
 void Succession::bar_earlier_job(Instant now, Actions& out) {
   Knowledge bar{*wanted_, Epoch{superseded_.value + 1}, base_, true, std::nullopt};
+  bar.record.founding = {bar.accepted, options_.self.agent};
   bar.record.voters = {{options_.self}, options_.self.agent, true};
   bar.place = Place{options_.self.agent, opened_->newest + 1};
   folder_by_ = now + options_.times.dead_after;

@@ -94,9 +94,10 @@ void Succession::propose(Instant now, Generation record, Actions& out) {
     if (founding()) settle(now, out);
     return;
   }
-  if (founding()) leader_->epoch = Epoch{superseded_.value + 1};
+  if (founding()) found(now, out);
   pledge_.follow(*leader_);
   const Voter& self = options_.self;
+  record.founding = leader_->founding;
   record.epoch = leader_->epoch;
   record.voters.head = self.agent;
   record.voters.claim = claims();
@@ -106,15 +107,18 @@ void Succession::propose(Instant now, Generation record, Actions& out) {
   accept_by_ = now + options_.times.dead_after / 2;
   name_silent_at_ = now + options_.times.dead_after * 2;
   accepted_[self.agent] = known_->id();
-  if (lead_.electors().empty()) lead_.set_electors({base_});
-  lead_changed(out);
+  if (claims()) {
+    heed_new_voters(now, out);
+  } else {
+    lead_changed(out);
+  }
   out.emplace_back(VotersChanged{known_->record.voters});
   announce(now, out);
   decide_if_accepted(now, out);
 }
 
 void Succession::decide_if_accepted(Instant now, Actions& out) {
-  if (known_->decided) return;
+  if (known_->decided || mark_by_) return;
   std::set<AgentId> agents;
   for (const auto& [agent, record] : accepted_) {
     if (record == known_->id()) agents.insert(agent);
@@ -131,7 +135,7 @@ void Succession::decided(Instant now, Actions& out) {
   known_->decided = true;
   claimed_ = known_->place;
   base_ = known_->record.voters;
-  lead_.set_electors({base_});
+  lead_.change_electors(now, {base_});
   lead_changed(out);
   if (known_->record.epoch >= leader_->reign) {
     out.emplace_back(Decided{known_->record.number});

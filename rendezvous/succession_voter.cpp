@@ -15,7 +15,8 @@ bool Succession::is_voter() const {
 bool Succession::may_vote(Instant now, const VoteRequest& request) const {
   const bool asked = std::ranges::any_of(
       request.electors, [&](const Voters& voters) { return voters.contains(options_.self.agent); });
-  if (!asked) return false;  // V5
+  if (!asked) return false;                               // V5
+  if (is_of_earlier_job(request.founding)) return false;  // V9
   if (request.record <= forgotten_) return false;
   if (known_ && request.record < known_->id()) return false;  // V3
   if (state_ == State::standing) return gives_way_to(request);
@@ -48,9 +49,10 @@ void Succession::take(Instant now, const VoteRequest& request, Actions& out) {
       SendBallot{candidate.address, Vote{options_.self.agent, request.epoch, request.sent}});
 }
 
-void Succession::take(Instant, const Refusal& refusal, Actions& out) {
+void Succession::take(Instant now, const Refusal& refusal, Actions& out) {
   highest_ = std::max(highest_, refusal.epoch);
   if (founding() && calls_endpoint()) give_way(out);  // V6
+  if (refusal.leader) on(now, HeardOf{*refusal.leader}, out);
 }
 
 void Succession::take(Instant now, const Release& release, Actions&) {
@@ -66,6 +68,8 @@ void Succession::take(Instant now, const Leading& leading, Actions& out) {
   highest_ = std::max(highest_, leader.epoch);
   if (leader.epoch == Epoch{}) return answer_founder(leader, out);
   if (founding()) give_way(out);  // V6
+  if (is_of_earlier_job(leader.founding)) return answer_earlier_job(now, leader, out);
+  if (leader.founding > job()) leave_job(now, out);  // V9
   if (state_ == State::leading) {
     if (!yields_to(now, leading)) return refuse(leader.address, out);
     step_down(now, out);
@@ -136,6 +140,39 @@ bool Succession::is_orphan_of(AgentId leader) const {
                              [&](const Voters& voters) { return !voters.outlive(leader); });
 }
 
+/// That it takes part in, if any.
+Founding Succession::job() const {
+  const Founding followed = leader_ ? leader_->founding : Founding{};
+  return known_ ? std::max(known_->record.founding, followed) : followed;
+}
+
+bool Succession::is_of_earlier_job(const Founding& other) const {
+  return !other.is_none() && (other <= left_ || other < job());
+}
+
+/// That job is to learn of this one's leader, if there is one.
+void Succession::answer_earlier_job(Instant now, const Leader& leader, Actions& out) {
+  if (state_ == State::finished || !leader_ || job_over_) return;
+  const bool fresh = state_ == State::leading || now < patience_ + options_.times.lease;
+  if (!fresh) return;
+  out.emplace_back(
+      SendBallot{leader.address, Refusal{options_.self.agent, leader_->epoch, leader_}});
+}
+
+/// Another job stands. To this one, its promises last for ever: it takes no part any more.
+void Succession::leave_job(Instant now, Actions& out) {
+  if (state_ == State::finished || job_over_ || job().is_none()) return;
+  left_ = std::max(left_, job());
+  if (state_ == State::leading) step_down(now, out);
+  if (state_ == State::standing) give_up(now, out);
+  unfollow(out);
+  known_.reset();
+  pledge_ = {};
+  stand_after_ = {};
+  seen_ = 0;
+  may_be_linked_ = false;
+}
+
 /// It is over: nobody has, nor will have, a promise of this process.
 void Succession::forget_job() {
   state_ = State::following;
@@ -160,7 +197,7 @@ void Succession::unfollow(Actions& out) {
 
 void Succession::refuse(const std::string& address, Actions& out) {
   const Epoch known = std::max(pledge_.epoch(), leader_ ? leader_->epoch : Epoch{});
-  out.emplace_back(SendBallot{address, Refusal{options_.self.agent, known}});
+  out.emplace_back(SendBallot{address, Refusal{options_.self.agent, known, {}}});
 }
 
 }  // namespace ddprun

@@ -48,10 +48,4 @@ bool Voters::outlive(AgentId lost) const {
   return claim ? !others.empty() : is_majority(others);
 }
 
-int nodes_to_found(int nodes_min, int nodes_all) {
-  const int voters = std::min(nodes_min, static_cast<int>(Voters::count_max));  // at least
-  const int half = (voters + 1) / 2;
-  return std::max(nodes_min, nodes_all - half + 1);
-}
-
 }  // namespace ddprun

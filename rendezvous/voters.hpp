@@ -52,11 +52,6 @@ struct Voters {
   [[nodiscard]] bool outlive_head() const { return outlive(head); }
 };
 
-/// How many of `nodes_all` have to come before a job is founded, so that those who did not come
-/// cannot be a majority of the voters of one that was founded before: processes that were started
-/// again have forgotten it, and nobody else is there to say so.
-[[nodiscard]] int nodes_to_found(int nodes_min, int nodes_all);
-
 /// Whom to ask when this leader is lost.
 struct VotersChanged {
   Voters voters;

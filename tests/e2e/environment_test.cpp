@@ -72,6 +72,7 @@ TEST_CASE_FIXTURE(Case,
                        {"NCCL_SOCKET_IFNAME", "lo"},
                        {"DDPRUN_GENERATION", "1"},
                        {"DDPRUN_NODE", host()}};
+    move_to(expected, seen, "DDPRUN_STATE_DIR");  // every test has one
     move_to(expected, seen, "MASTER_PORT");
     move_to(expected, seen, "DDPRUN_JOB_ID");
     expected["TORCHELASTIC_RUN_ID"] = expected["DDPRUN_JOB_ID"];

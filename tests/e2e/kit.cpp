@@ -323,7 +323,9 @@ std::vector<std::string> Case::names_in(const std::string& folder) const {
 }
 
 Words Case::variables(const std::map<std::string, std::string>& more) const {
-  std::map<std::string, std::string> all{{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", "/"}};
+  std::map<std::string, std::string> all{{"PATH", "/usr/local/bin:/usr/bin:/bin"},
+                                         {"HOME", "/"},
+                                         {"DDPRUN_STATE_DIR", folder_ / "state"}};
   for (const char* kept : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "LD_LIBRARY_PATH"}) {
     if (const char* value = std::getenv(kept)) all[kept] = value;
   }

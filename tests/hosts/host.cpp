@@ -125,8 +125,10 @@ ProgramSetup Host::setup_of(const Words& words,
                             const Variables& environment,
                             const std::string& output) const {
   if (!on()) throw std::runtime_error(name_ + " is powered off");
+  Variables own = environment;  // each host has a disk of its own, which its loss does not clear
+  own.try_emplace("DDPRUN_STATE_DIR", test_.folder() / ("state." + name_));
   return {.words = words,
-          .variables = test_.variables(environment),
+          .variables = test_.variables(own),
           .folder = test_.folder(),
           .output = name_ + "." + output,
           .deadline = test_.deadline()};

@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 /// The first two hosts are all that the job takes; the third one comes while they train.
 struct WithSpare : Training {
   explicit WithSpare(const std::string& max_restarts = "0")
-      : Training(3, {{"nnodes", "2:2"}, {"max-restarts", max_restarts}}) {
+      : Training(3, {{"nnodes", "2:2"}, {"spares", "1"}, {"max-restarts", max_restarts}}) {
     for (const int host : {0, 1}) start(host);
     generation(1, 4);
     start(2);
@@ -73,6 +73,20 @@ TEST_CASE("hosts: a node more than the job needs is spare and ends with the job"
   WithSpare job;
   job.finish();
   job.expect_end(0);
+}
+
+TEST_CASE("hosts: a node more than --spares allows is refused, and the job goes on") {
+  if (!can_hold_hosts()) return;
+  Training job(3, {{"nnodes", "2:2"}});
+  for (const int host : {0, 1}) job.start(host);
+  job.generation(1, 4);
+  job.start(2);
+  CHECK(job.agent_of(2).wait() == 69);
+  CHECK(job.agent_of(2).err().find("is one node too many: 2 take part, as many as --nnodes and "
+                                   "--spares allow") != std::string::npos);
+  CHECK(job.newest() == 1);
+  job.finish();
+  for (const int host : {0, 1}) CHECK(job.agent_of(host).wait() == 0);
 }
 
 TEST_CASE("hosts: a spare takes the place of a lost host") {

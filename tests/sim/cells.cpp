@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> succession_states{
     "following", "standing", "leading", "finished"};
-constexpr std::array<std::string_view, 18> succession_events{"BallotArrived",
+constexpr std::array<std::string_view, 19> succession_events{"BallotArrived",
                                                              "Called",
                                                              "HeardOf",
                                                              "LeaderAnswered",
@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 18> succession_events{"BallotArrived",
                                                              "Propose",
                                                              "JobOver",
                                                              "FolderAnswer",
+                                                             "MarkKept",
                                                              "SuccessionTimeout",
                                                              "VoteRequest",
                                                              "Vote",
@@ -31,15 +32,16 @@ constexpr std::array<std::string_view, 18> succession_events{"BallotArrived",
                                                              "SurveyAnswer"};
 constexpr std::array<std::string_view, 5> coordinator_states{
     "forming", "deciding", "running", "ending", "finished"};
-constexpr std::array<std::string_view, 9> coordinator_events{"Join",
-                                                             "NodeLost",
-                                                             "WorkerFailed",
-                                                             "WorkerSucceeded",
-                                                             "StoreUnreachable",
-                                                             "WorkersStuck",
-                                                             "StopRequested",
-                                                             "Decided",
-                                                             "Timeout"};
+constexpr std::array<std::string_view, 10> coordinator_events{"Join",
+                                                              "NodeLost",
+                                                              "WorkerFailed",
+                                                              "WorkerSucceeded",
+                                                              "StoreUnreachable",
+                                                              "WorkersStuck",
+                                                              "StopRequested",
+                                                              "Decided",
+                                                              "MarkFound",
+                                                              "Timeout"};
 constexpr std::array<std::string_view, 2> uplink_states{"without a lease", "leased"};
 constexpr std::array<std::string_view, 14> uplink_events{"ConnectionUp",
                                                          "ConnectionDown",
@@ -84,7 +86,14 @@ constexpr std::string_view asked_by_own_founder =
 constexpr std::string_view answers_in_time =
     "who is asked answers within moments of its joining; to whom has given way meanwhile, in a "
     "unit test";
+constexpr std::string_view founders_only =
+    "a mark matters to a founder, which heeds none once it has proposed a generation";
 constexpr std::array impossible{
+    Impossible{"succession standing: MarkKept", "a mark is on the disk before a lease is over"},
+    Impossible{"coordinator running: MarkFound", founders_only},
+    Impossible{"coordinator ending: MarkFound", founders_only},
+    Impossible{"coordinator finished: MarkFound",
+               "no node with a mark comes in the milliseconds from a founder's end to its agent's"},
     Impossible{"succession standing: SurveyRequest", asked_by_own_founder},
     Impossible{"succession leading: SurveyRequest", asked_by_own_founder},
     Impossible{"succession finished: SurveyRequest", asked_by_own_founder},

@@ -1,5 +1,7 @@
 #include "tests/sim/claim_folder.hpp"
 
+#include <iterator>
+
 namespace ddprun::sim {
 namespace {
 
@@ -7,9 +9,10 @@ constexpr const char* not_reached = "the folder is not reached";
 
 }  // namespace
 
-std::optional<Knowledge> ClaimFolder::newest() const {
-  if (claims_.empty()) return std::nullopt;
-  return claims_.rbegin()->second;
+std::optional<Knowledge> ClaimFolder::newest(std::int64_t seen) const {
+  const auto after = claims_.upper_bound(seen);
+  if (after == claims_.begin()) return std::nullopt;
+  return std::prev(after)->second;
 }
 
 void ClaimFolder::leave(const Knowledge& claim) {
@@ -17,9 +20,12 @@ void ClaimFolder::leave(const Knowledge& claim) {
   claims_[claim.place->number] = claim;
 }
 
-std::optional<FolderAnswer> ClaimFolder::perform(const FolderTask& task) {
+std::optional<FolderAnswer> ClaimFolder::perform(const FolderTask& task, std::int64_t seen) {
   if (const auto* open = std::get_if<OpenFolder>(&task)) {
-    const FolderOpened opened{"", newest() ? newest()->place->number : 0, !proofs_.empty()};
+    const auto last = newest(seen);
+    FolderOpened opened{"", 0, !proofs_.empty(), {}};
+    if (last) opened.newest = last->place->number;
+    if (last) opened.founded = last->record.founding.epoch;
     proofs_.insert(open->folder);
     return opened;
   }
@@ -27,36 +33,43 @@ std::optional<FolderAnswer> ClaimFolder::perform(const FolderTask& task) {
     return ProofSought{look->folder, proofs_.contains(look->folder)};
   }
   if (const auto* read = std::get_if<ReadClaims>(&task)) {
-    if (!newest()) return unreached(task);
-    const bool is_theirs = newest()->place->folder == read->folder;
-    if (is_theirs && !proofs_.contains(read->folder)) return unreached(task);
-    return ClaimsRead{"", newest()};
+    const auto last = newest(seen);
+    if (!last) return unreached(task, Doubt::none);
+    const bool is_theirs = last->place->folder == read->folder;
+    if (is_theirs && !proofs_.contains(read->folder)) return unreached(task, Doubt::none);
+    return ClaimsRead{"", last};
   }
-  if (const auto* claim = std::get_if<ClaimPlace>(&task)) {
-    const Knowledge& known = claim->known;
-    if (newest() && newest()->place->number >= known.place->number) {
-      return PlaceClaimed{known.id(), "", newest()};
-    }
-    const bool follows = (newest() ? newest()->place->number : 0) == known.place->number - 1;
-    if (!proofs_.contains(known.place->folder) || !follows) {
-      return PlaceClaimed{known.id(), not_reached, std::nullopt, false};
-    }
-    claims_.emplace(known.place->number, known);
-    proofs_ = {known.place->folder};
-    return PlaceClaimed{known.id(), "", std::nullopt};
-  }
+  if (const auto* place = std::get_if<ClaimPlace>(&task)) return claim(place->known, seen);
   proofs_.erase(std::get<CloseFolder>(task).folder);
   return std::nullopt;
 }
 
-std::optional<FolderAnswer> unreached(const FolderTask& task) {
-  if (std::holds_alternative<OpenFolder>(task)) return FolderOpened{not_reached, 0, false};
-  if (const auto* look = std::get_if<LookForProof>(&task)) return ProofSought{look->folder, false};
-  if (std::holds_alternative<ReadClaims>(task)) return ClaimsRead{not_reached, std::nullopt};
-  if (const auto* claim = std::get_if<ClaimPlace>(&task)) {
-    return PlaceClaimed{claim->known.id(), not_reached, std::nullopt, true};
+/// As claims_on_disk does it: what is found decides whether to link, and the link whether it is
+/// made.
+std::optional<FolderAnswer> ClaimFolder::claim(const Knowledge& known, std::int64_t seen) {
+  const std::int64_t place = known.place->number;
+  const auto last = newest(seen);
+  const std::int64_t found = last ? last->place->number : 0;
+  if (found >= place) return PlaceClaimed{known.id(), "", last};
+  if (!proofs_.contains(known.place->folder) || found != place - 1) {
+    return PlaceClaimed{known.id(), not_reached, std::nullopt, false};
   }
-  return std::nullopt;
+  if (claims_.contains(place)) {
+    if (last) return PlaceClaimed{known.id(), "", last};
+    return PlaceClaimed{known.id(), not_reached, std::nullopt, false};
+  }
+  claims_.emplace(place, known);
+  proofs_ = {known.place->folder};
+  return PlaceClaimed{known.id(), "", std::nullopt};
+}
+
+std::optional<FolderAnswer> unreached(const FolderTask& task, Doubt doubt) {
+  std::optional<FolderAnswer> answer = not_done(task, not_reached);
+  if (!answer) return answer;
+  if (auto* claimed = std::get_if<PlaceClaimed>(&*answer)) {
+    claimed->may_be_linked = doubt == Doubt::may_be_done;
+  }
+  return answer;
 }
 
 }  // namespace ddprun::sim

@@ -4,6 +4,7 @@
 #include "rendezvous/claims.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,8 +13,11 @@ namespace ddprun::sim {
 
 class ClaimFolder {
  public:
-  /// Does what one host asks for. Nothing for what is not answered.
-  [[nodiscard]] std::optional<FolderAnswer> perform(const FolderTask& task);
+  static constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+
+  /// Does what one host asks for, who finds no newer places than `seen`, but cannot link over them.
+  /// Nothing for what is not answered.
+  [[nodiscard]] std::optional<FolderAnswer> perform(const FolderTask& task, std::int64_t seen);
 
   /// What a job has left that is not over.
   void leave(const Knowledge& claim);
@@ -22,13 +26,17 @@ class ClaimFolder {
   [[nodiscard]] const std::map<std::int64_t, Knowledge>& claims() const { return claims_; }
 
  private:
-  [[nodiscard]] std::optional<Knowledge> newest() const;
+  [[nodiscard]] std::optional<Knowledge> newest(std::int64_t seen) const;
+  [[nodiscard]] std::optional<FolderAnswer> claim(const Knowledge& known, std::int64_t seen);
 
   std::set<std::uint64_t> proofs_;
   std::map<std::int64_t, Knowledge> claims_;  // by place
 };
 
+/// Whether something was done all the same.
+enum class Doubt : std::uint8_t { none, may_be_done };
+
 /// The answer to `task` where the folder is not reached.
-[[nodiscard]] std::optional<FolderAnswer> unreached(const FolderTask& task);
+[[nodiscard]] std::optional<FolderAnswer> unreached(const FolderTask& task, Doubt doubt);
 
 }  // namespace ddprun::sim

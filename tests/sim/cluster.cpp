@@ -15,24 +15,19 @@ NetworkOptions network_options(const Story& story) {
   return {story.delay_min, story.delay_max, story.clog_percent, story.clog_max};
 }
 
-CoordinatorOptions coordinator_options(const Story& story) {
-  CoordinatorOptions options;
-  GatheringOptions& gathering = options.gathering;
-  gathering.nodes_min = story.nodes_min;
-  gathering.nodes_max = story.nodes_max;
+/// What no option says yet.
+JobOptions options_of(const Story& story) {
+  JobOptions options = read_options(command_line_of(story));
+  GatheringOptions& gathering = options.coordinator.gathering;
   gathering.nodes_all = story.nodes_all();
-  if (story.elects) gathering.nodes_first = nodes_to_found(story.nodes_min, story.nodes_all());
-  gathering.quiet = story.dead_after * 2 + Millis{2'000};
-  gathering.last_call = story.last_call;
-  gathering.replace_timeout = Millis{600'000};
-  gathering.join_timeout = Millis{600'000};
-  options.join_policy = story.join_policy;
-  options.voters_decide = story.elects;
-  options.restarts.count_max = story.restarts_max;
-  if (story.restart_window > Millis{}) options.restarts.window = story.restart_window;
-  options.restarts.wait_min = story.restart_wait_min;
-  options.restarts.wait_max = story.restart_wait_max;
+  gathering.keeps_marks = story.elects && story.marks;
+  options.coordinator.voters_decide = story.elects;
   return options;
+}
+
+/// Their clocks differ by 1 in 1,000 at most.
+Millis allowed_drift(const LeaseTimes& times) {
+  return times.lease / 1'000 + Millis{2};
 }
 
 }  // namespace
@@ -42,16 +37,21 @@ Cluster::Cluster(Story story, Prints prints)
       prints_(prints),
       chance_(story_.seed),
       network_(schedule_, chance_, network_options(story_)),
-      times_{story_.dead_after},
-      causes_(story_) {
+      options_(options_of(story_)),
+      times_(options_.times),
+      causes_(story_),
+      leases_(allowed_drift(times_)),
+      outages_(story_.hosts_count()) {
   if (story_.earlier_claims > 0) leave_claim(story_.earlier_claims);
   for (int index = 0; index < story_.hosts_count(); ++index) {
     hosts_.push_back(std::make_unique<Host>(*this, host_options(index)));
     const Instant start = story_.hosts[static_cast<std::size_t>(index)].start;
+    outages_.strike(index, Instant{}, Outages::unknown);
     schedule_.at(start, [this, index] { this->host(index).power_on(); });
   }
   for (const Fault& fault : story_.faults) {
-    schedule_.at(fault.at, [this, fault] { happen(fault); });
+    waits_for_moments_ = waits_for_moments_ || fault.when != Moment::none;
+    schedule_.at(fault.at, [this, fault] { begin(fault); });
   }
 }
 
@@ -77,8 +77,8 @@ HostOptions Cluster::host_options(int index) {
   host.drift_ppm = drawn.drift_ppm;
   host.kill_min = story_.kill_min;
   host.kill_max = story_.kill_max;
-  host.times = times_;
-  host.coordinator = coordinator_options(story_);
+  host.job = options_;
+  host.keeps_marks = story_.elects && story_.marks;
   if (story_.claims && drawn.workers > 0) {
     host.folder = index == story_.other_folder ? &other_folder_ : &folder_;
   }
@@ -89,12 +89,18 @@ std::string Cluster::run() {
   const Instant calm = story_.calm_from();
   play_faults(calm);
   if (is_over_) return broken_;  // the job has ended amid them
-  const Instant one = calm + Millis{2 * times_.dead_after.count + 3'000} + story_.restart_wait_max;
+  Instant one = calm + Millis{2 * times_.dead_after.count + 3'000};
+  if (may_lose_folder()) one = one + times_.dead_after * 5;  // others have their turn, or wait
   play_until(one);
-  is_lost_ = broken_.empty() && !majority_lives(-1);
-  if (is_lost_) return broken_;
+  if (waits_before_restart()) play_until(one = one + story_.restart_wait_max);
+  is_lost_ = broken_.empty() && (!majority_lives(-1) || is_stuck_elsewhere());
+  is_early_ = broken_.empty() && !is_lost_ && !enough_are_left();
+  if (is_lost_ || is_early_) {
+    expect_end_or_life();
+    return broken_;
+  }
   if (story_.elects && !one_lives()) break_rule("L4: no generation in time; " + state());
-  const Instant bound = one + Millis{9'000};
+  const Instant bound = one + Millis{15'000} + story_.last_call;
   play_until(bound);
   if (!settled()) break_rule("L1: no generation on all hosts; " + state());
   const std::int64_t generations = generations_count();
@@ -109,6 +115,18 @@ std::string Cluster::run() {
   return broken_;
 }
 
+bool Cluster::may_lose_folder() const {
+  return std::ranges::any_of(story_.faults,
+                             [](const Fault& each) { return each.kind >= FaultKind::folder_lost; });
+}
+
+bool Cluster::waits_before_restart() const {
+  return std::ranges::any_of(hosts_, [](const auto& each) {
+    return each->coordinator() != nullptr &&
+           each->coordinator()->reason().starts_with("waiting before ");
+  });
+}
+
 void Cluster::play_faults(Instant calm) {
   if (story_.ending == Ending::stop_amid) {
     play_until(Instant{} + story_.faults_for);
@@ -116,6 +134,8 @@ void Cluster::play_faults(Instant calm) {
     return;
   }
   play_until(calm);
+  is_calm_ = true;
+  for (const auto& each : hosts_) each->spawns_well();
   network_.calm();
   causes_.calm();
   if (story_.claims) causes_.disturb(schedule_.now() + times_.lease);  // by one who was held up
@@ -135,10 +155,9 @@ void Cluster::answered(std::size_t actions) {
   if (actions > bound) break_rule(fmt::format("S8: {} actions after one event", actions));
 }
 
-/// Their clocks differ by 1 in 1,000 at most.
 void Cluster::check_leads() {
   const Instant now = schedule_.now();
-  const Millis drift = times_.lease / 1'000 + Millis{2};
+  const Millis drift = allowed_drift(times_);
   int count = 0;
   for (const int index : leading_) {
     const std::optional<Instant> end = host(index).lead_end();
@@ -148,12 +167,38 @@ void Cluster::check_leads() {
   }
 }
 
+void Cluster::check_lease(int index) {
+  const Host& at = host(index);
+  const std::optional<Instant> end = at.lease_end();
+  if (!end) return leases_.has_none(index);
+  const std::string broken = leases_.holds(schedule_.now(), index, at.lease_by(), *end);
+  if (!broken.empty()) break_rule(broken + "; " + state());
+}
+
+/// Where voters claim it may have read the folder too early, and then claims nothing. By votes that
+/// come late one may be elected whose lead is over already.
+void Cluster::check_taken_lead(const Host& at, const TakeLead& lead) {
+  if (!lead.record || at.succession()->knowledge()->place || decided_.empty()) return;
+  if (!at.lead_end() || *at.lead_end() <= schedule_.now()) return;
+  if (lead.record->number >= decided_.rbegin()->first) return;
+  break_rule("S11: who is elected does not know what was decided; " + state());
+}
+
 void Cluster::check_succession(int index, const std::vector<SuccessionAction>& actions) {
+  if (waits_for_moments_) note_moments(index, actions);
   const Host& at = host(index);
   const std::optional<Knowledge>& known = at.succession()->knowledge();
   const AgentId self = at.agent_id();
+  for (const SuccessionAction& action : actions) {
+    const auto* lead = std::get_if<TakeLead>(&action);
+    if (lead == nullptr) continue;
+    reigns_[index] = {self, lead->leader.reign};
+    check_taken_lead(at, *lead);
+  }
   if (at.lead_end() && story_.elects) {
     leading_.insert(index);
+    const std::string broken = leases_.leads(schedule_.now(), reigns_[index], *at.lead_end());
+    if (!broken.empty()) break_rule(broken + "; " + state());
     check_leads();
   }
   for (const SuccessionAction& action : actions) {
@@ -163,7 +208,7 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
       say(fmt::format("n{} steps down", index));
     } else if (const auto* task = std::get_if<FolderTask>(&action)) {
       const auto* claim = std::get_if<ClaimPlace>(task);
-      if (claim != nullptr) say(fmt::format("n{} claims {}", index, claim->known.place->number));
+      if (claim != nullptr) say_claim(index, claim->known);
     } else if (const auto* changed = std::get_if<LeadChanged>(&action)) {
       if (changed->epoch == Epoch{} || at.by_all_clocks(changed->until) <= schedule_.now())
         continue;
@@ -173,8 +218,8 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
       if (leader->second != self) break_rule("S9: two leaders of one epoch; " + state());
     } else if (const auto* send = std::get_if<SendBallot>(&action)) {
       if (const auto* request = std::get_if<VoteRequest>(&send->ballot)) name_voters(*request);
-      if (!std::holds_alternative<Vote>(send->ballot)) continue;
-      if (!named_.contains(self)) break_rule("S12: who has no vote votes; " + state());
+      if (std::holds_alternative<Vote>(send->ballot)) check_vote(index, send->address);
+      if (prints_ == Prints::events) say_ballot(index, *send);
     }
   }
   if (!known || !known->decided) return;
@@ -182,9 +227,33 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
   const auto first = decided_.find(known->record.number);
   if (first == decided_.end()) {
     decided_.emplace(known->record.number, known->record);
+    decided_at_.push_back({schedule_.now(), known->record.voters});
   } else if (first->second.epoch != known->record.epoch) {
     break_rule("S10: two generations of one number; " + state());
   }
+}
+
+/// Its leader that asks for a higher epoch is followed on.
+void Cluster::check_vote(int index, const std::string& candidate) {
+  const Host& at = host(index);
+  if (!named_.contains(at.agent_id())) break_rule("S12: who has no vote votes; " + state());
+  const bool goes_on = host_of_[at.lease_by().leader] == host_at(candidate);
+  if (at.living() == nullptr || goes_on) return;
+  break_rule(fmt::format("S14: n{} has workers, and votes for {}; {}", index, candidate, state()));
+}
+
+void Cluster::say_ballot(int index, const SendBallot& send) const {
+  if (const auto* request = std::get_if<VoteRequest>(&send.ballot)) {
+    say(fmt::format("n{} asks {} in epoch {}", index, send.address, request->epoch.value));
+  } else if (const auto* vote = std::get_if<Vote>(&send.ballot)) {
+    say(fmt::format("n{} votes for {} in epoch {}", index, send.address, vote->epoch.value));
+  }
+}
+
+void Cluster::say_claim(int index, const Knowledge& known) const {
+  std::string voters;
+  for (const Voter& voter : known.record.voters.all) voters += " " + voter.host;
+  say(fmt::format("n{} claims {} with{}", index, known.place->number, voters));
 }
 
 void Cluster::name_voters(const VoteRequest& request) {
@@ -210,6 +279,14 @@ void Cluster::found_job(AgentId founder, bool claims) {
   causes_.begin_anew();
 }
 
+void Cluster::starts_beside(int host, const Part& old, const Part& part) {
+  break_rule(fmt::format("S1: generation {} starts on n{} beside what is left of {}; {}",
+                         part.number.value,
+                         host,
+                         old.number.value,
+                         state()));
+}
+
 void Cluster::check_lives() {
   const Part* living = nullptr;
   for (const auto& each : hosts_) {
@@ -226,6 +303,7 @@ void Cluster::check_lives() {
 
 /// Where a generation starts is where two may begin to live at once.
 void Cluster::started(int host, const Part& part) {
+  did(host, Moment::starts);
   say(fmt::format("n{} starts generation {} of {} nodes ({})",
                   host,
                   part.number.value,
@@ -289,7 +367,7 @@ bool Cluster::one_lives() const {
 /// Nodes that are on, and so will be members or spares.
 int Cluster::hosts_left() const {
   return static_cast<int>(std::ranges::count_if(
-      hosts_, [](const auto& each) { return each->on() && !each->is_witness(); }));
+      hosts_, [](const auto& each) { return each->agent_id() != 0 && !each->is_witness(); }));
 }
 
 bool Cluster::settled() const {

@@ -18,6 +18,7 @@ constexpr Millis soon{15'000};  // signals, their grace, and a round of messages
 
 /// Meanwhile somebody says what is known to be so no longer.
 void Cluster::end_job() {
+  is_asked_ = true;
   schedule_.after(Millis{chance_.between(0, 4'000)}, [this, stale = spawned_.value - 1] {
     host(story_.ending_host).complain(GenerationNumber{stale});
   });
@@ -63,9 +64,7 @@ void Cluster::ask_for_stop() {
 void Cluster::fail_until_spent() {
   const int gave_up = static_cast<int>(ExitStatus::gave_up);
   const bool all = story_.restart_window == Millis{};
-  const bool may_lose_head = std::ranges::any_of(
-      story_.faults, [](const Fault& each) { return each.kind == FaultKind::folder_swapped; });
-  const Millis succession = may_lose_head ? story_.dead_after * 2 : Millis{};
+  const Millis succession = may_lose_folder() ? story_.dead_after * 2 : Millis{};
   int heads_lost = 0;
   for (int count = 0; count <= story_.restarts_max + heads_lost; ++count) {
     const std::vector<Host*> living = living_hosts();
@@ -100,12 +99,15 @@ void Cluster::complain_of_store() {
   if (living.empty()) return break_rule("L1: nothing lives; " + state());
   Host* host = living[static_cast<std::size_t>(story_.ending_host) % living.size()];
   const Part part = *host->living();
+  const int leader = who_leads();
   host->complain(part.number);
   causes_.disturb(schedule_.now());
   play_until(schedule_.now() + soon);
   const bool may_go_on = part.restart_count > 0 && part.group_rank > 0;
   if (may_go_on && !all_ended()) {
-    if (host->living() != nullptr) break_rule("L3: who reaches no store takes part; " + state());
+    if (host->living() != nullptr && who_leads() == leader) {  // another one knows nothing of it
+      break_rule("L3: who reaches no store takes part; " + state());
+    }
     return living_hosts().empty() ? ask_for_stop() : succeed();  // too few were left
   }
   const ExitStatus status =
@@ -121,8 +123,15 @@ std::vector<Host*> Cluster::living_hosts() const {
   return living;
 }
 
+/// Where hosts have ended early, one that was started again may find nobody.
+bool Cluster::is_left_alone(const Host& at) const {
+  return !gone_.empty() && !at.lease_end() && !at.outcome();
+}
+
 bool Cluster::all_ended() const {
-  return std::ranges::all_of(hosts_, [](const auto& each) { return each->agent_id() == 0; });
+  return std::ranges::all_of(hosts_, [&](const auto& each) {
+    return each->agent_id() == 0 || (is_asked_ && is_left_alone(*each));
+  });
 }
 
 void Cluster::expect_end(Instant until, const std::set<int>& statuses) {
@@ -130,6 +139,7 @@ void Cluster::expect_end(Instant until, const std::set<int>& statuses) {
   for (const auto& each : hosts_) {
     const auto& outcome = each->outcome();
     if (each->agent_id() == 0 && !outcome) continue;  // it was off
+    if (gone_.contains(each->index()) || is_left_alone(*each)) continue;
     if (!outcome || !statuses.contains(outcome->exit_status)) {
       break_rule(fmt::format(
           "L3: not all have ended as they should ({}); {}", fmt::join(statuses, ", "), state()));
@@ -147,6 +157,8 @@ void Cluster::ended(int host, const Outcome& outcome) {
   mix(outcome.exit_status);
   if (this->host(host).living() != nullptr) break_rule("S5: workers outlive their agent");
   if (const std::string broken = causes_.ended(outcome); !broken.empty()) break_rule(broken);
+  const bool is_end = is_asked_ && story_.ending == Ending::unreachable;  // by the same statuses
+  if (!is_end || this->host(host).gave_up()) ended_early(host, outcome);
 }
 
 }  // namespace ddprun::sim

@@ -10,12 +10,48 @@
 
 namespace ddprun::sim {
 
+/// At its time; or it waits from then on, but not beyond the time of faults.
+void Cluster::begin(const Fault& drawn) {
+  if (drawn.when == Moment::none) return happen(drawn);
+  waiting_.push_back(drawn);
+}
+
+void Cluster::did(int host, Moment what) {
+  const bool over = schedule_.now() > Instant{} + story_.faults_for;
+  std::erase_if(waiting_, [&](Fault fault) {
+    const bool is_it = fault.when == what && (fault.by == Fault::leader || fault.by == host);
+    if (!is_it || over) return is_it;
+    if (fault.host == Fault::leader) fault.host = host;
+    schedule_.after(fault.lag, [this, fault] { happen(fault); });
+    return true;
+  });
+}
+
+void Cluster::note_moments(int index, const std::vector<SuccessionAction>& actions) {
+  for (const SuccessionAction& action : actions) {
+    if (std::holds_alternative<TakeLead>(action)) did(index, Moment::leads);
+    if (std::holds_alternative<StepDown>(action)) did(index, Moment::steps_down);
+    if (std::holds_alternative<Decided>(action)) did(index, Moment::decides);
+    const auto* task = std::get_if<FolderTask>(&action);
+    if (task != nullptr && std::holds_alternative<ClaimPlace>(*task)) did(index, Moment::claims);
+    const auto* send = std::get_if<SendBallot>(&action);
+    if (send == nullptr) continue;
+    if (std::holds_alternative<VoteRequest>(send->ballot)) did(index, Moment::asks);
+    if (std::holds_alternative<Vote>(send->ballot)) did(index, Moment::votes);
+    const auto* following = std::get_if<Following>(&send->ballot);
+    if (following == nullptr || accepted_[index] == following->record) continue;
+    accepted_[index] = following->record;
+    did(index, Moment::accepts);
+  }
+}
+
 void Cluster::happen(const Fault& drawn) {
   if (is_over_) return;
   Fault fault = drawn;
   if (fault.host == Fault::leader) fault.host = who_leads();
   fault = made_bearable(fault);
   say(text_of(fault));
+  note_outage(fault);
   // An outage lasts for up to twice as long, since repetitions become rarer.
   causes_.disturb(schedule_.now() + std::min(fault.time, Millis{60'000}) * 2 + fault.delay);
   Host& victim = host(fault.host);
@@ -45,9 +81,15 @@ void Cluster::happen(const Fault& drawn) {
     case FaultKind::stuck:
       return get_stuck(fault);
     case FaultKind::folder_lost:
-      return victim.loses_folder(fault.time);
+    case FaultKind::folder_hangs:
+    case FaultKind::folder_gone:
+    case FaultKind::folder_stale:
+      return victim.loses_folder(fault);
     case FaultKind::folder_swapped:  // not before there is a generation to go on from
-      if (!decided_.empty()) victim.gets_folder(&other_folder_);
+      if (decided_.empty()) return;
+      if (story_.may_lose_majority || majority_lives(fault.host)) {
+        victim.gets_folder(&other_folder_);
+      }
       return;
     case FaultKind::complains:
       return victim.complain(GenerationNumber{spawned_.value - 1});
@@ -149,16 +191,31 @@ bool Cluster::majority_lives(int without) const {
   return decided_.empty() ? founder_ == 0 || !claims_ : a_claimant_lives(living);
 }
 
-/// The newest claim may not be known to anybody, and whom it names not see its folder any more.
-bool Cluster::a_claimant_lives(const std::set<AgentId>& living) const {
+const Knowledge* Cluster::newest_claim() const {
   const Knowledge* newest = nullptr;
   for (const auto& [place, claim] : folder_.claims()) {
     if (claim.place->folder == founder_) newest = &claim;
   }
+  return newest;
+}
+
+/// The newest claim may not be known to anybody, and whom it names not see its folder any more.
+bool Cluster::a_claimant_lives(const std::set<AgentId>& living) const {
+  const Knowledge* newest = newest_claim();
   return std::ranges::any_of(hosts_, [&](const auto& each) {
     const AgentId agent = each->agent_id();
     return newest != nullptr && each->folder() == &folder_ && living.contains(agent) &&
            newest->record.voters.contains(agent);
+  });
+}
+
+/// Whether somebody leads who alone may claim, as far as it knows, and sees another folder.
+bool Cluster::is_stuck_elsewhere() const {
+  return std::ranges::any_of(hosts_, [&](const auto& each) {
+    if (each->folder_hangs()) return true;  // it may wait for that, as long as it likes
+    if (!each->lead_end() || each->folder() == &folder_) return false;
+    const auto& known = each->succession()->knowledge();
+    return known && known->place && !known->decided && known->before.all.size() == 1;
   });
 }
 

@@ -26,8 +26,11 @@ UplinkOptions uplink_options(const HostOptions& options, std::uint64_t agent) {
     uplink.node = NodeId{options.index};
   uplink.contact = address_of(options.index);
   uplink.doors = options.doors;
-  uplink.times = options.times;
-  uplink.replace_timeout = Millis{3'600'000};  // outages may be longer than in real jobs
+  uplink.times = options.job.times;
+  uplink.nodes_min = options.job.coordinator.gathering.nodes_min;
+  uplink.nodes_max = options.job.coordinator.gathering.nodes_max;
+  uplink.join_timeout = options.job.join_timeout;
+  uplink.replace_timeout = options.job.replace_timeout;
   return uplink;
 }
 
@@ -35,9 +38,10 @@ SuccessionOptions succession_options(const HostOptions& options, std::uint64_t a
   SuccessionOptions succession;
   succession.self = {
       agent, NodeId{options.index}, name_of(options.index), address_of(options.index)};
-  succession.times = options.times;
+  succession.times = options.job.times;
   succession.endpoint = address_of(0);
   succession.founds = options.index == 0;
+  succession.keeps_marks = options.keeps_marks;
   if (options.folder != nullptr) succession.folder = "the folder";
   return succession;
 }
@@ -51,12 +55,22 @@ void Host::power_on() {
   on_ = true;
   ++boot_;
   agent_id_ = cluster_.chance().next();
+  began_at_ = cluster_.schedule().now();
+  gave_up_ = leaving_ = false;
+  folder_hangs_ = false;  // another process has another thread for it
+  folder_free_at_ = {};
+  outcome_.reset();
+  cluster_.began(options_.index);
   agent_ = std::make_unique<Agent>(agent_options(options_));
-  uplink_ = std::make_unique<Uplink>(uplink_options(options_, agent_id_));
-  succession_ = std::make_unique<Succession>(succession_options(options_, agent_id_));
+  UplinkOptions uplink = uplink_options(options_, agent_id_);
+  SuccessionOptions succession = succession_options(options_, agent_id_);
+  uplink.mark = succession.mark = mark_.value_or(Founding{}).epoch;
+  uplink_ = std::make_unique<Uplink>(std::move(uplink));
+  succession_ = std::make_unique<Succession>(std::move(succession));
   post([this] {
     std::vector<SuccessionAction> lead;
     succession_->start(local_now(), lead);
+    cluster_.check_succession(options_.index, lead);
     std::vector<UplinkAction> connections;
     uplink_->start(local_now(), connections);
     for (const SuccessionAction& action : lead) perform(action);
@@ -75,6 +89,7 @@ void Host::power_off() {
   alive_ = 0;
   sweeping_ = false;
   guarded_until_.reset();
+  leased_until_.reset();
   lines_.clear();
   sessions_.clear();
   hellos_.clear();
@@ -91,6 +106,7 @@ void Host::power_off() {
   succession_.reset();
   coordinator_.reset();
   roster_.reset();
+  cluster_.check_lease(options_.index);
 }
 
 void Host::kill_agent() {
@@ -138,6 +154,11 @@ std::optional<Instant> Host::lead_end() const {
   if (!succession_ || !succession_->lead_end()) return std::nullopt;
   const Instant end = *succession_->lead_end();
   return end == Lead::forever ? end : global(end);
+}
+
+std::optional<Instant> Host::lease_end() const {
+  if (!uplink_ || !uplink_->lease_end()) return std::nullopt;
+  return global(*uplink_->lease_end());
 }
 
 void Host::post(std::function<void()> what) {
@@ -211,8 +232,15 @@ void Host::feed(const AgentEvent& event) {
 void Host::feed(const UplinkEvent& event) {
   std::vector<UplinkAction> actions;
   cluster_.tell(options_.index, *uplink_, event);
+  if (const auto* follow = std::get_if<Follow>(&event)) {
+    followed_ = {follow->leader.agent, follow->leader.reign};
+  }
   uplink_->on_event(local_now(), event, actions);
   cluster_.answered(actions.size());
+  if (const auto end = uplink_->lease_end(); end != leased_until_) {
+    leased_until_ = end;
+    cluster_.check_lease(options_.index);
+  }
   for (const UplinkAction& action : actions) perform(action);
 }
 
@@ -238,6 +266,7 @@ void Host::feed(const CoordinatorEvent& event) {
 
 /// At once: what the machines of one process say to each other comes before anything else.
 void Host::feed(const SuccessionEvent& event) {
+  if (std::holds_alternative<Propose>(event)) cluster_.did(options_.index, Moment::proposes);
   std::vector<SuccessionAction> actions;
   cluster_.tell(options_.index, *succession_, event);
   succession_->on_event(local_now(), event, actions);
@@ -261,7 +290,7 @@ void Host::perform(const AgentAction& action) {
   } else if (const auto* exit = std::get_if<ExitWith>(&action)) {
     outcome_ = exit->outcome;
     cluster_.ended(options_.index, exit->outcome);
-    feed(SuccessionEvent(JobOver{}));
+    feed(SuccessionEvent(JobOver{exit->outcome.everywhere}));
   } else if (const auto* tell = std::get_if<TellCoordinator>(&action)) {
     if (std::holds_alternative<WorkersStuck>(tell->event)) feed(SuccessionEvent(WorkersGone{}));
     std::visit(
@@ -299,6 +328,7 @@ void Host::perform(const UplinkAction& action) {
   } else if (std::holds_alternative<LeaderAnswered>(action)) {
     feed(SuccessionEvent(LeaderAnswered{}));
   } else if (const auto* given_up = std::get_if<GiveUp>(&action)) {
+    gave_up_ = true;
     post([this, what = *given_up] { feed(AgentEvent(what)); });
   } else if (std::holds_alternative<LeaseEnded>(action)) {
     feed(AgentEvent(LeaseEnded{}));  // before the ends of workers that came of it
@@ -312,7 +342,8 @@ void Host::hear(SessionId session, const ToCoordinator& message) {
   if (!sessions_.contains(session)) return;
   if (const auto* hello = std::get_if<Hello>(&message)) {
     hellos_[session] = *hello;
-    feed(SuccessionEvent(Called{session, hello->knows, hello->orphaned}));
+    const Called called{session, hello->knows, hello->orphaned, hello->mark, hello->host};
+    feed(SuccessionEvent(called));
   } else if (roster_) {
     feed(RosterEvent(Received{session, message}));
   }
@@ -335,6 +366,12 @@ void Host::perform(const SuccessionAction& action) {
     });
   } else if (const auto* task = std::get_if<FolderTask>(&action)) {
     use_folder(*task);
+  } else if (const auto* keep = std::get_if<KeepMark>(&action)) {
+    keep_mark(*keep);
+  } else if (std::holds_alternative<DropMark>(action)) {
+    mark_.reset();
+  } else if (const auto* marked = std::get_if<MarkFound>(&action)) {
+    if (coordinator_) feed(CoordinatorEvent(*marked));
   } else if (const auto* follow = std::get_if<Follow>(&action)) {
     feed(UplinkEvent(*follow));
   } else if (std::holds_alternative<Unfollow>(action)) {
@@ -350,17 +387,31 @@ void Host::perform(const SuccessionAction& action) {
   }
 }
 
+/// It is on the disk a while after it was asked for, or never if the host is lost before.
+void Host::keep_mark(const KeepMark& keep) {
+  constexpr Millis slowest{50};
+  const Millis time{cluster_.chance().between(0, slowest.count)};
+  cluster_.schedule().after(time, mine([this, founding = keep.founding] {
+                              mark_ = founding;
+                              feed(SuccessionEvent(MarkKept{}));
+                            }));
+}
+
 void Host::take_lead(const TakeLead& lead) {
   proposed_ = {};
-  RosterOptions roster{.leader = lead.leader, .times = options_.times};
+  const GatheringOptions& gathering = options_.job.coordinator.gathering;
+  RosterOptions roster{.leader = lead.leader,
+                       .times = options_.job.times,
+                       .nodes_min = gathering.nodes_min,
+                       .nodes_max = gathering.nodes_max};
   if (lead.record || options_.worker_count == 0) roster.own_node = NodeId{-1};
   if (lead.record) {
     coordinator_ = std::make_unique<Coordinator>(
-        options_.coordinator, *lead.record, "head " + lead.record->head_host() + " was lost");
+        options_.job.coordinator, *lead.record, "head " + lead.record->head_host() + " was lost");
     roster_ = std::make_unique<Roster>(roster, local_now());
     roster_->inherit(local_now(), *lead.record, lead.old_head_heard);
   } else {
-    coordinator_ = std::make_unique<Coordinator>(options_.coordinator);
+    coordinator_ = std::make_unique<Coordinator>(options_.job.coordinator);
     roster_ = std::make_unique<Roster>(roster, local_now());
   }
 }

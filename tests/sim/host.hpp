@@ -8,6 +8,7 @@
 #include "rendezvous/roster.hpp"
 #include "rendezvous/succession.hpp"
 #include "tests/sim/claim_folder.hpp"
+#include "tests/sim/leases.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/story.hpp"
 
@@ -31,8 +32,8 @@ struct HostOptions {
   std::int64_t drift_ppm = 0;
   Millis kill_min{1};
   Millis kill_max{300};  ///< From SIGKILL to the last process's end.
-  LeaseTimes times;
-  CoordinatorOptions coordinator;
+  JobOptions job;
+  bool keeps_marks = false;
   ClaimFolder* folder = nullptr;  ///< None: its job votes.
   Millis folder_slow_max{100};    ///< For one task.
 };
@@ -50,17 +51,20 @@ class Host {
   void pause(Millis time);  ///< SIGSTOP of the agent; guard and workers go on.
   void worker_fails();
   void next_spawn_fails() { spawn_fails_ = true; }
+  void spawns_well() { spawn_fails_ = false; }
   void kills_slowly(Millis time);
   void worker_succeeds();
   void workers_succeed();
-  void loses_folder(Millis time);  ///< Its tasks fail until then, done or not.
+  void loses_folder(const Fault& fault);
   void gets_folder(ClaimFolder* folder) { options_.folder = folder; }
   [[nodiscard]] const ClaimFolder* folder() const { return options_.folder; }
+  [[nodiscard]] bool folder_hangs() const { return agent_ && folder_hangs_; }
   void lose_lines_with(int other);
   void complain(GenerationNumber generation);  ///< Its store cannot be reached.
   void stop();                                 ///< SIGTERM.
   void gets_stuck(Millis time);  ///< What is killed until then runs no more, but cannot end.
 
+  [[nodiscard]] int index() const { return options_.index; }
   [[nodiscard]] bool on() const { return on_; }
   [[nodiscard]] bool paused() const { return paused_; }
   /// Of the generation whose workers live here; or null.
@@ -73,9 +77,18 @@ class Host {
   [[nodiscard]] Instant by_all_clocks(Instant at) const {
     return at == Lead::forever ? at : global(at);
   }
+  [[nodiscard]] bool has_mark() const { return mark_.has_value(); }
   [[nodiscard]] AgentId agent_id() const { return agent_ ? agent_id_ : 0; }
+  /// Also of a process that is gone.
+  [[nodiscard]] AgentId last_agent_id() const { return agent_id_; }
+  [[nodiscard]] Instant began_at() const { return began_at_; }
+  /// Its own uplink has, and no coordinator has told it.
+  [[nodiscard]] bool gave_up() const { return gave_up_; }
   /// By everybody's clock; nothing while it does not lead.
   [[nodiscard]] std::optional<Instant> lead_end() const;
+  /// By everybody's clock, and who has granted it.
+  [[nodiscard]] std::optional<Instant> lease_end() const;
+  [[nodiscard]] const Reign& lease_by() const { return followed_; }
 
  private:
   /// A connection, as either end knows it.
@@ -115,6 +128,7 @@ class Host {
   void send_down(const Line& line, const UplinkEvent& event);
   void send_ballot(const SendBallot& send);
   void use_folder(const FolderTask& task);
+  void keep_mark(const KeepMark& keep);
   void take_lead(const TakeLead& lead);
   void step_down();
   void connect(ConnectionId connection, const std::string& address);
@@ -146,6 +160,8 @@ class Host {
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<Roster> roster_;
   AgentId agent_id_ = 0;
+  Instant began_at_;
+  bool gave_up_ = false;
   GenerationNumber proposed_;
   std::map<ConnectionId, Line> lines_;  // that it made
   std::map<SessionId, Line> sessions_;  // that it accepted
@@ -159,10 +175,17 @@ class Host {
   Instant stuck_until_;
   Instant folder_free_at_;  // when all tasks before are done
   Instant folder_lost_until_;
+  Instant folder_gone_until_;
+  Instant folder_stale_until_;
+  std::int64_t folder_seen_ = 0;  // the newest place, until then
+  bool folder_hangs_ = false;
   Instant slow_until_;
+  Reign followed_;  // by the uplink
+  std::optional<Instant> leased_until_;
   std::optional<Instant> guarded_until_;
   std::optional<Instant> alarm_at_;
   std::optional<Outcome> outcome_;
+  std::optional<Founding> mark_;  // on its disk
   bool leaving_ = false;
 };
 

@@ -7,6 +7,7 @@ namespace {
 
 constexpr Millis connect_patience{1'000};
 constexpr Millis ballot_patience{1'000};
+constexpr Millis repeat_max{6'000};  // longer than a lease
 
 }  // namespace
 
@@ -90,9 +91,20 @@ void Host::send_ballot(const SendBallot& send) {
     line = {network.open(options_.index, to), now};
   }
   Host& other = cluster_.host(to);
-  network.send(line.pipe, other.mine([&other, ballot = send.ballot] {
-    other.feed(SuccessionEvent(BallotArrived{ballot}));
-  }));
+  const Story& story = cluster_.story();
+  const auto by_chance = [&](int percent) {
+    return percent > 0 && !cluster_.is_calm() && cluster_.chance().percent(percent);
+  };
+  const Network::Deliver deliver = other.mine(
+      [&other, ballot = send.ballot] { other.feed(SuccessionEvent(BallotArrived{ballot})); });
+  if (by_chance(story.lose_percent)) return;
+  const bool scatters = by_chance(story.scatter_percent);
+  network.send(scatters ? network.open(options_.index, to) : line.pipe, deliver);
+  if (!by_chance(story.repeat_percent)) return;
+  const Millis later{cluster_.chance().between(0, repeat_max.count)};
+  cluster_.schedule().after(later, [this, &network, to, deliver, boot = boot_] {
+    if (boot == boot_) network.send(network.open(options_.index, to), deliver);
+  });
 }
 
 void Host::send_down(const Line& line, const UplinkEvent& event) {
@@ -110,13 +122,30 @@ void Host::use_folder(const FolderTask& task) {
   folder_free_at_ = std::max(folder_free_at_, schedule.now()) + time;
   const bool done = cluster_.chance().percent(50);
   schedule.at(folder_free_at_, [this, task, done, boot = boot_, folder = options_.folder] {
-    const bool lost = cluster_.schedule().now() < folder_lost_until_;
+    const Instant now = cluster_.schedule().now();
+    const bool lost = now < folder_lost_until_;
+    const bool gone = now < folder_gone_until_;
+    const std::int64_t seen = now < folder_stale_until_ ? folder_seen_ : ClaimFolder::all;
     std::optional<FolderAnswer> answer;
-    if (!lost || done) answer = folder->perform(task);
-    if (lost) answer = unreached(task);
-    if (!answer || boot != boot_ || !agent_) return;
+    if (!gone && (!lost || done)) answer = folder->perform(task, seen);
+    if (gone || lost) answer = unreached(task, gone ? Doubt::none : Doubt::may_be_done);
+    if (!answer || boot != boot_ || !agent_ || folder_hangs_) return;
     post([this, answer = *answer] { feed(SuccessionEvent(answer)); });
   });
+}
+
+void Host::loses_folder(const Fault& fault) {
+  const Instant now = cluster_.schedule().now();
+  if (fault.kind == FaultKind::folder_lost) folder_lost_until_ = now + fault.time;
+  if (fault.kind == FaultKind::folder_gone) folder_gone_until_ = now + fault.time;
+  if (fault.kind == FaultKind::folder_hangs) {
+    folder_hangs_ = folder_hangs_ || fault.time == Fault::for_good;
+    if (!folder_hangs_) folder_free_at_ = std::max(folder_free_at_, now + fault.time);
+  }
+  if (fault.kind != FaultKind::folder_stale || options_.folder == nullptr) return;
+  folder_stale_until_ = now + fault.time;
+  const auto& claims = options_.folder->claims();
+  folder_seen_ = claims.empty() ? 0 : claims.rbegin()->first;
 }
 
 }  // namespace ddprun::sim

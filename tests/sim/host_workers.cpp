@@ -24,10 +24,6 @@ void Host::gets_stuck(Millis time) {
   stuck_until_ = cluster_.schedule().now() + time;
 }
 
-void Host::loses_folder(Millis time) {
-  folder_lost_until_ = cluster_.schedule().now() + time;
-}
-
 void Host::kills_slowly(Millis time) {
   slow_until_ = cluster_.schedule().now() + time;
 }
@@ -79,6 +75,7 @@ void Host::look_at_snapshot() {
 }
 
 void Host::spawn(const Part& part) {
+  if (alive_ > 0) cluster_.starts_beside(options_.index, part_, part);
   part_ = part;
   doomed_ = false;
   alive_ = options_.worker_count;
@@ -103,9 +100,10 @@ void Host::signal_workers() {
 
 void Host::kill_workers() {
   const bool slow = cluster_.schedule().now() < slow_until_;
-  const std::int64_t margin = options_.times.dead_after.count - options_.times.lease.count;
-  const std::int64_t least = slow ? margin * 3 / 10 : options_.kill_min.count;
-  const std::int64_t most = slow ? margin - kill_slow_spare.count : options_.kill_max.count;
+  const std::int64_t margin = kill_time_max(options_.job.times.dead_after).count;
+  const std::int64_t slowest = margin - std::min(kill_slow_spare.count, margin / 5);
+  const std::int64_t least = slow ? slowest : options_.kill_min.count;
+  const std::int64_t most = slow ? slowest : options_.kill_max.count;
   Millis time{alive_ > 0 ? cluster_.chance().between(least, most) : 0};
   if (alive_ > 0 && cluster_.schedule().now() < stuck_until_) {
     doomed_ = true;

@@ -3,28 +3,31 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
 
 constexpr auto usage =
     "usage: sim [--seeds A-B] [--step N] [--hosts N] [--faults N] [--one-head] [--witness]\n"
-    "           [--claims]\n"
+    "           [--claims] [--votes]\n"
     "           [--scenario FILE]... [--first] [--cells] [--reaches CELL] [--print] [--options]\n"
     "       plays the stories of seeds, and those that are written down\n"
-    "       sim --text SEED                                 writes a seed's story down\n"
-    "       sim --shrink SEED|FILE [CELL]                   writes what is left of one that "
+    "       sim --text SEED [--hosts N]...                  writes a seed's story down\n"
+    "       sim --shrink SEED|FILE [CELL] [--hosts N]...    writes what is left of one that "
     "fails,\n"
     "                                                       or reaches the cell\n"
     "       sim --hashes N | --check-hashes FILE            of what happens in N stories\n"
     "       sim --scale N,M                                 messages of jobs of so many hosts\n"
-    "--hosts, --faults, --one-head, --witness and --claims are asked of all stories; the rest is\n"
-    "drawn.\n"
+    "--hosts, --faults, --one-head, --witness, --claims and --votes are asked of all stories; the\n"
+    "rest is drawn.\n"
     "--first stops at the first seed that breaks a promise, --cells fails where an event never\n"
     "met a machine in one of its states, --reaches names the stories where one did, --options\n"
     "prints what was drawn.\n";
@@ -56,6 +59,8 @@ ddprun::sim::Plan plan_of(const std::vector<std::string>& arguments) {
       plan.wishes.witness = true;
     } else if (is("--claims")) {
       plan.wishes.claims = true;
+    } else if (is("--votes")) {
+      plan.wishes.votes = true;
     } else if (is("--print")) {
       plan.prints = ddprun::sim::Cluster::Prints::events;
     } else if (is("--options")) {
@@ -84,12 +89,14 @@ int act(const std::vector<std::string>& arguments) {
     fmt::print("{}", usage);
     return EXIT_SUCCESS;
   }
-  if (what == "--text") {
-    fmt::print("{}", text_of(story_of(value())));
+  if (what == "--text" || what == "--shrink") {
+    const bool has_cell = arguments.size() > 2 && !arguments[2].starts_with("--");
+    const auto wishes =
+        arguments.begin() + std::min<std::ptrdiff_t>(has_cell ? 3 : 2, std::ssize(arguments));
+    Story story = story_of(value(), plan_of({wishes, arguments.end()}).wishes);
+    if (what == "--shrink") return shrink(std::move(story), has_cell ? arguments[2] : "");
+    fmt::print("{}", text_of(story));
     return EXIT_SUCCESS;
-  }
-  if (what == "--shrink") {
-    return shrink(story_of(value()), arguments.size() > 2 ? arguments[2] : std::string());
   }
   if (what == "--hashes") return print_hashes(std::stoi(value()));
   if (what == "--check-hashes") return check_hashes(value());

@@ -1,11 +1,12 @@
 """Shows that each rule matters: takes one away, and looks for where that is seen.
 
 Usage: mutations.py [--replay] [--build FOLDER] [RULE, OR PART OF A NAME...]. Changes one place,
-compiles what has it, and plays scenarios and a few seeds until one breaks a promise, crashes or
-hangs, then the machines' unit tests, then more seeds. mutations.tsv beside this file says which
-rule was missed where and what that broke; without names it is written anew. --replay asks only
-those that it names, and searches for a while where one of them misses nothing any more. Ends with
-1 if a mutation was not caught. JOBS says how many at once. Nothing of this is in the product.
+compiles what has it, and plays scenarios and seeds of several kinds; the machines' unit tests are
+run only where none of them breaks a promise, crashes or hangs. mutations.tsv beside this file says
+which rule was missed where, what that broke, and by how many of how many seeds; without names it is
+written anew. --replay asks only what it names, and searches where that misses nothing any more.
+Ends with 1 if a mutation was not caught. JOBS says how many at once. Nothing of this is in the
+product.
 """
 
 import argparse
@@ -24,17 +25,17 @@ from mutant import BuildError, Mutant, Sources, run
 from mutation_list import FILES, MUTATIONS, RULES, place_of
 
 TABLE = HERE / "mutations.tsv"
-HEADER = ("rule", "what was done instead", "where that was seen", "what it broke")
-SEEDS = [  # first, last, and what is asked of all of them
-    (1, 1000, []),
-    (3001, 3300, ["--hosts", "3", "--faults", "20"]),
-    (1, 300, ["--hosts", "4", "--faults", "40"]),
-    (2001, 2300, ["--one-head"]),
-    (6001, 6600, ["--hosts", "3", "--faults", "20", "--claims"]),
+HEADER = ("rule", "what was done instead", "where that was seen", "what it broke", "seeds")
+KINDS = [  # what is asked of all stories of one
+    ["--votes"],
+    ["--votes", "--hosts", "3", "--faults", "20"],
+    ["--votes", "--hosts", "5", "--faults", "30"],
+    ["--witness", "--hosts", "4", "--faults", "20"],
+    ["--one-head"],
+    ["--claims", "--hosts", "2", "--faults", "15"],
+    ["--claims", "--hosts", "3", "--faults", "20"],
 ]
-SEEDS_FIRST = 5  # of each row: what these miss is seen so rarely that a unit test is better
-SEEDS_REPLAYED = 50  # where what the table says catches no more
-SEEDS_MAX = 1000
+SEEDS_COUNT = 150  # of each
 STORY_SECONDS_MAX = 10  # without a mutation it is a hundredth of that
 STORIES_AT_ONCE = 50
 
@@ -43,6 +44,7 @@ STORIES_AT_ONCE = 50
 class Caught:
     by: str  # words that catch_again() understands
     broke: str
+    seeds: str = ""  # how many of how many see it
 
 
 def first_line(text):
@@ -67,19 +69,22 @@ def play_seed(mutant, seed, wishes):
 
 
 def play_seeds(mutant, first, last, wishes):
-    """The first one that breaks a promise, crashes or hangs."""
+    """Those that break a promise; of stories that crash or hang, the first."""
+    broken = []
     for begin in range(first, last + 1, STORIES_AT_ONCE):
         end = min(begin + STORIES_AT_ONCE - 1, last)
-        command = [mutant.simulator(), "--first", "--seeds", f"{begin}-{end}", *wishes]
-        text, failed = run(command, STORY_SECONDS_MAX * 2)
-        if failed is False:
+        command = [mutant.simulator(), "--seeds", f"{begin}-{end}", *wishes]
+        text, failed = run(command, STORY_SECONDS_MAX * 6)
+        said = re.findall(r"^seed (\d+): (.*)", text, re.M)
+        broken += [Caught(" ".join(["seed", seed, *wishes]), first_line(broke))
+                   for seed, broke in said]
+        if said or failed is False or " cut short" in text:
             continue
-        if said := re.match(r"seed (\d+): ", text):
-            begin = end = int(said.group(1))
         for seed in range(begin, end + 1):
             if broke := play_seed(mutant, seed, wishes):
-                return Caught(" ".join(["seed", str(seed), *wishes]), broke)
-    return None
+                broken.append(Caught(" ".join(["seed", str(seed), *wishes]), broke))
+                break
+    return broken
 
 
 def run_tests(program, *filters):
@@ -133,28 +138,25 @@ def play_scenarios(mutant):
     return min(broken, key=lambda each: " ms: S" not in each.broke, default=None)
 
 
-def play_range(mutant, seeds_from, seeds_to):
-    """Of each row of SEEDS those between the two places."""
-    for first, last, wishes in SEEDS:
-        end = min(first + seeds_to - 1, last)
-        if caught := play_seeds(mutant, first + seeds_from, end, wishes):
-            return caught
-    return None
+def play_kinds(mutant):
+    """The first seed that misses the rule, of how many."""
+    broken = [each for wishes in KINDS for each in play_seeds(mutant, 1, SEEDS_COUNT, wishes)]
+    count = f"{len(broken)} of {len(KINDS) * SEEDS_COUNT}"
+    return broken[0] if broken else None, count
 
 
-def search(mutant, known, seeds_max):
-    """Those first that go on catching when machines change; each in what the mutation is in."""
+def search(mutant):
+    """By what jobs do; unit tests, which say again what the code says, only where that is nothing,
+    or where the simulator has not what was changed."""
     if mutant.is_of_worker():
         return test_worker(mutant)
-    is_in_sim = mutant.is_in(mutant.sources.sim)
-    if is_in_sim and (caught := play_scenarios(mutant) or play_range(mutant, 0, SEEDS_FIRST)):
-        return caught
-    is_in_tests = mutant.is_in(mutant.sources.test_kit + mutant.sources.machines)
-    if is_in_tests and (caught := test_units(mutant, mutant.sources.unit_tests)):
-        return caught
-    if known and (broke := catch_again(mutant, known.by)):
-        return Caught(known.by, broke)
-    return play_range(mutant, SEEDS_FIRST, seeds_max) if is_in_sim else None
+    caught, count = None, ""
+    if mutant.is_in(mutant.sources.sim):
+        caught, count = play_kinds(mutant)
+        caught = play_scenarios(mutant) or caught
+    if caught is None and mutant.is_in(mutant.sources.test_kit + mutant.sources.machines):
+        caught = test_units(mutant, mutant.sources.unit_tests)
+    return caught and dataclasses.replace(caught, seeds=count)
 
 
 def catch(mutation, sources, known, replays):
@@ -163,8 +165,8 @@ def catch(mutation, sources, known, replays):
         try:
             mutant = Mutant(mutation.changes(), sources, pathlib.Path(name))
             if replays and known and (broke := catch_again(mutant, known.by)):
-                return Caught(known.by, broke)
-            return search(mutant, known, SEEDS_REPLAYED if replays else SEEDS_MAX)
+                return Caught(known.by, broke, known.seeds)
+            return search(mutant)
         except BuildError as error:
             print(f"{mutation.name}: {error}", file=sys.stderr)
             return None
@@ -185,11 +187,12 @@ def read_table():
     if not TABLE.exists():
         return {}
     rows = [line.split("\t") for line in TABLE.read_text(encoding="utf-8").splitlines()]
-    return {row[1]: Caught(*row[2:]) for row in rows[1:] if len(row) == 4}
+    return {row[1]: Caught(*row[2:]) for row in rows[1:] if len(row) in (4, 5)}
 
 
 def write_table(table):
-    rows = [HEADER, *((each.rule, each.name, table[each.name].by, table[each.name].broke)
+    rows = [HEADER, *((each.rule, each.name, table[each.name].by, table[each.name].broke,
+                       table[each.name].seeds)
                       for each in in_order(MUTATIONS) if each.name in table)]
     TABLE.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
 
@@ -201,7 +204,7 @@ def print_each(chosen, found):
         if mutation.rule != rule:
             rule = mutation.rule
             print(rule, RULES.get(rule) or f"of {FILES[rule[0]]}")
-        said = f"{caught.by}: {caught.broke}" if caught else "NOT CAUGHT"
+        said = f"{caught.by}: {caught.broke}; {caught.seeds}" if caught else "NOT CAUGHT"
         print(f"    {mutation.name}: {said}", flush=True)
         yield caught
 
@@ -267,6 +270,9 @@ def main():
     if not asked.replay and not asked.names:
         skipped = {name: caught for name, caught in table.items() if name not in found}
         write_table(skipped | {name: caught for name, caught in found.items() if caught})
+    by_units = [name for name, caught in found.items() if caught and caught.by.startswith("unit ")]
+    if by_units:
+        print("seen by unit tests alone:", *by_units, sep="\n    ")
     print(f"{len(chosen) - len(missed)} of {len(chosen)} mutations caught,"
           f" {time.monotonic() - began:.0f} s")
     return 1 if missed else 0

@@ -26,7 +26,7 @@ struct Plan {
 [[nodiscard]] int play_all(const Plan& plan);
 
 /// A file's, or a seed's.
-[[nodiscard]] Story story_of(const std::string& seed_or_path);
+[[nodiscard]] Story story_of(const std::string& seed_or_path, const Wishes& wishes);
 
 /// Prints the smallest story found that breaks the same promise as `story`, or, with the name of a
 /// cell, that reaches it and breaks none.

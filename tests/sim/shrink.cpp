@@ -90,7 +90,13 @@ class Shrinker {
     const Story usual;
     try_change([&](Story& story) { story.clog_percent = usual.clog_percent; });
     if (story_.clog_percent == 0) try_change([&](Story& story) { story.clog_max = {}; });
+    try_change([&](Story& story) { story.repeat_percent = 0; });
+    try_change([&](Story& story) { story.scatter_percent = 0; });
+    try_change([&](Story& story) { story.lose_percent = 0; });
     try_change([&](Story& story) { story.delay_max = usual.delay_max; });
+    try_change([&](Story& story) { story.replace_timeout = usual.replace_timeout; });
+    try_change([&](Story& story) { story.join_timeout = usual.join_timeout; });
+    try_change([&](Story& story) { story.earlier_claims = 0; });
     try_change([&](Story& story) { story.delay_min = story.delay_max = Millis{10}; });
     try_change([&](Story& story) { story.dead_after = usual.dead_after; });
     try_change([&](Story& story) { story.snapshots = usual.snapshots; });
@@ -105,6 +111,11 @@ class Shrinker {
     });
     if (story_.ending != Ending::failures) {
       try_change([&](Story& story) { story.restarts_max = usual.restarts_max; });
+    }
+    for (std::size_t i = 0; i < story_.faults.size(); ++i) {
+      try_change([&](Story& story) { story.faults[i].when = Moment::none; });
+      try_change([&](Story& story) { story.faults[i].by = Fault::leader; });
+      try_change([&](Story& story) { story.faults[i].lag = {}; });
     }
     for (std::size_t i = 0; i < story_.hosts.size(); ++i) {
       try_change([&](Story& story) { story.hosts[i].drift_ppm = 0; });

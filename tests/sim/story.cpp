@@ -30,7 +30,23 @@ struct Names<FaultKind> {
                                                                        "stuck",
                                                                        "complains",
                                                                        "folder_lost",
-                                                                       "folder_swapped"};
+                                                                       "folder_swapped",
+                                                                       "folder_hangs",
+                                                                       "folder_gone",
+                                                                       "folder_stale"};
+};
+template <>
+struct Names<Moment> {
+  static constexpr std::array<std::string_view, moments_count> all{"none",
+                                                                   "proposes",
+                                                                   "accepts",
+                                                                   "asks",
+                                                                   "votes",
+                                                                   "leads",
+                                                                   "claims",
+                                                                   "decides",
+                                                                   "starts",
+                                                                   "steps_down"};
 };
 template <>
 struct Names<Ending> {
@@ -85,13 +101,16 @@ void visit_settings(Of& story, Visit visit) {
   visit("claims", story.claims);
   visit("other_folder", story.other_folder);
   visit("earlier_claims", story.earlier_claims);
+  visit("marks", story.marks);
   visit("may_lose_majority", story.may_lose_majority);
   visit("mild", story.mild);
   visit("nodes_min", story.nodes_min);
   visit("nodes_max", story.nodes_max);
   visit("join_policy", story.join_policy);
   visit("dead_after", story.dead_after);
+  visit("join_timeout", story.join_timeout);
   visit("last_call", story.last_call);
+  visit("replace_timeout", story.replace_timeout);
   visit("have_places", story.have_places);
   visit("know_hosts", story.know_hosts);
   visit("snapshots", story.snapshots);
@@ -103,6 +122,9 @@ void visit_settings(Of& story, Visit visit) {
   visit("delay_max", story.delay_max);
   visit("clog_percent", story.clog_percent);
   visit("clog_max", story.clog_max);
+  visit("repeat_percent", story.repeat_percent);
+  visit("scatter_percent", story.scatter_percent);
+  visit("lose_percent", story.lose_percent);
   visit("kill_min", story.kill_min);
   visit("kill_max", story.kill_max);
   visit("faults_for", story.faults_for);
@@ -129,6 +151,9 @@ void visit_fault(Of& fault, Visit visit) {
   visit("delay", fault.delay);
   visit("inward", fault.inward);
   visit("outward", fault.outward);
+  visit("when", fault.when);
+  visit("by", fault.by);
+  visit("lag", fault.lag);
 }
 
 /// "NAME VALUE" of each that is not as in `usual`.
@@ -182,6 +207,33 @@ void read_line(std::istringstream& words, Story& story) {
 }
 
 }  // namespace
+
+CommandLine command_line_of(const Story& story) {
+  CommandLine line;
+  line.emplace_back("nnodes", fmt::format("{}:{}", story.nodes_min, story.nodes_max));
+  line.emplace_back("rdzv-endpoint", "n0");
+  const Story usual;
+  const auto add_time = [&](const char* name, Millis time, Millis as_usual) {
+    if (time != as_usual) line.emplace_back(name, fmt::format("{}ms", time.count));
+  };
+  add_time("dead-after", story.dead_after, usual.dead_after);
+  add_time("join-timeout", story.join_timeout, usual.join_timeout);
+  add_time("last-call", story.last_call, usual.last_call);
+  add_time("replace-timeout", story.replace_timeout, usual.replace_timeout);
+  add_time("restart-window", story.restart_window, usual.restart_window);
+  if (story.join_policy != usual.join_policy) {
+    line.emplace_back("join-policy", word_of(story.join_policy));
+  }
+  if (story.restarts_max != usual.restarts_max) {
+    line.emplace_back("max-restarts", std::to_string(story.restarts_max));
+  }
+  const std::pair waits(story.restart_wait_min, story.restart_wait_max);
+  if (waits != std::pair(usual.restart_wait_min, usual.restart_wait_max)) {
+    line.emplace_back("restart-backoff",
+                      fmt::format("{}ms:{}ms", waits.first.count, waits.second.count));
+  }
+  return line;
+}
 
 std::string summary_of(const Story& story) {
   return fmt::format("{} hosts, {} faults, {}",

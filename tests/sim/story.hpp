@@ -7,6 +7,7 @@
 
 #include "rendezvous/coordinator.hpp"
 #include "rendezvous/units.hpp"
+#include "tests/sim/options.hpp"
 
 #include <cstdint>
 #include <string>
@@ -30,11 +31,30 @@ enum class FaultKind : std::uint8_t {
   complains,       ///< Of the store of a generation that is over.
   folder_lost,     ///< What is asked of the folder of claims fails, done or not.
   folder_swapped,  ///< A host has another folder from now on.
+  folder_hangs,    ///< What is asked of it waits until then; for good: is done, and not answered.
+  folder_gone,     ///< What is asked of it fails, and is not done.
+  folder_stale,    ///< A host finds in it what was there when this began.
 };
-constexpr int fault_kinds_count = 15;
+constexpr int fault_kinds_count = 18;
+
+/// What a fault waits for, from its time on.
+enum class Moment : std::uint8_t {
+  none,  ///< It comes at its time.
+  proposes,
+  accepts,
+  asks,  ///< For votes.
+  votes,
+  leads,
+  claims,
+  decides,
+  starts,
+  steps_down,
+};
+constexpr int moments_count = 10;
 
 struct Fault {
-  static constexpr int leader = -1;  ///< As a host: who leads then.
+  /// As a host: who leads then, or who has done what was waited for. As who does that: anybody.
+  static constexpr int leader = -1;
   static constexpr Millis for_good{1'000'000'000};
 
   FaultKind kind = FaultKind::cut_off;
@@ -46,6 +66,9 @@ struct Fault {
   Millis delay;            ///< Of slow_link.
   bool inward = false;     ///< Of cuts: what the host hears,
   bool outward = false;    ///< what it says.
+  Moment when = Moment::none;
+  int by = leader;  ///< Who has to do that.
+  Millis lag;       ///< Since then.
   friend bool operator==(const Fault&, const Fault&) = default;
 };
 
@@ -63,6 +86,11 @@ constexpr int endings_count = 6;
 /// What hosts see of the snapshots of the job.
 enum class Snapshots : std::uint8_t { unseen, growing, stalled };
 
+/// From SIGKILL to the end of all processes, at most: what machines are like, not what leases are.
+[[nodiscard]] constexpr Millis kill_time_max(Millis dead_after) {
+  return Millis{dead_after.count / 8};
+}
+
 struct StoryHost {
   int workers = 1;  ///< 0: a witness.
   std::int64_t drift_ppm = 0;
@@ -76,25 +104,32 @@ struct Story {
   bool claims = false;             ///< Hosts have a folder for claims.
   int other_folder = -1;           ///< This one has another.
   int earlier_claims = 0;          ///< That a job which was not over has left there.
+  bool marks = true;               ///< Hosts keep a mark of the job on their disks.
   bool may_lose_majority = false;  ///< Of the voters; safety is asked for even so.
   bool mild = false;               ///< Nothing that happens is a reason for a restart.
   int nodes_min = 1;
   int nodes_max = 1;
-  JoinPolicy join_policy = JoinPolicy::now;
-  Millis dead_after{4'000};
-  Millis last_call{0};
+  // Options, as they are where nobody says anything of them:
+  JoinPolicy join_policy = shipped().coordinator.join_policy;
+  Millis dead_after = shipped().times.dead_after;
+  Millis join_timeout = shipped().join_timeout;
+  Millis last_call = shipped().coordinator.gathering.last_call;
+  Millis replace_timeout = shipped().replace_timeout;
   bool have_places = true;  ///< Agents are given their places in the order of nodes.
   bool know_hosts = true;   ///< Agents know where the others listen.
   Snapshots snapshots = Snapshots::unseen;
-  int restarts_max = 1'000'000;
-  Millis restart_window{0};  ///< 0: none.
-  Millis restart_wait_min{0};
-  Millis restart_wait_max{0};
+  int restarts_max = shipped().coordinator.restarts.count_max;
+  Millis restart_window = shipped().coordinator.restarts.window.value_or(Millis{0});  ///< 0: none.
+  Millis restart_wait_min = shipped().coordinator.restarts.wait_min;
+  Millis restart_wait_max = shipped().coordinator.restarts.wait_max;
   Millis delay_min{0};
   Millis delay_max{20};
-  int clog_percent = 0;  ///< Of messages that are held up, with all behind them,
-  Millis clog_max{0};    ///< for so long at most.
-  Millis kill_min{1};    ///< From SIGKILL to the last process's end.
+  int clog_percent = 0;     ///< Of messages that are held up, with all behind them,
+  Millis clog_max{0};       ///< for so long at most.
+  int repeat_percent = 0;   ///< Of ballots that come once more, and later,
+  int scatter_percent = 0;  ///< that take a way of their own, and may overtake others,
+  int lose_percent = 0;     ///< that never come.
+  Millis kill_min{1};       ///< From SIGKILL to the last process's end.
   Millis kill_max{300};
   Millis faults_for{120'000};
   Millis calm_for{60'000};  ///< In which nothing may happen, before the end.
@@ -111,6 +146,9 @@ struct Story {
   [[nodiscard]] bool has_witness() const { return !hosts.empty() && hosts[0].workers == 0; }
   [[nodiscard]] int nodes_all() const { return hosts_count() - (has_witness() ? 1 : 0); }
 };
+
+/// Of each of its hosts: what is not as ddprun has it anyway.
+[[nodiscard]] CommandLine command_line_of(const Story& story);
 
 /// "pause at 12000 host 3 for 2500".
 [[nodiscard]] std::string text_of(const Fault& fault);
@@ -131,6 +169,7 @@ struct Wishes {
   bool one_head = false;  ///< Nobody is elected.
   bool witness = false;
   bool claims = false;
+  bool votes = false;  ///< Nobody claims.
 };
 [[nodiscard]] Story draw_story(std::uint64_t seed, const Wishes& wishes);
 

@@ -40,8 +40,8 @@ Weights draw_weights(Prng& chance, const Story& story) {
   if (story.mild) {
     weight(weights, FaultKind::agent_killed) = weight(weights, FaultKind::power_off) = 0;
   }
-  for (const FaultKind kind : {FaultKind::folder_lost, FaultKind::folder_swapped}) {
-    weight(weights, kind) = 0;  // not of every job
+  for (auto kind = static_cast<int>(FaultKind::folder_lost); kind < fault_kinds_count; ++kind) {
+    weight(weights, static_cast<FaultKind>(kind)) = 0;  // not of every job
   }
   if (std::ranges::count(weights, 0) == fault_kinds_count) weight(weights, FaultKind::pause) = 1;
   return weights;
@@ -92,6 +92,38 @@ Fault draw_fault(Prng& chance, const Story& story, const Weights& weights) {
   return fault;
 }
 
+/// In half of all stories a part of what goes wrong waits for somebody to propose, accept, vote...,
+/// and strikes right then, or a little later.
+void aim_faults(Prng& chance, Story& story) {
+  const bool aims = chance.percent(50);
+  const std::int64_t share = chance.between(20, 90);
+  for (Fault& fault : story.faults) {
+    const auto moment = static_cast<Moment>(chance.between(1, moments_count - 1));
+    const bool at_once = chance.percent(50);
+    const Millis lag{at_once ? 0 : chance.between(0, story.dead_after.count / 4)};
+    const bool hits_actor = chance.percent(50);
+    const bool by_one = chance.percent(30);
+    const auto one = static_cast<int>(chance.between(0, story.hosts_count() - 1));
+    if (!aims || !chance.percent(share)) continue;
+    fault.when = moment;
+    fault.lag = lag;
+    if (hits_actor) fault.host = Fault::leader;
+    if (by_one) fault.by = one;
+  }
+}
+
+/// Ballots may be lost, and come twice, late or after later ones.
+void scatter_ballots(Prng& chance, Story& story) {
+  const bool scatters = chance.percent(30);
+  const auto repeat = static_cast<int>(chance.between(0, 30));
+  const auto scatter = static_cast<int>(chance.between(0, 60));
+  const auto lose = static_cast<int>(chance.between(0, 20));
+  if (!scatters) return;
+  story.repeat_percent = repeat;
+  story.scatter_percent = scatter;
+  story.lose_percent = lose;
+}
+
 /// Short and rare enough that no lease ends by it: nothing may come of them.
 void make_mild(Prng& chance, Story& story) {
   const LeaseTimes times{story.dead_after};
@@ -135,12 +167,12 @@ void add_eventful_end(Prng& chance, Story& story) {
   story.faults.push_back(fault);
 }
 
+/// From one node on, with others that are kept as spares in two of five.
 void draw_nodes(Prng& chance, Story& story) {
   const int all = story.nodes_all();
-  story.nodes_max = static_cast<int>(chance.between(std::max(1, all - 1), all + 1));
-  story.nodes_max = std::clamp(story.nodes_max, std::min(all, all / 2 + 1), all);
-  const int few = story.elects && !story.has_witness() ? all / 2 + 1 : 1;
-  story.nodes_min = static_cast<int>(chance.between(few, story.nodes_max));
+  const auto some = static_cast<int>(chance.between(std::min(2, all), all));
+  story.nodes_max = chance.percent(40) ? some : all;
+  story.nodes_min = static_cast<int>(chance.between(1, story.nodes_max));
   if (chance.percent(20)) story.join_policy = JoinPolicy::defer;
   story.have_places = chance.percent(50);
   story.know_hosts = chance.percent(50);
@@ -155,9 +187,6 @@ void draw_claims(Prng& chance, Story& story) {
   const auto index = static_cast<int>(chance.between(0, story.hosts_count() - 1));
   if (draw == 0) story.other_folder = index;
   if (chance.percent(25)) story.earlier_claims = static_cast<int>(chance.between(1, 9));
-  if (!story.has_witness()) {
-    story.nodes_min = static_cast<int>(chance.between(1, story.nodes_max));
-  }
   if (story.mild) return;
   const auto add = [&](FaultKind kind) {
     Fault fault{.kind = kind};
@@ -167,21 +196,55 @@ void draw_claims(Prng& chance, Story& story) {
     story.faults.push_back(fault);
   };
   const std::int64_t losses = chance.between(0, 4);
-  for (std::int64_t i = 0; i < losses; ++i) add(FaultKind::folder_lost);
+  constexpr std::array kinds{FaultKind::folder_lost,
+                             FaultKind::folder_hangs,
+                             FaultKind::folder_gone,
+                             FaultKind::folder_stale};
+  const std::int64_t only = chance.between(-2, 3);  // of one kind in four of six
+  for (std::int64_t i = 0; i < losses; ++i) {
+    const std::int64_t any = chance.between(0, 3);
+    add(kinds.at(static_cast<std::size_t>(only < 0 ? any : only)));
+  }
+  const bool for_good = chance.percent(10);
+  const auto last = std::ranges::find(story.faults, FaultKind::folder_hangs, &Fault::kind);
+  if (for_good && story.may_lose_majority && last != story.faults.end()) {
+    last->time = Fault::for_good;
+  }
   if (draw == 1 || draw == 2) add(FaultKind::folder_swapped);
 }
 
-void draw_times(Prng& chance, Story& story) {
-  const bool usual = chance.percent(60);
+/// Half of all jobs wait as ddprun does by itself, the others for any time that it takes.
+void draw_waits(Prng& chance, Story& story) {
+  const bool as_shipped = chance.percent(50);
   const std::int64_t halves = chance.between(4, 16);
-  if (!usual) story.dead_after = Millis{halves * 500};
-  const LeaseTimes times{story.dead_after};
-  story.last_call = Millis{chance.between(0, 3'000)};
+  const std::int64_t draw = chance.between(0, 9);
+  const Millis shorter{chance.between(400, 2'000)};
+  const Millis longer{chance.between(8'000, 16'000)};
+  const bool calls_long = chance.percent(30);
+  const Millis last_call{chance.between(0, calls_long ? 60'000 : 3'000)};
+  const bool replaces_soon = chance.percent(10);
+  const Millis replace_timeout{replaces_soon ? chance.between(1'000, 30'000)
+                                             : chance.between(30'000, 300'000)};
+  const Millis join_timeout{chance.between(60, 1'200) * 1'000};
+  const Millis wait_min{chance.between(0, 500)};
+  const Millis wait_max{chance.between(500, 3'000)};
+  if (as_shipped) return;
+  story.dead_after = Millis{halves * 500};
+  if (draw == 0) story.dead_after = shorter;
+  if (draw == 1) story.dead_after = longer;
+  story.last_call = last_call;
+  story.replace_timeout = replace_timeout;
+  story.join_timeout = join_timeout;
+  story.restart_wait_min = wait_min;
+  story.restart_wait_max = wait_max;
+}
+
+void draw_times(Prng& chance, Story& story) {
+  draw_waits(chance, story);
   story.delay_max = Millis{chance.between(1, story.dead_after.count / 20)};
   story.clog_percent = static_cast<int>(chance.between(0, 2));
   story.clog_max = Millis{chance.between(200, 3'000)};
-  const std::int64_t margin = story.dead_after.count - times.lease.count;
-  story.kill_max = Millis{margin * 3 / 10};
+  story.kill_max = kill_time_max(story.dead_after) * 3 / 10;
 }
 
 void draw_ending(Prng& chance, Story& story) {
@@ -203,14 +266,13 @@ void draw_ending(Prng& chance, Story& story) {
   const auto few = static_cast<int>(chance.between(0, 5));
   const bool by_window = chance.percent(30);
   const Millis window{chance.between(20, 120) * 1'000};
+  story.restarts_max = 1'000'000;  // whatever fails amid faults is not what ends the job
   if (story.ending == Ending::failures) {
     story.restarts_max = few;
     if (by_window) story.restart_window = window;
   } else if (story.snapshots == Snapshots::stalled) {
     story.snapshots = Snapshots::growing;  // who makes no progress gives up early
   }
-  story.restart_wait_min = Millis{chance.between(0, 500)};
-  story.restart_wait_max = Millis{chance.between(500, 3'000)};
 }
 
 }  // namespace
@@ -222,7 +284,7 @@ Story draw_story(std::uint64_t seed, const Wishes& wishes) {
   const auto hosts = static_cast<int>(chance.between(3, 9));
   const bool elects = chance.percent(80);
   const bool witness = chance.percent(25);
-  story.elects = elects && !wishes.one_head;
+  story.elects = (elects || wishes.votes || wishes.claims) && !wishes.one_head;
   story.hosts.resize(static_cast<std::size_t>(wishes.hosts_count > 0 ? wishes.hosts_count : hosts));
   for (StoryHost& host : story.hosts) {
     host.workers = static_cast<int>(chance.between(1, 3));
@@ -233,7 +295,7 @@ Story draw_story(std::uint64_t seed, const Wishes& wishes) {
   draw_nodes(chance, story);
   draw_times(chance, story);
   draw_ending(chance, story);
-  story.may_lose_majority = story.elects && chance.percent(10);
+  story.may_lose_majority = story.elects && chance.percent(4);
   const int most = 5 + 5 * story.hosts_count();
   auto faults = static_cast<int>(chance.between(0, most));
   if (wishes.faults_count >= 0) faults = wishes.faults_count;
@@ -242,7 +304,12 @@ Story draw_story(std::uint64_t seed, const Wishes& wishes) {
   for (int i = 0; i < faults; ++i) story.faults.push_back(draw_fault(chance, story, weights));
   Prng more(seed + 1'000'000'007);
   const bool claims = more.percent(30) || wishes.claims;
-  if (claims && story.elects) draw_claims(more, story);
+  if (claims && story.elects && !wishes.votes) draw_claims(more, story);
+  if (!story.mild) {
+    Prng aim(seed + 2'000'000'011);
+    aim_faults(aim, story);
+    scatter_ballots(aim, story);
+  }
   if (story.mild) {
     make_mild(chance, story);
   } else if (story.ending == Ending::stop_amid) {

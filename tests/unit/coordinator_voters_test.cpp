@@ -142,7 +142,7 @@ TEST_CASE("coordinator: C7 a later generation that is not decided ends the job, 
   JobStory job = deciding();
   (void)job.waits(Millis{29'999});
   (void)job.meets(Decided{GenerationNumber{1}});
-  CHECK_FALSE(job.coordinator.next_deadline());  // what is decided has no deadline left
+  CHECK(job.coordinator.next_deadline() == Instant{59'999});  // what is decided need only last
   (void)job.loses(2);
   for (const int node : {0, 1}) (void)job.joins(node, 1);
   REQUIRE(job.coordinator.proposal());
@@ -232,13 +232,100 @@ TEST_CASE("coordinator: who inherits a generation ends it first, spends no budge
   CHECK(job.joins(1, 1).empty());  // now an old join is no stop any more
 }
 
-TEST_CASE("coordinator: where the first generation needs more nodes than others, it says that") {
-  JobStory job({.gathering = {.nodes_min = 1, .nodes_max = 3, .nodes_first = 2}});
-  (void)job.joins(0);
+TEST_CASE("coordinator: where a mark lets the first generation need more nodes, it says that") {
+  JobStory job({.gathering = {.nodes_min = 3, .nodes_max = 5}});
+  const Actions told = job.meets(MarkFound{"n7"});
+  REQUIRE(told.size() == 1);
+  CHECK(std::get<Note>(told[0]).text ==
+        "this job has not ended everywhere, says a mark on n7: it starts with 4 nodes, so that it "
+        "cannot run on without them; if it does not, remove the mark or give --risk-two-jobs");
+  CHECK(job.meets(MarkFound{"n8"}).empty());
+  for (const int node : {0, 1, 2}) (void)job.joins(node);
   const Actions end = job.waits(Millis{600'000});
-  REQUIRE(end.size() == 1);
+  REQUIRE(end.size() == 3);
   CHECK(std::get<FinishJob>(end[0]).outcome.exit_status == 69);
-  CHECK(std::get<FinishJob>(end[0]).outcome.text == "1 of at least 2 nodes joined: n0");
+  CHECK(std::get<FinishJob>(end[0]).outcome.text == "3 of at least 4 nodes joined: n0, n1, n2");
+}
+
+TEST_CASE("coordinator: a mark that is found late takes back what too few have been proposed for") {
+  JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 4, .last_call = Millis{0}},
+                .voters_decide = true});
+  for (const int node : {0, 1}) (void)job.joins(node);
+  REQUIRE(job.coordinator.proposal());
+  (void)job.meets(MarkFound{"n0"});
+  CHECK_FALSE(job.coordinator.proposal());
+  CHECK(job.meets(Decided{GenerationNumber{1}}).empty());
+  for (const int node : {2, 3}) (void)job.joins(node);
+  REQUIRE(job.coordinator.proposal());
+  CHECK(job.coordinator.proposal()->members.size() == 4);
+  CHECK(job.coordinator.proposal()->number == GenerationNumber{2});
+}
+
+TEST_CASE("coordinator: a mark of a job that runs already changes nothing") {
+  JobStory job = deciding();
+  (void)job.meets(Decided{GenerationNumber{1}});
+  CHECK(job.meets(MarkFound{"n0"}).empty());
+}
+
+TEST_CASE("coordinator: C7 the wait for voters is summed, and what lies between does not count") {
+  JobStory job = deciding();
+  (void)job.meets(Decided{GenerationNumber{1}});
+  (void)job.meets(NodeLost{NodeId{2}, "gone"});
+  for (const int node : {0, 1}) (void)job.joins(node, 1);
+  REQUIRE(job.coordinator.proposal());
+  (void)job.waits(Millis{29'000});
+  (void)job.meets(NodeLost{NodeId{1}, "gone"});  // too few
+  CHECK_FALSE(job.coordinator.proposal());
+  (void)job.waits(Millis{20'000});
+  (void)job.joins(1, 1);
+  REQUIRE(job.coordinator.proposal());
+  (void)job.waits(Millis{999});
+  CHECK(job.coordinator.state() == Coordinator::State::deciding);
+  (void)job.waits(Millis{1});
+  CHECK(job.coordinator.state() == Coordinator::State::finished);
+}
+
+TEST_CASE("coordinator: C8 nodes that come and go end the job if nothing lasts meanwhile") {
+  JobStory job = deciding();
+  (void)job.meets(Decided{GenerationNumber{1}});
+  std::int64_t number = 1;
+  for (int round = 0; round < 40; ++round) {  // each takes 15 s
+    (void)job.waits(Millis{15'000});
+    (void)job.meets(NodeLost{NodeId{2}, "gone"});
+    for (const int node : {0, 1}) (void)job.joins(node, number);
+    if (job.coordinator.state() == Coordinator::State::finished) break;
+    number = job.coordinator.proposal()->number.value;
+    (void)job.meets(Decided{GenerationNumber{number}});
+    (void)job.joins(2, number);
+    for (const int node : {0, 1}) (void)job.joins(node, number);
+    if (job.coordinator.state() == Coordinator::State::finished) break;
+    number = job.coordinator.proposal()->number.value;
+    (void)job.meets(Decided{GenerationNumber{number}});
+  }
+  CHECK(job.coordinator.state() == Coordinator::State::finished);
+  CHECK(job.coordinator.reason() ==
+        "waiting: 2 of 3 nodes joined: nodes have come and gone for 600 s, and nothing that was "
+        "formed of them has lasted");
+  CHECK(job.now == Instant{600'000});
+}
+
+TEST_CASE("coordinator: C8 a generation that lasts ends that count") {
+  JobStory job = deciding();
+  (void)job.meets(Decided{GenerationNumber{1}});
+  CHECK(job.coordinator.next_deadline() == Instant{30'000});
+  (void)job.waits(Millis{30'000});
+  CHECK_FALSE(job.coordinator.next_deadline());
+}
+
+TEST_CASE("coordinator: C7 what is decided ends the sum") {
+  JobStory job = deciding();
+  (void)job.waits(Millis{29'000});
+  (void)job.meets(Decided{GenerationNumber{1}});
+  (void)job.meets(NodeLost{NodeId{2}, "gone"});
+  for (const int node : {0, 1}) (void)job.joins(node, 1);
+  REQUIRE(job.coordinator.proposal());
+  (void)job.waits(Millis{29'000});
+  CHECK(job.coordinator.state() == Coordinator::State::deciding);
 }
 
 }  // namespace

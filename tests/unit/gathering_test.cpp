@@ -116,17 +116,73 @@ TEST_CASE("gathering: each forming has patience of its own") {
   CHECK(gathering.next_deadline() == Instant{130'000});
 }
 
-TEST_CASE("gathering: the first generation may need more nodes than later ones") {
+/// Where marks are kept, and the first generation waits 15 s for what may be left of a job.
+GatheringOptions marking() {
   GatheringOptions options = two_to_four;
-  options.nodes_first = 3;
-  options.last_call = Millis{0};
+  options.keeps_marks = true;
+  options.last_call = Millis{1'000};
+  options.quiet = Millis{15'000};
+  return options;
+}
+
+TEST_CASE("gathering: where no mark says that the job may run, it waits for the last call alone") {
+  Gathering some = gathering_of({0, 1}, marking());
+  CHECK(some.ask_first(Instant{0}) == Answer::wait);
+  CHECK(some.next_deadline() == Instant{1'000});
+  CHECK(some.ask_first(Instant{1'000}) == Answer::start);
+}
+
+TEST_CASE("gathering: a mark lets the first generation need more nodes than later ones") {
+  GatheringOptions options = marking();
+  options.nodes_min = 3;
+  options.nodes_max = 5;
+  Gathering three = gathering_of({0, 1, 2}, options);
+  CHECK(three.heed_mark(0));
+  CHECK_FALSE(three.heed_mark(0));  // once
+  CHECK(three.needed_first() == 4);
+  CHECK(three.ask_first(Instant{0}) == Answer::wait);
+  CHECK(three.next_deadline() == Instant{60'000});
+  CHECK(three.ask_next(Instant{0}) == Answer::start);
+  three.add({NodeId{3}});
+  CHECK(three.ask_first(Instant{2'000}) == Answer::wait);
+  CHECK(three.ask_first(Instant{16'999}) == Answer::wait);
+  CHECK(three.ask_first(Instant{17'000}) == Answer::start);
+  three.add({NodeId{4}});
+  CHECK(three.ask_first(Instant{2'000}) == Answer::start);
+}
+
+TEST_CASE("gathering: with a mark, spares count among the nodes that may run the job") {
+  GatheringOptions options = marking();
+  options.nodes_min = 4;
+  options.nodes_all = 6;
+  Gathering four = gathering_of({0, 1, 2, 3}, options);
+  CHECK(four.heed_mark(0));
+  CHECK(four.needed_first() == 5);
+}
+
+TEST_CASE("gathering: who takes the risk founds with few, but still waits for what may be left") {
+  GatheringOptions options = marking();
+  options.heeds_marks = false;
   Gathering two = gathering_of({0, 1}, options);
-  CHECK(two.needed_first() == 3);
+  CHECK_FALSE(two.heed_mark(0));
+  CHECK(two.needed_first() == 2);
   CHECK(two.ask_first(Instant{0}) == Answer::wait);
-  CHECK(two.next_deadline() == Instant{60'000});
-  CHECK(two.ask_next(Instant{0}) == Answer::start);
-  CHECK(gathering_of({0, 1, 2}, options).ask_first(Instant{0}) == Answer::start);
-  CHECK(gathering_of({}).needed_first() == 2);
+  CHECK(two.next_deadline() == Instant{15'000});
+}
+
+TEST_CASE("gathering: with a mark, each node that is needed has been there for as long") {
+  GatheringOptions options = marking();
+  options.nodes_max = 5;
+  options.nodes_min = 3;
+  Gathering four = gathering_of({0, 1, 2, 3}, options);
+  (void)four.heed_mark(0);
+  CHECK(four.ask_first(Instant{0}) == Answer::wait);
+  four.remove(NodeId{3});
+  CHECK(four.ask_first(Instant{9'000}) == Answer::wait);
+  four.add({NodeId{3}});  // it may have been elsewhere
+  CHECK(four.ask_first(Instant{10'000}) == Answer::wait);
+  CHECK(four.ask_first(Instant{24'999}) == Answer::wait);
+  CHECK(four.ask_first(Instant{25'000}) == Answer::start);
 }
 
 TEST_CASE("gathering: where more may come, the first start waits for what may be left of a job") {

@@ -42,6 +42,7 @@ Knowledge sample_knowledge() {
   record.members = {sample_member(1, "n1"), sample_member(2, "n2")};
   record.restart_count = 6;
   record.cause = "n3 was lost";
+  record.founding = {Epoch{2}, 9};
   record.epoch = Epoch{3};
   record.failures_count = 2;
   record.restarts_in_row = 3;
@@ -146,7 +147,7 @@ TEST_CASE("message codec: every message is read as it was written") {
 TEST_CASE("message codec: the bytes are those of the manual") {
   CHECK(hex(encode(ToCoordinator{Hello{{0x0102, 3}, "n1", NodeId{5}, 2, 4, Millis{258}, 9}})) ==
         hex(wire("01 02 01 00 00 00 00 00 00 03 00 00 00 02 00 00 00 'n1' 01 05 00 00 00 "
-                 "02 00 00 00 04 00 00 00 #258 #9 00 00 00 00 00 #0 00 00")));
+                 "02 00 00 00 04 00 00 00 #258 #9 00 00 00 00 00 #0 00 00 #0")));
   CHECK(hex(encode(ToCoordinator{Heartbeat{12, 3}})) == hex(wire("02 #12 #3")));
   CHECK(hex(encode(ToCoordinator{Numbered<News>{2, StopRequested{15}}})) ==
         hex(wire("03 #2 14 0f 00 00 00")));
@@ -156,8 +157,9 @@ TEST_CASE("message codec: the bytes are those of the manual") {
         hex(wire("83 #4 92 02 00 00 00 #7 0f 00 00 00 #1")));
   CHECK(hex(encode(ToCoordinator{Ballot{Vote{12, Epoch{4}, Instant{99}}}})) ==
         hex(wire("04 22 #12 #4 #99")));
-  CHECK(hex(encode(ToAgent{Redirect{Leader{11, "n1", "n1:9", Epoch{4}, Epoch{2}}}})) ==
-        hex(wire("86 01 #11 02 00 00 00 'n1' 04 00 00 00 'n1:9' #4 #2")));
+  CHECK(
+      hex(encode(ToAgent{Redirect{Leader{11, "n1", "n1:9", Epoch{4}, Epoch{2}, {Epoch{1}, 7}}}})) ==
+      hex(wire("86 01 #11 02 00 00 00 'n1' 04 00 00 00 'n1:9' #4 #2 #1 #7")));
 }
 
 TEST_CASE("message codec: a record in a file is read as it was written, with a version before it") {
@@ -276,7 +278,7 @@ TEST_CASE("message codec: kinds of the other direction, and unknown ones, are re
 
 TEST_CASE("message codec: strings may reach their limits and not exceed them") {
   const auto hello = [](const std::string& length, std::size_t bytes) {
-    return wire("01 #1 01 00 00 00 " + length) + std::string(bytes, 'h') + std::string(40, '\0');
+    return wire("01 #1 01 00 00 00 " + length) + std::string(bytes, 'h') + std::string(48, '\0');
   };
   CHECK(decode_to_coordinator(hello("ff 00 00 00", 255)).has_value());
   CHECK(error_of(decode_to_coordinator(hello("00 01 00 00", 256))) ==

@@ -46,7 +46,7 @@ AskedOfNodes meeting_at(const std::string& endpoint, const std::string& nodes = 
 TEST_CASE("rendezvous options: without any there is one node") {
   const RendezvousOptions options = AskedOfNodes().options();
   CHECK_FALSE(options.has_many_nodes());
-  CHECK(options.gathering == GatheringOptions{});
+  CHECK(options.gathering == GatheringOptions{.nodes_all = 1});
   CHECK(options.times == LeaseTimes{});
   CHECK(options.join_policy == JoinPolicy::now);
   CHECK_FALSE((options.endpoint || options.node_rank || options.is_host));

@@ -72,7 +72,9 @@ TEST_CASE("rendezvous plan: the others listen too, at the same port where that i
   second.node_rank = NodeId{1};
   const RendezvousPlan beside_head{false, true, "10.1.0.1", 0, "10.1.0.1", "ib0"};
   CHECK(plan({"10.0.0.1"}, second).value() == beside_head);
-  CHECK(plan({"127.0.0.1"}, second).value() == beside_head);
+  RendezvousPlan on_one_host = beside_head;
+  on_one_host.is_on_one_host = true;
+  CHECK(plan({"127.0.0.1"}, second).value() == on_one_host);
 }
 
 TEST_CASE("rendezvous plan: a node at another door listens at that one's port") {
@@ -97,11 +99,13 @@ TEST_CASE("rendezvous plan: Debian's address for a host's own name makes it the 
         RendezvousPlan{true, true, "::", endpoint_port, "10.0.0.1", "eth0"});
 }
 
-TEST_CASE("rendezvous plan: an address that every node has says nothing") {
+TEST_CASE("rendezvous plan: an address that every node has is this one's, for all agents here") {
   for (const char* address : {"127.0.0.1", "::1", "127.0.0.2"}) {
-    CHECK(plan({address}).error().message() ==
-          "--rdzv-endpoint: n0:29400 is an address that every node has; write the name or address "
-          "of one node, or say which one it is by --node-rank");
+    const RendezvousPlan first = plan({address}).value();
+    CHECK(first.is_head);  // unless its port is taken
+    CHECK(first.is_at_endpoint);
+    CHECK(first.is_on_one_host);
+    CHECK(first.own_address == address);
   }
 }
 
@@ -109,7 +113,7 @@ TEST_CASE("rendezvous plan: whoever is told its place needs no addresses") {
   RendezvousOptions first = options();
   first.node_rank = NodeId{0};
   CHECK(plan({"127.0.0.1"}, first).value() ==
-        RendezvousPlan{true, true, "::", endpoint_port, "127.0.0.1", "lo"});
+        RendezvousPlan{true, true, "::", endpoint_port, "127.0.0.1", "lo", true});
   CHECK(plan({"192.168.7.7"}, first).value() ==
         RendezvousPlan{true, false, "::", endpoint_port, "10.0.0.1", "eth0"});
   CHECK(plan({}, first).value() ==

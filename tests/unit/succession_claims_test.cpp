@@ -14,8 +14,7 @@ using namespace claims_story;
 TEST_CASE("succession: a record is claimed once all its voters have accepted it") {
   ClaimsStory story = proposing();
   CHECK(story.is_followed(1, 1, Instant{0}).empty());
-  CHECK(story.is_followed(2, 1, Instant{0}) ==
-        Lines{"lead until 3000", "claim 1 with 1 for n0 n1 n2"});
+  CHECK(story.is_followed(2, 1, Instant{0}) == Lines{"claim 1 with 1 for n0 n1 n2"});
   CHECK(story.is_followed(2, 1, Instant{0}).empty());  // once
   CHECK_FALSE(story.known().decided);
   CHECK(story.has_claimed() ==
@@ -96,22 +95,48 @@ TEST_CASE("succession: only members of a record may claim after it") {
   CHECK(story.known().record.voters.all == std::vector{voter(0), voter(1)});
 }
 
+TEST_CASE("succession: whom a proposal names bounds the lead before it is sent to anybody") {
+  ClaimsStory story = claimed();
+  story.now = Instant{2'000};
+  for (const int node : {1, 2}) (void)story.is_followed(node, 1, Instant{1'900});
+  CHECK(story.succession.lead_end() == Instant{4'900});
+  (void)story.proposes({0, 1, 3}, 2);
+  for (const int node : {1, 2}) (void)story.is_followed(node, 1, Instant{2'500});
+  CHECK(story.succession.lead_end() == Instant{4'900});  // as long as n3 has not answered
+  (void)story.is_followed(3, 1, Instant{2'200});
+  CHECK(story.succession.lead_end() == Instant{5'200});
+}
+
+TEST_CASE("succession: a founder leads for a lease from its first proposal, and then by answers") {
+  ClaimsStory story(0);
+  (void)story.opens();
+  story.now = Instant{1'000};
+  (void)story.proposes({0, 1}, 1);
+  CHECK(story.succession.lead_end() == Lead::forever);
+  CHECK(story.is_surveyed(1).front() == "lead until 4000");
+}
+
 TEST_CASE(
     "succession: while it claims, a leader leads for those of the last claim and of this one") {
   ClaimsStory story = claimed();
+  story.now = Instant{1'000};
   (void)story.is_followed(1, 1, Instant{900});
   (void)story.is_followed(2, 1, Instant{700});
-  CHECK(story.succession.lead_end() == Instant{3'700});
   (void)story.proposes({0, 1, 3}, 2);
   (void)story.is_followed(1, 1, Instant{1'000});
-  CHECK(story.succession.lead_end() == Instant{3'700});  // n3 may not claim yet
-  ClaimsStory late = story;
-  CHECK(story.is_followed(3, 1, Instant{500}).front() == "lead until 3500");
-  CHECK(story.succession.lead_end() == Instant{3'500});  // n2 and n3 may claim after it
-  (void)late.is_followed(3, 1, Instant{950});
-  CHECK(late.succession.lead_end() == Instant{3'700});
-  (void)late.has_claimed();
-  CHECK(late.succession.lead_end() == Instant{3'950});  // n2 may not any more
+  (void)story.is_followed(3, 1, Instant{1'100});
+  CHECK(story.succession.lead_end() == Instant{3'700});
+  (void)story.has_claimed();
+  CHECK(story.succession.lead_end() == Instant{4'000});  // n2 may not claim any more
+}
+
+TEST_CASE("succession: who is left out of a claim bounds the lead no longer") {
+  ClaimsStory story = claimed();
+  (void)story.proposes({0, 1, 3}, 2);
+  (void)story.at(1'500);
+  for (const int node : {1, 2}) (void)story.is_followed(node, 1, Instant{1'400});
+  CHECK(story.succession.lead_end() == Instant{3'000});  // n3 has not answered
+  CHECK(found_in(story.at(2'000), "lead until 4400"));
 }
 
 TEST_CASE("succession: a claim that did not reach the folder bounds the lead until one does") {
@@ -198,13 +223,15 @@ TEST_CASE("succession: whom its own earlier claim names may claim after it, and 
   for (const int node : {1, 2}) (void)story.is_followed(node, 1, Instant{0});
   Knowledge own = story.known();
   own.decided = true;
-  own.record.voters.all.push_back(voter(3));  // who was left out when it was tried again
-  (void)story.has_not_reached();
-  story.now = Instant{1'000};
-  for (const int node : {1, 2}) (void)story.is_followed(node, 1, Instant{1'000});
+  (void)story.may_have_claimed();
+  (void)story.hears(Following{voter(2).agent, Epoch{1}, Instant{0}, {}});  // held up since long
+  for (const std::int64_t ms : {500, 1'000}) (void)story.at(ms);
+  CHECK_FALSE(story.known().record.voters.contains(voter(2).agent));
+  (void)story.is_followed(1, 1, Instant{1'000});
+  CHECK(story.succession.lead_end() == Instant{3'000});  // by n2's answer
   (void)story.finds_taken(own);
   CHECK(story.known().record.voters == own.record.voters);
-  CHECK(story.succession.lead_end() == Instant{});  // n3 has not been heard
+  CHECK(story.succession.lead_end() == Instant{3'000});
 }
 
 TEST_CASE(

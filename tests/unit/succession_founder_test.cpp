@@ -19,11 +19,22 @@ const Lines survey_of_two{"n1: do you see the proof?", "n2: do you see the proof
 const Lines voted{
     "lead for ever", "3 voters", "n1: leading 1 with 1? whole", "n2: leading 1 with 1? whole"};
 
+/// Or claim.
+const Lines claimed_by_three{
+    "lead until 3500", "3 voters", "n1: leading 1 with 1? whole", "n2: leading 1 with 1? whole"};
+
+/// The same after a job that was founded in epoch 1.
+const Lines voted_later{
+    "lead for ever", "3 voters", "n1: leading 2 with 1? whole", "n2: leading 2 with 1? whole"};
+
 /// And its proof is taken away again.
-Lines closed_and_voted() {
+Lines closed_and(const Lines& then) {
   Lines lines{"close the folder"};
-  lines.insert(lines.end(), voted.begin(), voted.end());
+  lines.insert(lines.end(), then.begin(), then.end());
   return lines;
+}
+Lines closed_and_voted() {
+  return closed_and(voted);
 }
 
 bool votes(const ClaimsStory& story) {
@@ -55,7 +66,7 @@ TEST_CASE("succession: where all voters see the folder of the founder, they clai
   CHECK_FALSE(story.succession.knowledge());
   CHECK(story.is_surveyed(2).empty());
   CHECK(story.at(500) == Lines{"n1: do you see the proof?"});  // it may have got lost
-  CHECK(story.is_surveyed(1) == voted);
+  CHECK(story.is_surveyed(1) == claimed_by_three);
   CHECK(story.known().record.voters.claim);
   CHECK(story.known().place == Place{voter(0).agent, 1});
 }
@@ -179,16 +190,16 @@ TEST_CASE("succession: who votes takes the next place of a job that was not over
   CHECK(story.is_surveyed(1, false) == Lines{"claim 5 with 1 for n0"});
   (void)story.at(3'999);
   CHECK_FALSE(story.succession.knowledge());
-  CHECK(story.meets(bar_answer("not reached")) == closed_and_voted());
+  CHECK(story.meets(bar_answer("not reached")) == closed_and(voted_later));
   CHECK(votes(story));
 }
 
 TEST_CASE("succession: who cannot take it in time goes on, since nobody else can, and votes") {
   ClaimsStory hangs = barring();
-  CHECK(hangs.at(4'000).back() == voted.back());
+  CHECK(hangs.at(4'000).back() == voted_later.back());
   CHECK(votes(hangs));
   ClaimsStory free = barring();
-  CHECK(free.meets(bar_answer()) == closed_and_voted());
+  CHECK(free.meets(bar_answer()) == closed_and(voted_later));
   CHECK(votes(free));
 }
 
@@ -223,8 +234,8 @@ TEST_CASE("succession: a proposal that changes while that place is claimed is th
   CHECK(story.meets(bar_answer()) == Lines{"close the folder",
                                            "lead for ever",
                                            "3 voters",
-                                           "n1: leading 1 with 2? whole",
-                                           "n3: leading 1 with 2? whole"});
+                                           "n1: leading 2 with 2? whole",
+                                           "n3: leading 2 with 2? whole"});
   CHECK(votes(story));
 }
 

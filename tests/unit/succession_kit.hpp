@@ -43,7 +43,8 @@ inline std::string text_of(const Ballot& ballot) {
   if (const auto* vote = std::get_if<Vote>(&ballot))
     return fmt::format("vote {}", vote->epoch.value);
   if (const auto* refusal = std::get_if<Refusal>(&ballot)) {
-    return fmt::format("refuse {}", refusal->epoch.value);
+    const std::string by = refusal->leader ? ", " + refusal->leader->host + " leads" : "";
+    return fmt::format("refuse {}{}", refusal->epoch.value, by);
   }
   if (const auto* release = std::get_if<Release>(&ballot)) {
     return fmt::format("release {}", release->epoch.value);
@@ -101,6 +102,11 @@ inline std::string text_of(const SuccessionAction& action) {
     return "turn away to " + (turned->leader ? turned->leader->host : std::string("nobody"));
   }
   if (const auto* task = std::get_if<FolderTask>(&action)) return text_of(*task);
+  if (const auto* keep = std::get_if<KeepMark>(&action)) {
+    return fmt::format("keep mark {}", keep->founding.epoch.value);
+  }
+  if (std::holds_alternative<DropMark>(action)) return "drop mark";
+  if (const auto* found = std::get_if<MarkFound>(&action)) return "mark found on " + found->where;
   if (const auto* silent = std::get_if<VoterSilent>(&action)) {
     return silent->voter.host + " is silent";
   }

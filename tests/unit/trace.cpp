@@ -88,6 +88,7 @@ std::string text_of(const CoordinatorEvent& event) {
           [](const Decided& decided) {
             return fmt::format("generation {} is decided", decided.number.value);
           },
+          [](const MarkFound& found) { return "a mark on " + found.where; },
           [](const Timeout&) { return std::string("timeout"); },
       },
       event);

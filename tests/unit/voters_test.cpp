@@ -124,25 +124,5 @@ TEST_CASE("voters: they are found by process, not by node") {
   CHECK_FALSE(voters.contains(7));
 }
 
-TEST_CASE("voters: who does not come to a founding is less than half of any voters before") {
-  CHECK(nodes_to_found(1, 1) == 1);
-  CHECK(nodes_to_found(2, 2) == 2);
-  CHECK(nodes_to_found(2, 3) == 3);
-  CHECK(nodes_to_found(3, 4) == 3);
-  CHECK(nodes_to_found(3, 5) == 4);
-  CHECK(nodes_to_found(4, 5) == 4);
-  CHECK(nodes_to_found(51, 100) == 97);
-  for (int all = 1; all <= 40; ++all) {
-    for (int least = 1; least <= all; ++least) {
-      const int founders = nodes_to_found(least, all);
-      REQUIRE(founders >= least);
-      REQUIRE(founders <= all);
-      for (int count = std::min(least, 7); count <= 7; ++count) {
-        REQUIRE(2 * (all - founders) < count);  // not even the half with the head
-      }
-    }
-  }
-}
-
 }  // namespace
 }  // namespace ddprun

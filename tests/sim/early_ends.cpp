@@ -1,0 +1,189 @@
+// Hosts that end before anybody has asked for it: whether they had to.
+#include "rendezvous/result.hpp"
+#include "tests/sim/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace ddprun::sim {
+namespace {
+
+constexpr int unavailable = static_cast<int>(ExitStatus::rendezvous_unavailable);
+constexpr int run_again = static_cast<int>(ExitStatus::run_again);
+
+}  // namespace
+
+/// In that time all who are well, and were before, have found each other and begun.
+Millis Cluster::recovery() const {
+  const Millis clogs = story_.clog_percent > 0 ? times_.dead_after + story_.clog_max : Millis{};
+  const Millis claims = story_.claims ? times_.dead_after * 2 : Millis{};
+  return times_.dead_after * 3 + Millis{6'000} + clogs + claims;
+}
+
+/// Of all that is cut, heard late or off. What is held up comes as late again.
+void Cluster::note_outage(const Fault& fault) {
+  const Instant now = schedule_.now();
+  const Instant over = now + std::min(fault.time, Millis{60'000}) * 2 + fault.delay;
+  const auto strike = [&](int host, Instant until) { outages_.strike(host, now, until); };
+  switch (fault.kind) {
+    case FaultKind::split:
+      for (int index = 0; index < story_.hosts_count(); ++index) {
+        if (((fault.side >> (index % 64)) & 1) == 1) strike(index, over);
+      }
+      break;
+    case FaultKind::link_cut:
+    case FaultKind::slow_link:
+    case FaultKind::reset:
+    case FaultKind::stuck:
+      strike(fault.other, over + Millis{4'000});
+      [[fallthrough]];
+    case FaultKind::cut_off:
+    case FaultKind::pause:
+    case FaultKind::slow_kills:
+    case FaultKind::folder_lost:
+    case FaultKind::folder_hangs:
+    case FaultKind::folder_gone:
+    case FaultKind::folder_stale:
+      strike(fault.host, over + Millis{4'000});
+      break;
+    case FaultKind::agent_killed:
+    case FaultKind::power_off:
+      strike(fault.host, Outages::unknown);
+      break;
+    case FaultKind::folder_swapped:
+      strike(fault.host, Outages::never);
+      break;
+    case FaultKind::worker_fails:
+    case FaultKind::spawn_fails:
+    case FaultKind::complains:
+      for (int index = 0; index < story_.hosts_count(); ++index) strike(index, now + Millis{1});
+      break;
+  }
+}
+
+/// Whether so many hosts were well from `from` to `until`, this one among them, that there should
+/// have been a generation: enough nodes, and those who decide.
+bool Cluster::could_go_on(int host, Instant from, Instant until) const {
+  std::set<AgentId> well;
+  int nodes_count = 0;
+  for (int index = 0; index < story_.hosts_count(); ++index) {
+    if (!outages_.is_well(index, from, until)) continue;
+    const Host& each = *hosts_[static_cast<std::size_t>(index)];
+    well.insert(each.last_agent_id());
+    if (!each.is_witness()) ++nodes_count;
+  }
+  const AgentId self = hosts_[static_cast<std::size_t>(host)]->last_agent_id();
+  const GatheringOptions& gathering = options_.coordinator.gathering;
+  if (!well.contains(self)) return false;
+  const auto last = std::ranges::find_if(decided_at_.rbegin(),
+                                         decided_at_.rend(),
+                                         [&](const auto& entry) { return entry.at <= from; });
+  if (last == decided_at_.rend()) {
+    return well.contains(hosts_.front()->last_agent_id()) && nodes_count >= needed_first();
+  }
+  if (nodes_count < gathering.nodes_min) return false;
+  for (auto each = decided_at_.begin(); each != decided_at_.end(); ++each) {
+    if (each->at < last->at || each->at > until) continue;
+    if (!is_decided_by(each->voters, well)) return false;
+  }
+  return could_decide(well);
+}
+
+/// More where a mark says that the job may run elsewhere.
+int Cluster::needed_first() const {
+  const GatheringOptions& gathering = options_.coordinator.gathering;
+  const bool is_marked =
+      std::ranges::any_of(hosts_, [](const auto& each) { return each->has_mark(); });
+  if (!is_marked) return gathering.nodes_min;
+  return nodes_to_found(gathering.nodes_min, gathering.nodes_all, story_.has_witness() ? 1 : 0);
+}
+
+/// Those after the newest record that anybody has, decided or not, or that is claimed: nobody may
+/// be left who knows of it.
+bool Cluster::could_decide(const std::set<AgentId>& well) const {
+  if (is_stuck_elsewhere()) return false;
+  if (const Knowledge* newest = newest_claim(); claims_ && newest != nullptr) {
+    return is_decided_by(newest->record.voters, well);
+  }
+  return std::ranges::all_of(hosts_, [&](const auto& each) {
+    if (each->succession() == nullptr || !each->succession()->knowledge()) return true;
+    const Knowledge& known = *each->succession()->knowledge();
+    const bool old = !decided_.empty() && known.record.number <= decided_.rbegin()->first;
+    return old || known.decided ||
+           (known.record.voters.is_majority(well) && known.before.is_majority(well));
+  });
+}
+
+bool Cluster::is_decided_by(const Voters& voters, const std::set<AgentId>& well) {
+  if (!voters.claim) return voters.is_majority(well);
+  return std::ranges::any_of(voters.all,
+                             [&](const Voter& voter) { return well.contains(voter.agent); });
+}
+
+/// Nobody has asked for the job's end. Fewer than are needed may have been there for as long as is
+/// waited for them; or nobody who could decide.
+void Cluster::ended_early(int index, const Outcome& outcome) {
+  const Instant now = schedule_.now();
+  const Host& at = host(index);
+  const bool is_want = outcome.exit_status == run_again || outcome.exit_status == unavailable;
+  if (is_asked_ && !is_want) return;
+  outages_.strike(index, now, Outages::unknown);
+  gone_.insert(index);
+  if (!is_want) return;
+  const Millis waited =
+      outcome.exit_status == run_again ? options_.replace_timeout : options_.join_timeout;
+  const Millis drift = waited / 500;  // their clocks differ
+  if (at.gave_up() && at.began_at() + waited - drift > now) {
+    return break_rule(fmt::format("L5: n{} ends after {} ms: {}; {}",
+                                  index,
+                                  (now - at.began_at()).count,
+                                  outcome.text,
+                                  state()));
+  }
+  for (const Instant from : outages_.ends(std::max(Instant{}, now - waited))) {
+    const Instant until = from + recovery();
+    if (until > now || !could_go_on(index, from, until)) continue;
+    return break_rule(fmt::format("L5: n{} ends, although all was well from {} to {} ms: {}; {}",
+                                  index,
+                                  from.ms,
+                                  until.ms,
+                                  outcome.text,
+                                  state()));
+  }
+}
+
+void Cluster::began(int index) {
+  outages_.begins(index, schedule_.now());
+  gone_.erase(index);
+  host_of_[host(index).last_agent_id()] = index;
+}
+
+/// Whether those who have not ended yet are enough.
+bool Cluster::enough_are_left() const {
+  const GatheringOptions& gathering = options_.coordinator.gathering;
+  const bool has_head = hosts_.front()->agent_id() != 0;
+  if (!story_.elects) return has_head && hosts_left() >= gathering.nodes_min;
+  if (!decided_.empty()) return hosts_left() >= gathering.nodes_min;
+  return has_head && hosts_left() >= needed_first();
+}
+
+/// What is left has to end or to go on, within what is waited for others at most. But a witness
+/// waits for the first node without end.
+void Cluster::expect_end_or_life() {
+  const Instant bound = schedule_.now() +
+                        std::max(options_.join_timeout, options_.replace_timeout) + recovery() +
+                        Millis{60'000};
+  const auto is_over = [&] {
+    return one_lives() || std::ranges::all_of(hosts_, [](const auto& each) {
+             return each->agent_id() == 0 || each->is_witness();
+           });
+  };
+  while (broken_.empty() && schedule_.now() < bound && !is_over()) {
+    play_until(schedule_.now() + Millis{10'000});
+  }
+  if (broken_.empty() && !is_over()) break_rule("L5: it neither ends nor goes on; " + state());
+}
+
+}  // namespace ddprun::sim

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Plays for hours: votes, claims and a witness, each with 2 to 9 hosts, of which one to all are
+# needed; so many seeds each, from FIRST on. Prints a line for each kind, the seeds that break a
+# promise, and the cells that none has reached.
+#   tests/sim/long.sh COUNT [FIRST]
+# JOBS says how many at once. What it says is put down in RESULTS.md by hand.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+count=${1:?how many seeds of each kind} first=${2:-1000001}
+
+cmake --preset release -DDDPRUN_WORKER=OFF >/dev/null
+cmake --build --preset release --target sim >/dev/null
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+
+play() {  # KIND HOSTS
+    local wishes=(--hosts "$2" "--$1" --cells)
+    [[ $1 == witness ]] && wishes+=(--votes)
+    build/release/bin/sim --seeds "$first-$((first + count - 1))" "${wishes[@]}" \
+        >"$results/$1-$2" || true
+    echo "$1, $2 hosts: $(grep ' stories, ' "$results/$1-$2")"
+    sed -n "s/^seed \([0-9]*\): /    sim --seeds \1 ${wishes[*]}: /p" "$results/$1-$2"
+}
+export -f play
+export results first count
+
+for kind in votes claims witness; do
+    for hosts in 2 3 4 5 6 7 8 9; do echo "$kind $hosts"; done
+done | xargs -P "${JOBS:-2}" -L 1 bash -c 'play "$@"' play
+
+runs=$(find "$results" -type f | wc -l)
+cat "$results"/* | grep '^never reached: .*, which cannot happen' | sort -u || true
+cat "$results"/* | grep '^never reached: ' | grep -v 'cannot happen' | sort | uniq -c |
+    awk -v runs="$runs" '$1 == runs { $1 = ""; print substr($0, 2) }'

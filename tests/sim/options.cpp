@@ -1,0 +1,53 @@
+#include "tests/sim/options.hpp"
+
+#include "launcher/coordinator_options.hpp"
+#include "launcher/option_table.hpp"
+#include "launcher/read_setting.hpp"
+#include "launcher/restart_options.hpp"
+#include "launcher/stop_options.hpp"
+
+#include <stdexcept>
+
+namespace ddprun::sim {
+namespace {
+
+template <typename Value>
+Value taken(Result<Value> read) {
+  if (!read) throw std::invalid_argument(read.error().message());
+  return *std::move(read);
+}
+
+Settings settings_of(const CommandLine& line) {
+  Settings settings;
+  for (const OptionSpec& option : option_table()) {
+    settings[std::string(option.name)] = {std::string(option.fallback), "default"};
+  }
+  for (const auto& [name, value] : line) {
+    if (find_option(name) == nullptr) throw std::invalid_argument("no option: " + name);
+    settings[name] = {value, "the command line"};
+  }
+  return settings;
+}
+
+}  // namespace
+
+JobOptions read_options(const CommandLine& line) {
+  const Settings all = settings_of(line);
+  Options options;
+  options.restarts = taken(read_restart_options(all));
+  options.stop = taken(read_stop_options(all));
+  options.restart_grace = taken(read_duration("restart-grace", all.at("restart-grace")));
+  options.rendezvous = taken(read_rendezvous_options(all));
+  const GatheringOptions& gathering = options.rendezvous.gathering;
+  return {elected_coordinator_options(options),
+          options.rendezvous.times,
+          gathering.join_timeout,
+          gathering.replace_timeout};
+}
+
+const JobOptions& shipped() {
+  static const JobOptions usual = read_options({});
+  return usual;
+}
+
+}  // namespace ddprun::sim

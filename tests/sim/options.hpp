@@ -1,0 +1,30 @@
+// What a story's hosts are told on their command lines, and what ddprun's own code makes of it: so
+// that an option's default and the rules that options are read by are those that ship.
+#pragma once
+
+#include "rendezvous/coordinator.hpp"
+#include "rendezvous/lease.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ddprun::sim {
+
+/// Names of options, without dashes, and what is written behind them.
+using CommandLine = std::vector<std::pair<std::string, std::string>>;
+
+struct JobOptions {
+  CoordinatorOptions coordinator;  ///< That voters elect.
+  LeaseTimes times;
+  Millis join_timeout;
+  Millis replace_timeout;
+};
+
+/// Throws what ddprun would end with.
+[[nodiscard]] JobOptions read_options(const CommandLine& line);
+
+/// As everybody has it who says nothing of it.
+[[nodiscard]] const JobOptions& shipped();
+
+}  // namespace ddprun::sim
