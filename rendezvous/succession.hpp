@@ -332,7 +332,7 @@ class Succession {
   bool reading_ = false;                    // the folder
   bool claiming_ = false;                   // a place is being linked
   std::optional<Instant> unreached_since_;  // the folder, by this leader's claims
-  std::optional<Instant> in_vain_since_;    // this process's claims, and nobody claims more
+  int passes_ = 0;                          // of the lead, in vain: nobody has claimed more since
   Instant read_at_;      // while it gathers: when it looks again for others' claims
   Instant accept_by_;    // then those who have not accepted a record do not claim after it
   Instant claim_after_;  // one that failed: not before

@@ -6,6 +6,11 @@
 #include <utility>
 
 namespace ddprun {
+namespace {
+
+constexpr int passes_max = 2;
+
+}  // namespace
 
 bool Succession::claims() const {
   return state_ == State::leading ? claimed_.has_value() : known_ && known_->place;
@@ -142,24 +147,24 @@ void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
   if (state_ != State::leading) return;  // the folder will tell
   if (!claimed.why.empty()) return claim_again(now, out);
   unreached_since_.reset();
-  in_vain_since_.reset();
+  passes_ = 0;
   may_be_linked_ = false;
   if (is_ours) known_->record.voters = claimed.taken->record.voters;  // none was left out there
   decided(now, out);
 }
 
-/// Half a heartbeat later, at least. Who cannot for a lease lets others try; but where they could
-/// not either, it waits for the folder, as long as the coordinator does.
+/// Half a heartbeat later, at least. Who cannot for a lease lets others try, twice. Where they
+/// could not either, it waits for the folder, as long as the coordinator does. Time does not count:
+/// while this process was stopped the others may have had no use for their turn.
 void Succession::claim_again(Instant now, Actions& out) {
   if (!unreached_since_) unreached_since_ = now;
-  if (!in_vain_since_) in_vain_since_ = now;
   claim_after_ = now + options_.times.heartbeat / 2;
   accept_by_ = now;
-  const bool others_tried = now - *in_vain_since_ >= options_.times.dead_after * 4;
-  const bool others_may = base_.all.size() > 1 && !others_tried;
+  const bool others_may = base_.all.size() > 1 && passes_ < passes_max;
   if (now - *unreached_since_ >= options_.times.lease && others_may) {
     if (may_be_linked_) seen_ = claimed() + 1;
     unreached_since_.reset();
+    ++passes_;
     step_down(now, out);
     stand_after_ = now + options_.times.lease * 2;
   } else if (wanted_) {

@@ -115,7 +115,7 @@ void Succession::learn(const Leading& leading) {
   const std::int64_t before = claimed();
   if (leading.whole && is_news(*leading.whole)) known_ = leading.whole;
   if (known_ && leading.decided && leading.record == known_->id()) known_->decided = true;
-  if (claimed() > before) in_vain_since_.reset();
+  if (claimed() > before) passes_ = 0;
 }
 
 /// A leader that asked for a higher epoch leads in the lower one until it is elected.

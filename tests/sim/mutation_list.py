@@ -339,7 +339,7 @@ MUTATIONS = [
              "claimed.taken->record.voters.head == options_.self.agent &&", ""),
     Mutation("R15", "who cannot claim goes on passing on the lead",
              "rendezvous/succession_claims.cpp",
-             "base_.all.size() > 1 && !others_tried;", "base_.all.size() > 1;"),
+             "base_.all.size() > 1 && passes_ < passes_max;", "base_.all.size() > 1;"),
     Mutation("R18", "a head elsewhere than at the endpoint founds a second job",
              "rendezvous/succession_voter.cpp",
              "if (founding() && calls_endpoint()) give_way(out);  // V6", ""),

@@ -167,21 +167,38 @@ TEST_CASE("succession: a folder that is not reached is tried again each heartbea
   CHECK(story.succession.next_deadline() >= Instant{3'500 + 6'000});  // others first
 }
 
-TEST_CASE("succession: where nobody could claim for long, the leader waits for the folder") {
-  ClaimsStory story = claimed();
+/// A lease of claims that fail ends at `ms`, and the lead is passed on.
+void passes_on_the_lead(ClaimsStory& story, std::int64_t ms) {
   (void)story.proposes({0, 1, 2}, 2);
-  for (const int node : {1, 2}) (void)story.is_followed(node, 1, Instant{0});
+  for (const int node : {1, 2}) (void)story.is_followed(node, 1, story.now);
   (void)story.has_not_reached();
-  (void)story.at(3'500);
+  (void)story.at(ms);
   CHECK(story.has_not_reached() == Lines{"step down", "unfollow"});
-  (void)story.at(17'000);  // nobody else could: it reads the folder again
+}
+
+/// It has heard of nobody who claimed meanwhile.
+void leads_again(ClaimsStory& story, std::int64_t ms) {
+  (void)story.at(ms);
   (void)story.reads(claim_of({0, 1, 2}));
   REQUIRE(story.succession.state() == Succession::State::leading);
+}
+
+TEST_CASE("succession: where nobody could claim, the leader waits for the folder the third time") {
+  ClaimsStory story = claimed();
+  passes_on_the_lead(story, 3'500);
+  leads_again(story, 17'000);
+  passes_on_the_lead(story, 20'500);
+  leads_again(story, 40'000);
   (void)story.proposes({0, 1, 2}, 2);
-  for (const std::int64_t ms : {17'500, 40'000}) {
+  for (const std::int64_t ms : {40'500, 60'000}) {
     story.now = Instant{ms};
     CHECK(story.has_not_reached().empty());
   }
+}
+
+TEST_CASE("succession: who was stopped while it claimed in vain passes on the lead all the same") {
+  ClaimsStory story = claimed();
+  passes_on_the_lead(story, 60'000);
 }
 
 TEST_CASE("succession: a folder that is reached again is given a whole lease the next time") {
