@@ -91,7 +91,7 @@ std::string Cluster::run() {
   if (is_over_) return broken_;  // the job has ended amid them
   Instant one = calm + Millis{2 * times_.dead_after.count + 3'000};
   if (may_lose_folder()) one = one + times_.dead_after * 5;  // others have their turn, or wait
-  play_until(one);
+  bool has_lived = lives_before(calm, one);
   if (waits_before_restart()) play_until(one = one + story_.restart_wait_max);
   is_lost_ = broken_.empty() && (!majority_lives(-1) || is_stuck_elsewhere());
   is_early_ = broken_.empty() && !is_lost_ && !enough_are_left();
@@ -99,7 +99,8 @@ std::string Cluster::run() {
     expect_end_or_life();
     return broken_;
   }
-  if (story_.elects && !one_lives()) break_rule("L4: no generation in time; " + state());
+  has_lived = has_lived || one_lives();
+  if (story_.elects && !has_lived) break_rule("L4: no generation in time; " + state());
   const Instant bound = one + Millis{15'000} + story_.last_call;
   play_until(bound);
   if (!settled()) break_rule("L1: no generation on all hosts; " + state());
@@ -113,6 +114,19 @@ std::string Cluster::run() {
   }
   if (broken_.empty()) end_job();
   return broken_;
+}
+
+/// Whether one does at some time when what was lost is known to be: it may have ended again by
+/// `one`, for a node that has joined.
+bool Cluster::lives_before(Instant calm, Instant one) {
+  play_until(calm + times_.dead_after + times_.lease);
+  bool lives = one_lives();
+  while (!lives && broken_.empty() && schedule_.now() < one) {
+    play_until(std::min(one, schedule_.now() + times_.heartbeat));
+    lives = one_lives();
+  }
+  play_until(one);
+  return lives;
 }
 
 bool Cluster::may_lose_folder() const {

@@ -17,7 +17,7 @@
 //   S14 who votes for another than its leader has no workers that run
 // When nothing goes wrong any more, with those hosts that are left:
 //   L1  soon a generation lives on every host that is not set aside, or on as many as allowed
-//   L4  within twice dead-after and 3 s one lives
+//   L4  within twice dead-after and 3 s one has lived since what was lost is known to be
 //   L2  it goes on for good
 //   L3  when the job ends, however it does, every agent soon ends with its status
 //   L5  nobody ends for want of nodes or voters unless they were wanting for as long as is waited;
@@ -122,6 +122,7 @@ class Cluster {
   [[nodiscard]] bool enough_are_left() const;
   [[nodiscard]] int needed_first() const;
   void expect_end_or_life();
+  [[nodiscard]] bool lives_before(Instant calm, Instant one);
   [[nodiscard]] bool may_lose_folder() const;
   [[nodiscard]] bool waits_before_restart() const;
   void play_until(Instant end);
