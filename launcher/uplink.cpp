@@ -55,6 +55,7 @@ void Uplink::take(Instant now, ConnectionId from, const Welcome& welcome, Action
   if (any_place_) options_.node = welcome.node;
   if (!welcome.voters.all.empty()) voters_ = welcome.voters;
   if (leads_to_followed(line)) {
+    learn_of(welcome.leader, out);
     enter(now, from, out);
   } else {
     hear_of(line, welcome.leader, out);
@@ -68,8 +69,18 @@ void Uplink::take(Instant now, ConnectionId from, const Redirect& redirect, Acti
   if (redirect.leader) out.emplace_back(HeardOf{*redirect.leader});
 }
 
-void Uplink::take(Instant, ConnectionId from, const VotersChanged& changed, Actions&) {
-  if (leads_to_followed(*find(from))) voters_ = changed.voters;
+void Uplink::take(Instant, ConnectionId from, const VotersChanged& changed, Actions& out) {
+  if (!leads_to_followed(*find(from))) return;
+  voters_ = changed.voters;
+  learn_of(changed.leader, out);
+}
+
+/// Whom it follows may lead in another epoch by now, or have founded its job.
+void Uplink::learn_of(const Leader& leader, Actions& out) {
+  if (leader == *followed_) return;
+  followed_ = served_ = leader;
+  knows_ = std::max(knows_, leader.epoch);
+  out.emplace_back(HeardOf{leader});
 }
 
 void Uplink::on(Instant now, const Follow& follow, Actions& out) {
@@ -287,7 +298,12 @@ std::string Uplink::next_door() {
 /// The leader at the other end of `line` says so itself; it may be answered by Follow.
 void Uplink::hear_of(const Line& line, const Leader& leader, Actions& out) const {
   const bool replaces = at_own_leaders_place(line) && leader.agent != served_->agent;
-  out.emplace_back(HeardOf{leader, replaces ? served_->agent : 0});
+  out.emplace_back(HeardOf{leader, replaces ? served_->agent : 0, replaces && is_orphaned(line)});
+}
+
+/// Nobody can be elected without the process that listened at the other end of `line`.
+bool Uplink::is_orphaned(const Line& line) const {
+  return !voters_.all.empty() && !voters_.outlive_head() && at_own_leaders_place(line);
 }
 
 /// Whether it is where the leader listened whom this life belongs to.
@@ -303,8 +319,7 @@ void Uplink::greet(ConnectionId connection, Actions& out) const {
   hello.any_place = any_place_;
   hello.contact = options_.contact;
   hello.knows = knows_;
-  hello.orphaned = !voters_.all.empty() && !voters_.outlive_head() &&
-                   at_own_leaders_place(*std::ranges::find(lines_, connection, &Line::id));
+  hello.orphaned = is_orphaned(*std::ranges::find(lines_, connection, &Line::id));
   hello.witness = options_.witness;
   hello.mark = options_.mark;
   out.emplace_back(SendUp{connection, hello});

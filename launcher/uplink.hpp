@@ -174,6 +174,8 @@ class Uplink {
   void greet(ConnectionId connection, Actions& out) const;
   void hear_of(const Line& line, const Leader& leader, Actions& out) const;
   [[nodiscard]] bool at_own_leaders_place(const Line& line) const;
+  void learn_of(const Leader& leader, Actions& out);
+  [[nodiscard]] bool is_orphaned(const Line& line) const;
   void enter(Instant now, ConnectionId connection, Actions& out);
   void repeat_news(ConnectionId connection, Actions& out) const;
   [[nodiscard]] std::string next_door();

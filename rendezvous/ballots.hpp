@@ -34,6 +34,13 @@ struct Leader {
   }
 };
 
+/// Whom to ask when this leader is lost. It may have founded its job only now.
+struct VotersChanged {
+  Voters voters;
+  Leader leader;
+  friend bool operator==(const VotersChanged&, const VotersChanged&) = default;
+};
+
 /// The order of records: by who asked for it, then by number.
 struct RecordId {
   Epoch accepted;  ///< Of the coordinator that had it accepted, which may be a later one.

@@ -252,6 +252,7 @@ void fields(auto& archive, Is<Redirect> auto& redirect) {
 }
 void fields(auto& archive, Is<VotersChanged> auto& changed) {
   fields(archive, changed.voters);
+  fields(archive, changed.leader);
 }
 void fields(auto& archive, Is<Ack> auto& ack) {
   archive.integer(ack.answers, 0);

@@ -67,6 +67,7 @@ void Roster::on(Instant, const LeadChanged& lead, Actions&) {
 
 void Roster::on(Instant, const VotersChanged& changed, Actions& out) {
   voters_ = changed.voters;
+  options_.leader = changed.leader;
   for (const auto& [agent, peer] : peers_) {
     if (peer.session != 0) out.emplace_back(SendDown{peer.session, changed});
   }

@@ -90,6 +90,7 @@ struct HeardOf {
   /// Where the leader itself says so, at the address of another that this one followed: that
   /// process is dead, else it would listen there.
   AgentId in_place_of = 0;
+  bool orphaned = false;  ///< As of Called, of this process.
   friend bool operator==(const HeardOf&, const HeardOf&) = default;
 };
 /// The leader that is followed has extended this node's lease.
@@ -231,6 +232,7 @@ class Succession {
   // As a voter.
   [[nodiscard]] bool is_voter() const;
   [[nodiscard]] bool may_vote(Instant now, const VoteRequest& request) const;
+  [[nodiscard]] bool may_win(const VoteRequest& request) const;
   [[nodiscard]] bool gives_way_to(const VoteRequest& request) const;
   [[nodiscard]] std::vector<Voters> electors() const;
   [[nodiscard]] bool may_follow(const Leader& leader) const;

@@ -98,7 +98,7 @@ void Succession::keep_gathering(Instant now, Actions& out) {
 void Succession::claim_without_silent(Instant now, Actions& out) {
   name_silent(out);
   std::erase_if(known_->record.voters.all, [&](const Voter& each) { return !has_accepted(each); });
-  out.emplace_back(VotersChanged{known_->record.voters});
+  out.emplace_back(VotersChanged{known_->record.voters, *leader_});
   heed_new_voters(now, out);
   decide_if_accepted(now, out);
 }

@@ -27,6 +27,16 @@ bool Succession::may_vote(Instant now, const VoteRequest& request) const {
   return !workers_live_ && now >= heard_ + options_.times.lease;  // V2
 }
 
+/// Not where nobody can be elected without the process that listened here before: it is dead.
+bool Succession::may_win(const VoteRequest& request) const {
+  const auto outlive_it = [&](const Voters& voters) {
+    return std::ranges::all_of(voters.all, [&](const Voter& voter) {
+      return voter.address != options_.self.address || voters.outlive(voter.agent);
+    });
+  };
+  return std::ranges::all_of(request.electors, outlive_it);
+}
+
 /// Its vote for itself does not bind a candidate that gives up. Of two with one record the earlier
 /// in order goes on.
 bool Succession::gives_way_to(const VoteRequest& request) const {
@@ -39,7 +49,8 @@ bool Succession::gives_way_to(const VoteRequest& request) const {
 void Succession::take(Instant now, const VoteRequest& request, Actions& out) {
   const Voter& candidate = request.candidate;
   highest_ = std::max(highest_, request.epoch);
-  if (founding()) give_way(out);  // V6
+  if (founding() && may_win(request)) give_way(out);  // V6
+  if (founding()) superseded_ = std::max(superseded_, request.epoch);
   if (!may_vote(now, request)) return refuse(candidate.address, out);
   if (state_ == State::standing) give_up(now, out);
   const bool asked_by_leader = leader_ && leader_->agent == candidate.agent;
@@ -135,7 +146,7 @@ bool Succession::may_follow(Instant now, const Leading& leading) const {
 
 /// Whether nobody can be elected any more, now that `leader` is dead.
 bool Succession::is_orphan_of(AgentId leader) const {
-  if (!known_ || state_ == State::leading || state_ == State::finished) return false;
+  if (state_ == State::leading || state_ == State::finished) return false;
   return std::ranges::any_of(electors(),
                              [&](const Voters& voters) { return !voters.outlive(leader); });
 }

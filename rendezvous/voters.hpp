@@ -52,10 +52,4 @@ struct Voters {
   [[nodiscard]] bool outlive_head() const { return outlive(head); }
 };
 
-/// Whom to ask when this leader is lost.
-struct VotersChanged {
-  Voters voters;
-  friend bool operator==(const VotersChanged&, const VotersChanged&) = default;
-};
-
 }  // namespace ddprun

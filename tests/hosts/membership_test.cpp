@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <signal.h>
+
 namespace hosts {
 namespace {
 
@@ -101,6 +103,16 @@ TEST_CASE("hosts: a spare and one host can do without the head") {
   job.fail(1, 0, 3);
   job.generation(2, 4);  // the spare, which came late, is one of its voters
   job.expect_spare_for(0, 3);
+}
+
+TEST_CASE("hosts: where nobody can be elected the spare goes on with a head that starts again") {
+  if (!can_hold_hosts()) return;
+  WithSpare job;
+  ::kill(job.agent_process(0), SIGKILL);
+  job.start(0);
+  job.wait_until("the job, founded again", [&] { return job.starts().size() == 8; });
+  job.finish();
+  for (const int host : {0, 1, 2}) CHECK(job.agent_of(host).wait() == 0);
 }
 
 TEST_CASE("hosts: a node that comes after a loss takes the lost one's place") {

@@ -30,25 +30,27 @@ std::optional<Hello> last_hello(const std::vector<UplinkAction>& actions) {
   return last;
 }
 
-/// The hello of its next connection to `door`, which leads to `peer`; all others fail.
-Hello hello_at(UplinkStory& story, const std::string& door, const std::string& peer) {
+/// Its next connection to `door`; all others fail.
+ConnectionId knocks_at(UplinkStory& story, const std::string& door) {
   for (int attempt = 0; attempt < 20; ++attempt) {
     std::vector<UplinkAction> actions;
     story.now = story.now + Millis{2'000};
     story.uplink.on_event(story.now, Timeout{}, actions);
     const auto* made = actions.empty() ? nullptr : std::get_if<Connect>(&actions.back());
     if (made == nullptr) continue;
-    const Connect connect = *made;
-    if (connect.address != door) {
-      (void)story.breaks(connect.connection);
-      continue;
-    }
-    actions.clear();
-    story.uplink.on_event(story.now, ConnectionUp{connect.connection, peer}, actions);
-    return last_hello(actions).value();
+    if (made->address == door) return made->connection;
+    (void)story.breaks(made->connection);
   }
   FAIL("no connection to ", door);
   return {};
+}
+
+/// What it says over the next connection to `door`, which leads to `peer`.
+Hello hello_at(UplinkStory& story, const std::string& door, const std::string& peer) {
+  const ConnectionId connection = knocks_at(story, door);
+  std::vector<UplinkAction> actions;
+  story.uplink.on_event(story.now, ConnectionUp{connection, peer}, actions);
+  return last_hello(actions).value();
 }
 
 Hello hello_at(UplinkStory& story, const std::string& door) {
@@ -98,6 +100,21 @@ TEST_CASE("orphan: an endpoint whose name has moved to another address is anothe
   CHECK_FALSE(hello_at(story, endpoint, "10.0.0.9:1").orphaned);
 }
 
+TEST_CASE("orphan: what it hears at its leader's place is passed on with that") {
+  for (const int voters_count : {2, 3}) {
+    UplinkStory story = bereaved(voters_count, true);
+    const ConnectionId connection = knocks_at(story, endpoint);
+    (void)story.meets(ConnectionUp{connection, endpoint});
+    const Welcome welcome{leader_at(3, 0), NodeId{1}, {}};
+    std::vector<UplinkAction> actions;
+    story.uplink.on_event(story.now, Heard{connection, welcome}, actions);
+    REQUIRE(actions.size() == 1);
+    const auto& heard = std::get<HeardOf>(actions[0]);
+    CHECK(heard.in_place_of == leader_at(0).agent);
+    CHECK(heard.orphaned == (voters_count == 2));
+  }
+}
+
 TEST_CASE("orphan: who founds admits it, and its epochs go on from there") {
   SuccessionStory story(0);
   CHECK(story.meets(Called{1, Epoch{5}, true}) == succession_story::Lines{"admit"});
@@ -125,6 +142,53 @@ TEST_CASE("orphan: where the others can elect another, nobody is one") {
   SuccessionStory story = following(3);
   CHECK(story.meets(HeardOf{leader_on(3, 0), leader_on(0, 1).agent}).empty());
   CHECK(story.succession.knowledge().has_value());
+}
+
+/// It has no vote, and was told by n0 itself whose job this is.
+SuccessionStory without_a_vote() {
+  SuccessionStory story;
+  (void)story.meets(HeardOf{leader_on(0, 1)});
+  Leader leader = leader_on(0, 1);
+  leader.epoch = Epoch{2};
+  leader.founding = {Epoch{2}, leader.agent};
+  (void)story.meets(HeardOf{leader});
+  return story;
+}
+
+TEST_CASE("orphan: one without a vote follows who is in its leader's place, too") {
+  SuccessionStory story = without_a_vote();
+  CHECK(story.meets(HeardOf{leader_on(3, 0), leader_on(0, 1).agent}).empty());
+  CHECK(story.meets(HeardOf{leader_on(3, 0), leader_on(0, 1).agent, true}) ==
+        succession_story::Lines{"unfollow", "follow n3"});
+}
+
+TEST_CASE("orphan: one without a vote does not elect who goes on with that job") {
+  SuccessionStory story = without_a_vote();
+  (void)story.meets(HeardOf{leader_on(3, 0), leader_on(0, 1).agent, true});
+  story.now = Instant{60'000};
+  VoteRequest request{succession_story::voter(2), Epoch{9}, Instant{1}, {}, {}, {}};
+  request.record = record_of(3).id();
+  request.electors = {record_of(3).record.voters};
+  request.founding = {Epoch{2}, leader_on(0, 1).agent};
+  CHECK(story.hears(request) == succession_story::Lines{"n2: refuse 0"});
+}
+
+TEST_CASE("orphan: a founder does not give way to whoever cannot be elected without the old head") {
+  SuccessionStory story(0);
+  Knowledge record = record_of(2);
+  Voter& old_head = record.record.voters.all[0];
+  old_head.agent = record.record.voters.head = 99;  // that process listened where the founder does
+  CHECK(story.is_asked(1, 6, record) == succession_story::Lines{"n1: refuse 0"});
+  REQUIRE(story.succession.state() == Succession::State::leading);
+  (void)story.meets(Propose{record_of(2).record});
+  CHECK(story.succession.knowledge()->accepted == Epoch{7});
+}
+
+TEST_CASE("orphan: a founder gives way to whoever may be elected") {
+  SuccessionStory story(0);
+  Knowledge record = record_of(3);
+  record.record.voters.all[0].agent = record.record.voters.head = 99;
+  CHECK(story.is_asked(1, 6, record).front() == "step down");
 }
 
 }  // namespace

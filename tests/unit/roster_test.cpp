@@ -27,8 +27,11 @@ std::string text_of(const ToAgent& message) {
   }
   if (const auto* refused = std::get_if<Refused>(&message)) return "refused: " + refused->why;
   if (const auto* welcome = std::get_if<Welcome>(&message)) {
-    return fmt::format(
-        "welcome node {}, {} voters", welcome->node.value, welcome->voters.all.size());
+    const Founding& founding = welcome->leader.founding;
+    return fmt::format("welcome node {}, {} voters{}",
+                       welcome->node.value,
+                       welcome->voters.all.size(),
+                       founding.is_none() ? "" : fmt::format(", by {}", founding.founder));
   }
   if (const auto* changed = std::get_if<VotersChanged>(&message)) {
     return fmt::format("{} voters", changed->voters.all.size());
@@ -336,9 +339,12 @@ TEST_CASE("roster: an agent that was told another number of nodes is refused, wi
 TEST_CASE("roster: who greets is told its place and whom to ask when this leader is lost") {
   RosterStory story;
   CHECK(story.says_hello(1, {11, 1}) == Lines{"1: welcome node 1, 0 voters"});
-  CHECK(story.meets(VotersChanged{{{{11, NodeId{1}, "n11", "n11:1"}}, 11}}) ==
+  Leader founder = roster_leader;
+  founder.founding = {Epoch{1}, founder.agent};
+  CHECK(story.meets(VotersChanged{{{{11, NodeId{1}, "n11", "n11:1"}}, 11}, founder}) ==
         Lines{"1: 1 voters"});
-  CHECK(story.says_hello(2, {12, 1}) == Lines{"2: welcome node 2, 1 voters"});
+  CHECK(story.says_hello(2, {12, 1}) ==
+        Lines{fmt::format("2: welcome node 2, 1 voters, by {}", founder.agent)});
 }
 
 TEST_CASE("roster: O6 no ack outlives the lead") {
@@ -444,7 +450,7 @@ TEST_CASE("roster: what succession adds is answered as listed in each state") {
   const std::vector<Row> rows{
       {"the lead changed", LeadChanged{Instant{9'000}, Epoch{3}}, {}},
       {"voters changed",
-       VotersChanged{{{Voter{}}}},
+       VotersChanged{{{Voter{}}}, roster_leader},
        {Lines{}, {}, {"1: 1 voters"}, {"1: 1 voters"}}},
       {"a ballot", Received{1, Ballot{Vote{}}}, {}},
       {"greets",

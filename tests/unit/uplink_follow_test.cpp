@@ -139,6 +139,12 @@ struct LinkRow {
 };
 
 const Leader other_leader = leader_at(2, 5);
+/// The same that leads n0's job, which has just been founded.
+Leader founder_at(int node) {
+  Leader leader = leader_at(node);
+  leader.founding = {Epoch{1}, leader.agent};
+  return leader;
+}
 
 /// What the succession says.
 std::vector<LinkRow> choices() {
@@ -202,8 +208,11 @@ std::vector<LinkRow> messages(Link state) {
         {Link::entered, {"disconnect 2"}},
         {Link::leased, {"disconnect 2"}}}},
       {"voters",
-       heard(VotersChanged{{{{105, NodeId{5}, "n5", "n5:1"}}}}),
+       heard(VotersChanged{{{{105, NodeId{5}, "n5", "n5:1"}}}, leader_at(0)}),
        {{Link::entered, {}}, {Link::leased, {}}}},
+      {"voters of a job that is founded",
+       heard(VotersChanged{{{{105, NodeId{5}, "n5", "n5:1"}}}, founder_at(0)}),
+       {{Link::entered, {"heard of n0"}}, {Link::leased, {"heard of n0"}}}},
       {"forgotten by n0",
        heard(Forgotten{{7, 1}, leader_at(0)}),
        {{Link::searching, {"heard of n0"}},
