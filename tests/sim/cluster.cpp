@@ -378,10 +378,16 @@ bool Cluster::one_lives() const {
   return count == parts.begin()->second.group_world_size;
 }
 
+/// One that was started again knows the endpoint alone, where nobody may listen any more.
+bool Cluster::can_find_job(const Host& at) const {
+  return story_.know_hosts || at.was_leased() || !gone_.contains(0);
+}
+
 /// Nodes that are on, and so will be members or spares.
 int Cluster::hosts_left() const {
-  return static_cast<int>(std::ranges::count_if(
-      hosts_, [](const auto& each) { return each->agent_id() != 0 && !each->is_witness(); }));
+  return static_cast<int>(std::ranges::count_if(hosts_, [&](const auto& each) {
+    return each->agent_id() != 0 && !each->is_witness() && can_find_job(*each);
+  }));
 }
 
 bool Cluster::settled() const {

@@ -60,6 +60,7 @@ void Host::power_on() {
   folder_hangs_ = false;  // another process has another thread for it
   folder_free_at_ = {};
   outcome_.reset();
+  was_leased_ = false;
   cluster_.began(options_.index);
   agent_ = std::make_unique<Agent>(agent_options(options_));
   UplinkOptions uplink = uplink_options(options_, agent_id_);
@@ -239,6 +240,7 @@ void Host::feed(const UplinkEvent& event) {
   cluster_.answered(actions.size());
   if (const auto end = uplink_->lease_end(); end != leased_until_) {
     leased_until_ = end;
+    was_leased_ = was_leased_ || end.has_value();
     cluster_.check_lease(options_.index);
   }
   for (const UplinkAction& action : actions) perform(action);

@@ -89,6 +89,8 @@ class Host {
   /// By everybody's clock, and who has granted it.
   [[nodiscard]] std::optional<Instant> lease_end() const;
   [[nodiscard]] const Reign& lease_by() const { return followed_; }
+  /// In the life of this process.
+  [[nodiscard]] bool was_leased() const { return was_leased_; }
 
  private:
   /// A connection, as either end knows it.
@@ -182,6 +184,7 @@ class Host {
   Instant slow_until_;
   Reign followed_;  // by the uplink
   std::optional<Instant> leased_until_;
+  bool was_leased_ = false;
   std::optional<Instant> guarded_until_;
   std::optional<Instant> alarm_at_;
   std::optional<Outcome> outcome_;
