@@ -179,7 +179,17 @@ struct SearchStory {
   }
   [[nodiscard]] std::string problem() const { return broken; }
   [[nodiscard]] std::string bucket() const {
-    return fmt::format("{}|{}|{}", coordinator.reason(), stops_left, now.ms);
+    std::string nodes_text;
+    for (const NodeStory& node : nodes) {
+      nodes_text +=
+          fmt::format("{} {:d}{:d}{:d} ", node.started, node.stopping, node.joined, node.stuck);
+    }
+    return fmt::format("{}|{}|{}|{}|{}",
+                       coordinator.reason(),
+                       stops_left,
+                       now.ms,
+                       nodes_text,
+                       fmt::join(succeeded, " "));
   }
   friend bool operator==(const SearchStory&, const SearchStory&) = default;
 };
