@@ -187,7 +187,8 @@ class Cluster {
   std::vector<Fault> waiting_;        // for what somebody does
   std::map<int, RecordId> accepted_;  // by host: the newest that it has said so of
   Outages outages_;
-  std::set<int> gone_;  // hosts that have ended before anybody asked for it
+  std::set<int> gone_;                 // hosts that have ended before anybody asked for it
+  std::vector<Knowledge> last_known_;  // by them
   bool is_calm_ = false;
   bool is_asked_ = false;  // for the end
   bool is_early_ = false;

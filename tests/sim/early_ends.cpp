@@ -100,20 +100,24 @@ int Cluster::needed_first() const {
   return nodes_to_found(gathering.nodes_min, gathering.nodes_all, story_.has_witness() ? 1 : 0);
 }
 
-/// Those after the newest record that anybody has, decided or not, or that is claimed: nobody may
-/// be left who knows of it.
+/// Those after the newest record that anybody has or had who ended early, decided or not, or that
+/// is claimed: nobody may be left who knows of it.
 bool Cluster::could_decide(const std::set<AgentId>& well) const {
   if (is_stuck_elsewhere()) return false;
   if (const Knowledge* newest = newest_claim(); claims_ && newest != nullptr) {
     return is_decided_by(newest->record.voters, well);
   }
-  return std::ranges::all_of(hosts_, [&](const auto& each) {
-    if (each->succession() == nullptr || !each->succession()->knowledge()) return true;
-    const Knowledge& known = *each->succession()->knowledge();
+  const auto leaves_majority = [&](const Knowledge& known) {
     const bool old = !decided_.empty() && known.record.number <= decided_.rbegin()->first;
     return old || known.decided ||
            (known.record.voters.is_majority(well) && known.before.is_majority(well));
-  });
+  };
+  return std::ranges::all_of(last_known_, leaves_majority) &&
+         std::ranges::all_of(hosts_, [&](const auto& each) {
+           const Succession* succession = each->succession();
+           return succession == nullptr || !succession->knowledge() ||
+                  leaves_majority(*succession->knowledge());
+         });
 }
 
 bool Cluster::is_decided_by(const Voters& voters, const std::set<AgentId>& well) {
@@ -131,6 +135,9 @@ void Cluster::ended_early(int index, const Outcome& outcome) {
   if (is_asked_ && !is_want) return;
   outages_.strike(index, now, Outages::unknown);
   gone_.insert(index);
+  if (at.succession() != nullptr && at.succession()->knowledge()) {
+    last_known_.push_back(*at.succession()->knowledge());
+  }
   if (!is_want) return;
   const Millis waited =
       outcome.exit_status == run_again ? options_.replace_timeout : options_.join_timeout;
