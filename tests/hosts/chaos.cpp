@@ -58,13 +58,6 @@ bool takes_host(FaultKind kind) {
          kind == FaultKind::head_off;
 }
 
-bool is_played(FaultKind kind, const std::string& also, const Sufferer& sufferer) {
-  const bool half_is_enough = 2 * sufferer.nodes_min <= sufferer.nodes_max;
-  if (kind == FaultKind::restarted_apart && !half_is_enough) return true;
-  const auto* const failing = std::ranges::find(failing_kinds, kind, &FailingKind::kind);
-  return failing == failing_kinds.end() || also == "all" || also == failing->name;
-}
-
 /// In multiples of the patience. Both processes have to stand still for longer than that; whoever
 /// is started behind a partition needs time to found a job there.
 std::pair<double, double> shortest_and_longest(FaultKind kind) {
@@ -113,7 +106,6 @@ std::vector<Fault> draw_faults(const FaultPlan& plan, const Sufferer& sufferer) 
   std::vector<Fault> faults;
   for (int i = 0; i < plan.times; ++i) {
     for (const FaultKind kind : all_fault_kinds) {
-      if (!is_played(kind, plan.also, sufferer)) continue;
       Fault fault{.kind = kind};
       fault.whom = random();
       fault.is_other_way = random() % 2 == 0;

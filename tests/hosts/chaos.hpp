@@ -37,17 +37,6 @@ inline constexpr std::array all_fault_kinds{FaultKind::worker_killed,
                                             FaultKind::head_off,
                                             FaultKind::restarted_apart};
 
-/// A kind that lets two generations live at once today, and so is left out unless it is asked for.
-struct FailingKind {
-  FaultKind kind = FaultKind::worker_killed;
-  const char* name = "";
-};
-/// A guard that is stopped with its agent kills nobody. Where MIN is at most half of all nodes, a
-/// job that is founded behind a partition lives beside the one that goes on; where MIN is more, the
-/// kind is played. To play a kind always, take its line away.
-inline constexpr std::array failing_kinds{FailingKind{FaultKind::both_stopped, "both-stopped"},
-                                          FailingKind{FaultKind::restarted_apart, "apart"}};
-
 struct Fault {
   FaultKind kind = FaultKind::worker_killed;
   std::uint64_t whom = 0;  ///< Of the hosts that it can befall, this one in turn.
@@ -66,8 +55,7 @@ struct Sufferer {
 
 struct FaultPlan {
   std::uint64_t seed = 1;
-  int times = 1;     ///< Of each kind.
-  std::string also;  ///< The name of a kind that fails, or "all".
+  int times = 1;  ///< Of each kind.
 };
 
 /// Most last between a fifth of the patience and twice that: the first of each kind is long enough

@@ -6,7 +6,6 @@
 #   tests/hosts/chaos.sh [SEED [TIMES [votes|claims [MIN [training|chatter]]]]]
 # TIMES of each kind of fault, 5 unless given; MIN of 4 hosts are enough, 2 unless given. Workers of
 # `training` are connected to each other; those of `chatter` are not, and write lines.
-# CHAOS_ALSO: a kind of fault that is known to fail, `both-stopped` or `apart`, or `all`.
 # CHAOS_DEAD_AFTER: in ms, 4000 unless given.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -59,7 +58,6 @@ END
 report() {
     printf '%s\n\n| | |\n|---|---|\n' "$section"
     fact "Command" "tests/hosts/chaos.sh $seed $times $how $min $workers"
-    [[ -z ${CHAOS_ALSO:-} ]] || fact "Also" "CHAOS_ALSO=$CHAOS_ALSO"
     fact "Patience" "--dead-after ${dead_after}ms"
     fact "Verdict" "$(sed -n 's/^verdict: //p' "$log")"
     [[ $workers == chatter ]] || fact "Training" "$(sed -n 's/^training: //p' "$log")"

@@ -23,10 +23,8 @@ ChaosRun::ChaosRun(const Sufferer& usual) : sufferer(usual) {
   sufferer.patience = milliseconds(number_from("CHAOS_DEAD_AFTER", dead_after.count()));
   sufferer.nodes_max = suffering_hosts;
   sufferer.nodes_min = static_cast<int>(number_from("CHAOS_MIN", usual.nodes_min));
-  const char* const also = std::getenv("CHAOS_ALSO");
   const FaultPlan plan{.seed = static_cast<std::uint64_t>(number_from("CHAOS_SEED", 1)),
-                       .times = static_cast<int>(number_from("CHAOS_TIMES", 1)),
-                       .also = also == nullptr ? "" : also};
+                       .times = static_cast<int>(number_from("CHAOS_TIMES", 1))};
   faults = draw_faults(plan, sufferer);
   std::printf("seed %llu, %zu faults, %d of each kind, --nnodes %d:%d, %s, --dead-after %lld ms\n",
               static_cast<unsigned long long>(plan.seed),

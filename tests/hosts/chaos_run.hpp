@@ -1,7 +1,6 @@
 // What the tests have in common that let a job suffer, in CI for a short time and by chaos.sh for a
 // long one, which sets CHAOS_SEED, CHAOS_TIMES (each kind of fault), CHAOS_DEAD_AFTER (ms),
-// CHAOS_MIN (nodes), CHAOS_ALSO (a kind of fault that is known to fail, or all of them) and
-// CHAOS_LOGS (a folder that keeps what was said).
+// CHAOS_MIN (nodes) and CHAOS_LOGS (a folder that keeps what was said).
 #pragma once
 
 #include "tests/hosts/chaos.hpp"
