@@ -60,11 +60,13 @@ std::string Succession::reason() const {
                 : fmt::format("; if it is lost, who is left of {} others claims the job", left);
     return text + " in " + options_.folder;
   }
-  text +=
-      voters.outlive_head()
-          ? fmt::format("; if it is lost, {} voters elect another", left)
-          : fmt::format(
-                "; its loss ends the job: {} of {} voters cannot elect another", left, left + 1);
+  text += voters.outlive_head()
+              ? fmt::format("; if it is lost, {} voters elect another", left)
+              : fmt::format(
+                    "; its loss ends the job unless ddprun is started there again: {} of {} "
+                    "voters cannot elect another",
+                    left,
+                    left + 1);
   return why_votes_.empty() ? text : text + ", since " + why_votes_;
 }
 

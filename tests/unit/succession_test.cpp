@@ -13,8 +13,10 @@ namespace {
 using namespace succession_story;
 
 TEST_CASE("succession: two nodes cannot outlive the head, and the reason says so") {
-  CHECK(following(2).succession.reason() ==
-        "n0 leads; its loss ends the job: 1 of 2 voters cannot elect another");
+  CHECK(
+      following(2).succession.reason() ==
+      "n0 leads; its loss ends the job unless ddprun is started there again: 1 of 2 voters cannot "
+      "elect another");
 }
 
 TEST_CASE("succession: a voter that was held up gives a leader time to be heard") {
