@@ -46,6 +46,7 @@ Options ChaosRun::options() const {
   return {{"nnodes", std::to_string(sufferer.nodes_min) + ":" + std::to_string(sufferer.nodes_max)},
           {"nproc-per-node", "1"},
           {"max-restarts", "1000"},
+          {"join-timeout", "60s"},  // longer than any fault lasts
           {"replace-timeout", "60s"},
           {"dead-after", std::to_string(sufferer.patience.count()) + "ms"}};
 }
