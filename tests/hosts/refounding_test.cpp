@@ -45,16 +45,24 @@ struct Halved : Training {
     cluster().stays(founding_max, [&] { return newest_of(*this).hosts != std::set{0, 1}; });
   }
 
-  /// Nothing was founded behind the partition, and each generation begins after the end of all
-  /// others.
-  void expect_one_job_after_healing() {
-    CHECK(cluster().watch().take_overlaps().empty());
+  void heal_and_wait_for_all() {
     cluster().heal();
     const Nanoseconds healed = boottime();
     wait_until("one generation of all four", [&] {
       const Newest newest = newest_of(*this);
       return newest.begun > healed && newest.is_alone && newest.hosts == std::set{0, 1, 2, 3};
     });
+  }
+
+  /// Nothing was founded behind the partition, and each generation begins after the end of all
+  /// others.
+  void expect_one_job_after_healing() {
+    CHECK(cluster().watch().take_overlaps().empty());
+    heal_and_wait_for_all();
+    expect_success();
+  }
+
+  void expect_success() {
     finish();
     for (const int host : {0, 1, 2, 3}) CHECK(agent_of(host).wait() == 0);
   }
@@ -72,6 +80,24 @@ TEST_CASE("hosts: two that are started again behind a partition end up in the jo
   job.divide();
   job.start_apart();
   job.expect_one_job_after_healing();
+}
+
+TEST_CASE("hosts: of two jobs that a person has risked the later one stands when they meet") {
+  if (!can_hold_hosts()) return;
+  Halved job("none");
+  job.kill_ddprun(0);
+  job.wait_for_workers_on({1, 2, 3});
+  job.kill_ddprun(1);
+  job.wait_for_workers_on({2, 3});
+  job.divide();
+  for (const int host : {0, 1}) job.start(host, {{"risk-two-jobs", ""}});
+  job.wait_for_workers_on({0, 1});
+  CHECK_FALSE(job.cluster().watch().take_overlaps().empty());  // as was risked
+  job.heal_and_wait_for_all();
+  (void)job.cluster().watch().take_overlaps();  // until they met
+  CHECK_FALSE(has_said(job.agent_of(0), "coordinates the job no longer"));
+  CHECK(has_said(job.agent_of(0), " leads; if it is lost, 3 voters"));
+  job.expect_success();
 }
 
 TEST_CASE("hosts: by claims two that are started again behind a partition end up in the same job") {

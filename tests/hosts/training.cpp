@@ -34,7 +34,9 @@ Options merged(Options options, const Options& more) {
 }
 
 void add_options(Words& words, const Options& options) {
-  for (const auto& [name, value] : options) words.push_back("--" + name + "=" + value);
+  for (const auto& [name, value] : options) {
+    words.push_back("--" + name + (value.empty() ? "" : "=" + value));
+  }
 }
 
 /// Reads "generation G rank R of W on HOST master ADDRESS PORT restarts N local L store S ms T".

@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds formation_max{2000};
 constexpr int status_no_rendezvous = 69;
 constexpr int status_usage = 2;
 
-/// By name, without the dashes.
+/// By name, without the dashes; an empty value: the name alone.
 using Options = std::map<std::string, std::string>;
 
 /// What a worker has said of its start.
