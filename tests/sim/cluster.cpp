@@ -286,6 +286,7 @@ void Cluster::found_job(AgentId founder, bool claims) {
   if (!is_new) return;
   say("the job was lost, and is founded again");
   last_known_.clear();
+  founded_again_ = schedule_.now();
   leaders_.clear();
   for (const auto& [number, record] : std::exchange(decided_, {})) buried_.push_back(record);
   parts_.clear();

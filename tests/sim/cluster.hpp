@@ -189,6 +189,7 @@ class Cluster {
   Outages outages_;
   std::set<int> gone_;                 // hosts that have ended before anybody asked for it
   std::vector<Knowledge> last_known_;  // by them
+  Instant founded_again_;              // the job that is over was lost before
   bool is_calm_ = false;
   bool is_asked_ = false;  // for the end
   bool is_early_ = false;

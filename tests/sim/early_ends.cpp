@@ -149,7 +149,7 @@ void Cluster::ended_early(int index, const Outcome& outcome) {
                                   outcome.text,
                                   state()));
   }
-  for (const Instant from : outages_.ends(std::max(Instant{}, now - waited))) {
+  for (const Instant from : outages_.ends(std::max(founded_again_, now - waited))) {
     const Instant until = from + recovery();
     if (until > now || !could_go_on(index, from, until)) continue;
     return break_rule(fmt::format("L5: n{} ends, although all was well from {} to {} ms: {}; {}",
