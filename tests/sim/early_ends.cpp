@@ -43,10 +43,12 @@ void Cluster::note_outage(const Fault& fault) {
     case FaultKind::pause:
     case FaultKind::slow_kills:
     case FaultKind::folder_lost:
-    case FaultKind::folder_hangs:
     case FaultKind::folder_gone:
     case FaultKind::folder_stale:
       strike(fault.host, over + Millis{4'000});
+      break;
+    case FaultKind::folder_hangs:
+      strike(fault.host, fault.time == Fault::for_good ? Outages::never : over + Millis{4'000});
       break;
     case FaultKind::agent_killed:
     case FaultKind::power_off:
