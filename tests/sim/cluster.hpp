@@ -134,6 +134,7 @@ class Cluster {
   void complain_of_store();
   void expect_end(Instant until, const std::set<int>& statuses);
   [[nodiscard]] std::vector<Host*> living_hosts() const;
+  [[nodiscard]] bool head_was_lost_since(GenerationNumber number) const;
   [[nodiscard]] bool is_left_alone(const Host& at) const;
   [[nodiscard]] bool all_ended() const;
   void mix(std::int64_t value);

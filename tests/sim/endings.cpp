@@ -67,6 +67,7 @@ void Cluster::fail_until_spent() {
   const Millis succession = may_lose_folder() ? story_.dead_after * 2 : Millis{};
   int heads_lost = 0;
   for (int count = 0; count <= story_.restarts_max + heads_lost; ++count) {
+    const GenerationNumber before = parts_.rbegin()->first;
     const std::vector<Host*> living = living_hosts();
     if (living.empty()) return break_rule("L1: nothing lives after a failure; " + state());
     const auto first = static_cast<std::size_t>(story_.ending_host) % living.size();
@@ -80,8 +81,7 @@ void Cluster::fail_until_spent() {
     });
     play_until(schedule_.now() + story_.restart_wait_max + soon + succession);
     if (!all_ended()) {
-      const bool head_lost = parts_.rbegin()->second.begin()->second.cause.starts_with("head ");
-      if (head_lost && heads_lost < story_.hosts_count()) ++heads_lost;
+      if (head_was_lost_since(before) && heads_lost < story_.hosts_count()) ++heads_lost;
       continue;
     }
     const bool spent = !all || count == story_.restarts_max + heads_lost;
@@ -121,6 +121,13 @@ std::vector<Host*> Cluster::living_hosts() const {
     if (each->living() != nullptr) living.push_back(each.get());
   }
   return living;
+}
+
+/// A failure that no record tells of goes with the head that counted it.
+bool Cluster::head_was_lost_since(GenerationNumber number) const {
+  return std::any_of(parts_.upper_bound(number), parts_.end(), [](const auto& generation) {
+    return generation.second.begin()->second.cause.starts_with("head ");
+  });
 }
 
 /// Where hosts have ended early, one that was started again may find nobody.
