@@ -209,11 +209,14 @@ bool Cluster::a_claimant_lives(const std::set<AgentId>& living) const {
   });
 }
 
-/// Whether somebody leads who alone may claim, as far as it knows, and sees another folder.
+/// Whether somebody leads who alone may claim, as far as it knows, and sees another folder; or may
+/// have claimed a place, will never know, and so follows nobody who has not.
 bool Cluster::is_stuck_elsewhere() const {
   return std::ranges::any_of(hosts_, [&](const auto& each) {
     if (each->folder_hangs()) return true;  // it may wait for that, as long as it likes
-    if (!each->lead_end() || each->folder() == &folder_) return false;
+    if (each->folder() == &folder_) return false;
+    if (each->is_in_doubt()) return true;
+    if (!each->lead_end()) return false;
     const auto& known = each->succession()->knowledge();
     return known && known->place && !known->decided && known->before.all.size() == 1;
   });

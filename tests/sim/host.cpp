@@ -57,6 +57,7 @@ void Host::power_on() {
   agent_id_ = cluster_.chance().next();
   began_at_ = cluster_.schedule().now();
   gave_up_ = leaving_ = false;
+  is_in_doubt_ = false;
   folder_hangs_ = false;  // another process has another thread for it
   folder_free_at_ = {};
   outcome_.reset();

@@ -59,6 +59,9 @@ class Host {
   void gets_folder(ClaimFolder* folder) { options_.folder = folder; }
   [[nodiscard]] const ClaimFolder* folder() const { return options_.folder; }
   [[nodiscard]] bool folder_hangs() const { return agent_ && folder_hangs_; }
+  /// Its process has tried to claim a place, and has read nothing since from which it could know
+  /// whether it has it.
+  [[nodiscard]] bool is_in_doubt() const { return agent_ && is_in_doubt_; }
   void lose_lines_with(int other);
   void complain(GenerationNumber generation);  ///< Its store cannot be reached.
   void stop();                                 ///< SIGTERM.
@@ -181,6 +184,7 @@ class Host {
   Instant folder_stale_until_;
   std::int64_t folder_seen_ = 0;  // the newest place, until then
   bool folder_hangs_ = false;
+  bool is_in_doubt_ = false;
   Instant slow_until_;
   Reign followed_;  // by the uplink
   std::optional<Instant> leased_until_;

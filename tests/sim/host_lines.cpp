@@ -130,6 +130,12 @@ void Host::use_folder(const FolderTask& task) {
     if (!gone && (!lost || done)) answer = folder->perform(task, seen);
     if (gone || lost) answer = unreached(task, gone ? Doubt::none : Doubt::may_be_done);
     if (!answer || boot != boot_ || !agent_ || folder_hangs_) return;
+    if (const auto* claimed = std::get_if<PlaceClaimed>(&*answer)) {
+      is_in_doubt_ = is_in_doubt_ || claimed->may_be_linked;
+    }
+    if (const auto* read = std::get_if<ClaimsRead>(&*answer)) {
+      is_in_doubt_ = is_in_doubt_ && !read->newest;
+    }
     post([this, answer = *answer] { feed(SuccessionEvent(answer)); });
   });
 }
