@@ -95,6 +95,7 @@ void Agent::join(Actions& out) {
 void Agent::on(Instant, const StartGeneration& start, Actions& out) {
   if (state_ != State::joined) return;  // A1
   part_ = start.part;
+  newest_told_ = part_.number;
   node_ = start.node;
   alive_.clear();
   for (int rank = 0; rank < part_.worker_count; ++rank) alive_.insert(LocalRank{rank});
@@ -105,8 +106,8 @@ void Agent::on(Instant, const StartGeneration& start, Actions& out) {
 }
 
 void Agent::on(Instant now, const StopGeneration& stop, Actions& out) {
-  if (state_ == State::joined && stop.generation > part_.number) {  // it was never started here
-    part_.number = stop.generation;
+  if (state_ == State::joined && stop.generation > newest_told_) {  // it was never started here
+    part_.number = newest_told_ = stop.generation;
     close_store(out);
     return bind(now, out);
   }
@@ -186,6 +187,7 @@ void Agent::on(Instant now, const LeaseEnded&, Actions& out) {
 }
 
 void Agent::on(Instant now, const LifeEnded&, Actions& out) {
+  newest_told_ = {};  // a job that is founded again begins anew
   if (state_ == State::running || state_ == State::stopping) kill_all(now, out);
   if (state_ == State::joined) join(out);
   if (state_ == State::stuck) tell_of_stuck(out);

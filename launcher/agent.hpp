@@ -190,6 +190,7 @@ class Agent {
   State state_ = State::binding;
   std::optional<Instant> deadline_;
   Part part_;                        // in the newest generation; number 0 before the first
+  GenerationNumber newest_told_;     // to start or to stop, in this life
   NodeId node_;                      // its place in the order of nodes, once it was told
   std::set<LocalRank> alive_;        // workers of it that have not ended
   std::set<int> signals_sent_;       // to them

@@ -294,6 +294,7 @@ std::vector<AgentRow> table() {
          {"tell: join of node 0 n1 10.0.0.2:4002 with 2 workers, done with generation 0"}},
         {Phase::running, kill},
         {Phase::stopping, kill},
+        {Phase::killing, {}},
         {Phase::stuck, {told_stuck}}}},
       {"Timeout", Timeout{}, {}},
   };
@@ -314,6 +315,16 @@ TEST_CASE("agent: every event in every state is answered as listed, or changes n
       }
     }
   }
+}
+
+TEST_CASE("agent: a job that is founded again counts its generations anew") {
+  Node node = running_node();
+  (void)node.meets(LifeEnded{});
+  (void)node.meets(AllGone{});
+  (void)node.meets(StoreBound{4003, "10.0.0.2"});
+  const Lines stopped =
+      node.meets(StopGeneration{NodeId{1}, GenerationNumber{1}, SIGTERM, Millis{1'000}});
+  CHECK(stopped == Lines{"close the store", "bind a store"});  // it was never started here
 }
 
 TEST_CASE("agent: without a coordinator it ends, once no process is left") {
