@@ -30,8 +30,10 @@ std::optional<Instant> Succession::stand_at() const {
   if (state_ != State::following || workers_live_) return std::nullopt;
   if (!known_ || job_over_) return std::nullopt;
   if (known_->place && options_.folder.empty()) return std::nullopt;
-  const bool may_claim = known_->place && known_->before.contains(self);
-  if (!may_claim && !known_->record.voters.contains(self)) return std::nullopt;
+  const bool may_be_undecided = known_->place || !known_->decided;
+  const bool is_elector =
+      known_->record.voters.contains(self) || (may_be_undecided && known_->before.contains(self));
+  if (!is_elector) return std::nullopt;
   const Millis lease = options_.times.lease;
   const Instant turn = patience_ + lease + lease / 4 * known_->record.voters.place_of(self);
   return std::max({turn, stand_after_, pledge_.until()});
@@ -109,7 +111,7 @@ void Succession::take_lead(Instant now, Epoch epoch, Instant old_head_heard, Act
   call_at_ = now;
   out.emplace_back(TakeLead{*leader_, known_->record, old_head_heard});
   lead_changed(out);
-  out.emplace_back(VotersChanged{known_->record.voters, *leader_});
+  out.emplace_back(VotersChanged{known_->record.voters, known_->id(), *leader_});
   out.emplace_back(Follow{*leader_});
   announce(now, out);
   decide_if_accepted(now, out);
