@@ -134,7 +134,6 @@ MarkKeeper::MarkKeeper(boost::asio::io_context& context,
       disk_(context) {}
 
 void MarkKeeper::keep(Founding founding) {
-  kept_ = std::max(kept_, founding);
   const bool started =
       disk_.start([folder = folder_, host = host_, text = text_, founding, on_kept = on_kept_] {
         const std::string why = write_mark(folder, host, founding, text);
@@ -144,8 +143,8 @@ void MarkKeeper::keep(Founding founding) {
   boost::asio::post(context_, [on_kept = on_kept_] { on_kept("the system gives no thread"); });
 }
 
-void MarkKeeper::drop() {
-  (void)disk_.start([folder = folder_, founded = kept_.epoch] {
+void MarkKeeper::drop(Epoch founded) {
+  (void)disk_.start([folder = folder_, founded] {
     remove_marks(folder, founded);
     return DiskThread::Done();
   });

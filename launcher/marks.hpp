@@ -48,7 +48,7 @@ class MarkKeeper {
              OnKept on_kept);
 
   void keep(Founding founding);
-  void drop();
+  void drop(Epoch founded);
 
  private:
   boost::asio::io_context& context_;
@@ -56,7 +56,6 @@ class MarkKeeper {
   std::string host_;
   std::string text_;
   OnKept on_kept_;
-  Founding kept_;
   DiskThread disk_;
 };
 

@@ -252,8 +252,8 @@ void MemberJob::on(const KeepMark& keep) {
   marks_->keep(keep.founding);
 }
 
-void MemberJob::on(const DropMark&) {
-  marks_->drop();
+void MemberJob::on(const DropMark& drop) {
+  marks_->drop(drop.founded);
 }
 
 void MemberJob::on(const MarkFound& found) {

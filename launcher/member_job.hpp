@@ -85,7 +85,7 @@ class MemberJob final : public JobLink {
   void on(const TurnAway& turned);
   void on(const FolderTask& task);
   void on(const KeepMark& keep);
-  void on(const DropMark&);
+  void on(const DropMark& drop);
   void on(const MarkFound& found);
   void mark_kept(const std::string& why);
   void say_who_leads();

@@ -53,7 +53,7 @@ void Uplink::take(Instant now, ConnectionId from, const Welcome& welcome, Action
   Line& line = *find(from);
   line.leader = welcome.leader;
   if (any_place_) options_.node = welcome.node;
-  if (!welcome.voters.all.empty()) voters_ = welcome.voters;
+  learn_voters(welcome.voters, welcome.record);
   if (leads_to_followed(line)) {
     learn_of(welcome.leader, out);
     enter(now, from, out);
@@ -71,8 +71,15 @@ void Uplink::take(Instant now, ConnectionId from, const Redirect& redirect, Acti
 
 void Uplink::take(Instant, ConnectionId from, const VotersChanged& changed, Actions& out) {
   if (!leads_to_followed(*find(from))) return;
-  voters_ = changed.voters;
+  learn_voters(changed.voters, changed.record);
   learn_of(changed.leader, out);
+}
+
+/// Over another connection it may have heard of newer ones.
+void Uplink::learn_voters(const Voters& voters, const RecordId& record) {
+  if (voters.all.empty() || record < voters_of_) return;
+  voters_ = voters;
+  voters_of_ = record;
 }
 
 /// Whom it follows may lead in another epoch by now, or have founded its job.
@@ -87,7 +94,10 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
   const bool begins_anew = served_ && !served_->continues(follow.leader);
   followed_ = served_ = follow.leader;
   knows_ = follow.leader.epoch == Epoch{} ? Epoch{} : std::max(knows_, follow.leader.epoch);
-  if (begins_anew) served_at_.clear();
+  if (begins_anew) {
+    served_at_.clear();
+    voters_of_ = {};
+  }
   attempts_ = 0;
   retry_ = options_.retry_first;
   if (begins_anew) {  // U4; the one before may be followed again
@@ -151,7 +161,6 @@ void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
   const Instant end = beats_.front().at + std::min(options_.times.lease, ack.lead);  // U1
   beats_.pop_front();
   suspect_at_ = now + options_.times.lease / 3;
-  served_at_ = find(from)->peer;
   attempts_ = 0;
   if (end > now) out.emplace_back(LeaderAnswered{});
   if (end > now && (!lease_end_ || end > *lease_end_)) {
@@ -328,6 +337,7 @@ void Uplink::greet(ConnectionId connection, Actions& out) const {
 /// All that is not confirmed goes over each new connection, in order, behind a heartbeat: what it
 /// leads to is taken only under a lease.
 void Uplink::enter(Instant now, ConnectionId connection, Actions& out) {
+  served_at_ = find(connection)->peer;
   beat(now, out);
   repeat_news(connection, out);
 }

@@ -174,6 +174,7 @@ class Uplink {
   void greet(ConnectionId connection, Actions& out) const;
   void hear_of(const Line& line, const Leader& leader, Actions& out) const;
   [[nodiscard]] bool at_own_leaders_place(const Line& line) const;
+  void learn_voters(const Voters& voters, const RecordId& record);
   void learn_of(const Leader& leader, Actions& out);
   [[nodiscard]] bool is_orphaned(const Line& line) const;
   void enter(Instant now, ConnectionId connection, Actions& out);
@@ -197,7 +198,8 @@ class Uplink {
   std::optional<Leader> served_;  // whom this life belongs to
   std::string served_at_;         // the address where it last answered
   Epoch knows_;
-  Voters voters_;  // whom to ask when it is lost
+  Voters voters_;       // whom to ask when it is lost
+  RecordId voters_of_;  // named by that one
   std::size_t doors_count_ = 0;
   int attempts_ = 0;         // since the last answer
   std::vector<Line> lines_;  // oldest first

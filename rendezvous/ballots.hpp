@@ -34,18 +34,19 @@ struct Leader {
   }
 };
 
-/// Whom to ask when this leader is lost. It may have founded its job only now.
-struct VotersChanged {
-  Voters voters;
-  Leader leader;
-  friend bool operator==(const VotersChanged&, const VotersChanged&) = default;
-};
-
 /// The order of records: by who asked for it, then by number.
 struct RecordId {
   Epoch accepted;  ///< Of the coordinator that had it accepted, which may be a later one.
   GenerationNumber number;
   auto operator<=>(const RecordId&) const = default;
+};
+
+/// Whom to ask when this leader is lost. It may have founded its job only now.
+struct VotersChanged {
+  Voters voters;
+  RecordId record;  ///< That names them. What is said of an older one may come later.
+  Leader leader;
+  friend bool operator==(const VotersChanged&, const VotersChanged&) = default;
 };
 
 /// Where a record is claimed (claims.hpp).

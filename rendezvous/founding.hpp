@@ -35,8 +35,9 @@ struct KeepMark {
   Founding founding;
   friend bool operator==(const KeepMark&, const KeepMark&) = default;
 };
-/// The job is over for all.
+/// The job is over for all, and so are those of its name that were founded before.
 struct DropMark {
+  Epoch founded;
   friend bool operator==(const DropMark&, const DropMark&) = default;
 };
 /// The mark outlives the process from now on, or cannot be kept.

@@ -246,12 +246,14 @@ void fields(auto& archive, Is<Welcome> auto& welcome) {
   fields(archive, welcome.leader);
   fields(archive, welcome.node);
   fields(archive, welcome.voters);
+  fields(archive, welcome.record);
 }
 void fields(auto& archive, Is<Redirect> auto& redirect) {
   archive.optional(redirect.leader);
 }
 void fields(auto& archive, Is<VotersChanged> auto& changed) {
   fields(archive, changed.voters);
+  fields(archive, changed.record);
   fields(archive, changed.leader);
 }
 void fields(auto& archive, Is<Ack> auto& ack) {

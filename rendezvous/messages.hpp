@@ -46,8 +46,9 @@ using ToCoordinator = std::variant<Hello, Heartbeat, Numbered<News>, Ballot>;
 /// The answer to a Hello: heartbeats and news are taken from now on.
 struct Welcome {
   Leader leader;
-  NodeId node;    ///< Its place in the order of nodes.
-  Voters voters;  ///< Whom to ask when this leader is lost.
+  NodeId node;      ///< Its place in the order of nodes.
+  Voters voters;    ///< Whom to ask when this leader is lost.
+  RecordId record;  ///< That names them.
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 /// The answer of a process that does not lead.

@@ -6,7 +6,7 @@ namespace ddprun {
 
 bool Pledge::allows(Instant now, const VoteRequest& request) const {
   const AgentId candidate = request.candidate.agent;
-  const bool again = request.epoch == epoch_ && candidate == to_;
+  const bool again = request.epoch == epoch_ && epoch_ == floor_ && candidate == to_;
   return (request.epoch > epoch_ || again) && !binds(now, candidate);  // P1, P2
 }
 

@@ -27,6 +27,8 @@ class Pledge {
   void follow(const Leader& leader);
   /// The candidate has given up, this process perhaps: its epoch will not come.
   void release(Epoch epoch, AgentId candidate);
+  /// It is dead, and nobody can be elected in its place: P3 ends, P1 and P2 go on.
+  void forget_leader() { floor_ = floor_before_vote_ = {}; }
   /// To elect nobody until then.
   void abstain(Instant until);
 

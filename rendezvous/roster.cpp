@@ -67,6 +67,7 @@ void Roster::on(Instant, const LeadChanged& lead, Actions&) {
 
 void Roster::on(Instant, const VotersChanged& changed, Actions& out) {
   voters_ = changed.voters;
+  voters_of_ = changed.record;
   options_.leader = changed.leader;
   for (const auto& [agent, peer] : peers_) {
     if (peer.session != 0) out.emplace_back(SendDown{peer.session, changed});
@@ -120,7 +121,7 @@ void Roster::take(Instant now, SessionId session, const Hello& hello, Actions& o
   peer->session = session;
   hear(now, *peer);
   peer->contact = hello.contact;
-  out.emplace_back(SendDown{session, Welcome{options_.leader, peer->node, voters_}});
+  out.emplace_back(SendDown{session, Welcome{options_.leader, peer->node, voters_, voters_of_}});
   resend(now, *peer, out);
 }
 

@@ -146,6 +146,7 @@ class Roster {
   std::map<NodeId, AgentId> places_;
   std::map<SessionId, Speaker> speakers_;
   Voters voters_;
+  RecordId voters_of_;
   Instant lead_end_ = Lead::forever;
   Instant ticked_;
 };

@@ -96,8 +96,7 @@ void Succession::on(Instant now, const BallotArrived& arrived, Actions& out) {
 
 void Succession::on(Instant now, const Called& called, Actions& out) {
   if (founding() && called.knows > Epoch{} && !called.orphaned) give_way(out);  // V6
-  if (called.orphaned) superseded_ = std::max(superseded_, called.knows);
-  find_mark(called.mark, called.host, out);
+  find_mark(called.orphaned ? std::max(called.mark, called.knows) : called.mark, called.host, out);
   if (state_ == State::leading) {
     highest_ = std::max(highest_, called.knows);
     out.emplace_back(Admit{called.session});
@@ -114,7 +113,7 @@ void Succession::on(Instant now, const HeardOf& heard, Actions& out) {
   if (is_of_earlier_job(heard.leader.founding)) return answer_earlier_job(now, heard.leader, out);
   if (heard.leader.founding > job()) leave_job(now, out);  // V9
   if (known_ && heard.in_place_of != 0 && is_orphan_of(heard.in_place_of)) forget_job();
-  if (!known_ && heard.orphaned) leave_job(now, out);
+  if (!known_ && heard.orphaned) forget_leader(out);
   if (state_ != State::following) return;
   if (!may_follow(heard.leader)) {
     if (heard.leader.epoch > Epoch{}) refuse(heard.leader.address, out);
@@ -156,7 +155,9 @@ void Succession::on(Instant now, const Propose& proposed, Actions& out) {
 }
 
 void Succession::on(Instant now, const JobOver& over, Actions& out) {
-  if (over.everywhere && !marked_.is_none()) out.emplace_back(DropMark{});
+  const Epoch founded = std::max(marked_, job()).epoch;
+  const bool has_mark = !marked_.is_none() || (options_.mark > Epoch{} && options_.mark <= founded);
+  if (over.everywhere && has_mark) out.emplace_back(DropMark{founded});
   if (claims() && !job_over_ && state_ == State::leading && now < lead_.until()) {
     out.emplace_back(FolderTask(CloseFolder{claimed_->folder}));
   }

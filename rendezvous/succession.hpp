@@ -240,6 +240,7 @@ class Succession {
   [[nodiscard]] bool is_news(const Knowledge& whole) const;
   [[nodiscard]] bool is_orphan_of(AgentId leader) const;
   void forget_job();
+  void forget_leader(Actions& out);
   [[nodiscard]] Founding job() const;
   [[nodiscard]] bool is_of_earlier_job(const Founding& other) const;
   void leave_job(Instant now, Actions& out);
@@ -321,6 +322,7 @@ class Succession {
   Founding marked_;                        // the job that its mark names
   std::string survey_from_;                // where it is to be said whether a proof is seen
   // While it founds:
+  bool mark_found_ = false;             // as it has said
   std::optional<Instant> mark_by_;      // then its mark is waited for no longer
   std::optional<Instant> folder_by_;    // then its folder is waited for no longer
   std::optional<FolderOpened> opened_;  // what the folder has answered

@@ -72,6 +72,7 @@ void Succession::adopt(Instant now, const Knowledge& newest, Actions& out) {
   seen_ = std::max(seen_, newest.claimed());
   known_.reset();
   if (newest.record.voters.contains(options_.self.agent)) known_ = newest;
+  passes_ = 0;
 }
 
 /// The old head's lead was over when this process had heard nobody for a lease.
@@ -98,7 +99,7 @@ void Succession::keep_gathering(Instant now, Actions& out) {
 void Succession::claim_without_silent(Instant now, Actions& out) {
   name_silent(out);
   std::erase_if(known_->record.voters.all, [&](const Voter& each) { return !has_accepted(each); });
-  out.emplace_back(VotersChanged{known_->record.voters, *leader_});
+  out.emplace_back(VotersChanged{known_->record.voters, known_->id(), *leader_});
   heed_new_voters(now, out);
   decide_if_accepted(now, out);
 }

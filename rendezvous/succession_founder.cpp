@@ -29,8 +29,9 @@ void Succession::give_way(Actions& out) {
 
 /// What the coordinator has proposed may be of too few nodes; it proposes again.
 void Succession::find_mark(Epoch mark, const std::string& where, Actions& out) {
-  if (mark == Epoch{} || !founding() || claiming_) return;
+  if (mark == Epoch{} || !founding()) return;
   superseded_ = std::max(superseded_, mark);
+  if (claiming_ || std::exchange(mark_found_, true)) return;
   wanted_.reset();
   survey_.reset();
   out.emplace_back(MarkFound{where});

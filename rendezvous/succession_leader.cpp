@@ -112,7 +112,7 @@ void Succession::propose(Instant now, Generation record, Actions& out) {
   } else {
     lead_changed(out);
   }
-  out.emplace_back(VotersChanged{known_->record.voters, *leader_});
+  out.emplace_back(VotersChanged{known_->record.voters, known_->id(), *leader_});
   announce(now, out);
   decide_if_accepted(now, out);
 }

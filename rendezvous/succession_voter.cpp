@@ -50,7 +50,7 @@ void Succession::take(Instant now, const VoteRequest& request, Actions& out) {
   const Voter& candidate = request.candidate;
   highest_ = std::max(highest_, request.epoch);
   if (founding() && may_win(request)) give_way(out);  // V6
-  if (founding()) superseded_ = std::max(superseded_, request.epoch);
+  find_mark(request.epoch, candidate.host, out);
   if (!may_vote(now, request)) return refuse(candidate.address, out);
   if (state_ == State::standing) give_up(now, out);
   const bool asked_by_leader = leader_ && leader_->agent == candidate.agent;
@@ -192,6 +192,13 @@ void Succession::forget_job() {
   known_.reset();
   leader_.reset();
   pledge_ = {};
+}
+
+/// Whoever is at its place may be followed, in whatever epoch. It may have voted, though it has no
+/// vote as far as it knows, and does not vote again there.
+void Succession::forget_leader(Actions& out) {
+  unfollow(out);
+  pledge_.forget_leader();
 }
 
 void Succession::follow(const Leader& leader, Actions& out) {

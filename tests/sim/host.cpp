@@ -371,8 +371,8 @@ void Host::perform(const SuccessionAction& action) {
     use_folder(*task);
   } else if (const auto* keep = std::get_if<KeepMark>(&action)) {
     keep_mark(*keep);
-  } else if (std::holds_alternative<DropMark>(action)) {
-    mark_.reset();
+  } else if (const auto* drop = std::get_if<DropMark>(&action)) {
+    if (mark_ && mark_->epoch <= drop->founded) mark_.reset();
   } else if (const auto* marked = std::get_if<MarkFound>(&action)) {
     if (coordinator_) feed(CoordinatorEvent(*marked));
   } else if (const auto* follow = std::get_if<Follow>(&action)) {

@@ -107,7 +107,8 @@ TEST_CASE("mark keeper: it keeps and drops a mark on another thread, and says wh
     while (!kept) context.run_one_for(std::chrono::seconds(30));
     CHECK(kept == "");
     CHECK(newest_mark(temp.at("job")) == Epoch{4});
-    keeper.drop();
+    keeper.drop(Epoch{3});  // of an earlier job
+    keeper.drop(Epoch{4});
   }
   CHECK(newest_mark(temp.at("job")) == Epoch{});
 }

@@ -102,12 +102,12 @@ std::vector<ToAgent> messages_down() {
   return {
       Ack{12, 3, Millis{2'500}},
       Forgotten{somebody, sample_leader},
-      Welcome{sample_leader, NodeId{5}, sample_voters},
-      Welcome{sample_leader, NodeId{0}, {}},
+      Welcome{sample_leader, NodeId{5}, sample_voters, RecordId{Epoch{3}, GenerationNumber{2}}},
+      Welcome{sample_leader, NodeId{0}, {}, {}},
       Redirect{sample_leader},
       Redirect{},
-      VotersChanged{sample_voters, sample_leader},
-      VotersChanged{sample_claim().record.voters, {}},
+      VotersChanged{sample_voters, RecordId{Epoch{3}, GenerationNumber{2}}, sample_leader},
+      VotersChanged{sample_claim().record.voters, {}, {}},
       Refused{"its place is taken", Millis{700}, sample_leader},
       Refused{"", {}, {}},
       Numbered<Instruction>{1, StartGeneration{NodeId{2}, sample_part}},
@@ -300,7 +300,8 @@ TEST_CASE("message codec: a string beyond its limit is cut when it is written") 
 
 TEST_CASE("message codec: lists may reach their limits and not exceed them") {
   const auto welcome = [](std::size_t count) {
-    return encode(ToAgent{Welcome{sample_leader, NodeId{}, {{count, sample_voters.all[0]}, 11}}});
+    return encode(
+        ToAgent{Welcome{sample_leader, NodeId{}, {{count, sample_voters.all[0]}, 11}, {}}});
   };
   CHECK(decode_to_agent(welcome(Voters::count_max)).has_value());
   CHECK(error_of(decode_to_agent(welcome(Voters::count_max + 1))) ==

@@ -25,6 +25,20 @@ TEST_CASE("pledge: P1 one vote in an epoch, which may be said again") {
   CHECK(pledge.allows(Instant{9'000}, request_of(2, 3)));
 }
 
+TEST_CASE("pledge: P1 an epoch that was voted in is not used for a leader of a lower one either") {
+  Pledge pledge;
+  pledge.vote(Instant{3'000}, Epoch{4}, 1);
+  SUBCASE("the candidate gave up") {
+    pledge.release(Epoch{4}, 1);
+  }
+  SUBCASE("the leader is dead") {
+    pledge.forget_leader();
+  }
+  pledge.follow(leader_of(5, 2));
+  CHECK_FALSE(pledge.allows(Instant{9'000}, request_of(5, 4)));
+  CHECK(pledge.allows(Instant{9'000}, request_of(5, 5)));
+}
+
 TEST_CASE("pledge: P2 a vote binds for its time, but for the same candidate") {
   Pledge pledge;
   pledge.vote(Instant{3'000}, Epoch{2}, 1);

@@ -341,7 +341,7 @@ TEST_CASE("roster: who greets is told its place and whom to ask when this leader
   CHECK(story.says_hello(1, {11, 1}) == Lines{"1: welcome node 1, 0 voters"});
   Leader founder = roster_leader;
   founder.founding = {Epoch{1}, founder.agent};
-  CHECK(story.meets(VotersChanged{{{{11, NodeId{1}, "n11", "n11:1"}}, 11}, founder}) ==
+  CHECK(story.meets(VotersChanged{{{{11, NodeId{1}, "n11", "n11:1"}}, 11}, {}, founder}) ==
         Lines{"1: 1 voters"});
   CHECK(story.says_hello(2, {12, 1}) ==
         Lines{fmt::format("2: welcome node 2, 1 voters, by {}", founder.agent)});
@@ -450,7 +450,7 @@ TEST_CASE("roster: what succession adds is answered as listed in each state") {
   const std::vector<Row> rows{
       {"the lead changed", LeadChanged{Instant{9'000}, Epoch{3}}, {}},
       {"voters changed",
-       VotersChanged{{{Voter{}}}, roster_leader},
+       VotersChanged{{{Voter{}}}, {}, roster_leader},
        {Lines{}, {}, {"1: 1 voters"}, {"1: 1 voters"}}},
       {"a ballot", Received{1, Ballot{Vote{}}}, {}},
       {"greets",

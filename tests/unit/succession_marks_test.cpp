@@ -117,6 +117,15 @@ TEST_CASE("succession: a node keeps a mark when its workers start, once, and dro
   CHECK(story.meets(JobOver{true}) == Lines{"drop mark"});
 }
 
+TEST_CASE("succession: one that ends as a spare drops the mark that it had when it started") {
+  MarkStory story(2, 1);
+  (void)story.is_led(of_job(later, leader_on(0, 2)), of_job(later, record_of(3)));
+  CHECK(story.meets(JobOver{true}) == Lines{"drop mark"});
+  MarkStory of_a_later_job(3, 1);
+  (void)of_a_later_job.is_led(of_job(later, leader_on(0, 2)), of_job(later, record_of(3)));
+  CHECK(of_a_later_job.meets(JobOver{true}).empty());
+}
+
 TEST_CASE("succession: a mark of another job stays where this one never started") {
   MarkStory story(4);
   CHECK(story.meets(JobOver{true}).empty());

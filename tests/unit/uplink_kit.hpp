@@ -86,10 +86,11 @@ struct UplinkStory {
   }
   Lines opens(ConnectionId id) { return meets(ConnectionUp{id, fmt::format("n{}:1", id - 1)}); }
   Lines is_welcomed(ConnectionId id, const Leader& leader = leader_at(0)) {
-    return hears(Welcome{leader, NodeId{1}, voters}, id);
+    return hears(Welcome{leader, NodeId{1}, voters, record}, id);
   }
   Lines follows(const Leader& leader) { return meets(Follow{leader}); }
   Voters voters;
+  RecordId record;  // that names them
   static void append(Lines& lines, const Lines& more) {
     lines.insert(lines.end(), more.begin(), more.end());
   }
