@@ -305,15 +305,15 @@ void Cluster::starts_beside(int host, const Part& old, const Part& part) {
 
 void Cluster::check_lives() {
   const Part* living = nullptr;
+  AgentId job = 0;  // both may have a generation of that number
   for (const auto& each : hosts_) {
     const Part* here = each->living();
     if (here == nullptr) continue;
-    const bool same = living == nullptr || (here->number == living->number &&
+    const bool same = living == nullptr || (here->number == living->number && each->job() == job &&
                                             here->master_address == living->master_address);
-    if (!same) {
-      break_rule("S1: two generations live at once; " + state());
-    }
+    if (!same) break_rule("S1: two generations live at once; " + state());
     living = here;
+    job = each->job();
   }
 }
 

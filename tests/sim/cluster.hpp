@@ -85,6 +85,8 @@ class Cluster {
   void did(int host, Moment what);
   [[nodiscard]] const Story& story() const { return story_; }
   [[nodiscard]] bool is_calm() const { return is_calm_; }
+  /// Of the newest job.
+  [[nodiscard]] AgentId founder() const { return founder_; }
   void started(int host, const Part& part);
   void worker_failed(int host, const Part& part);
   void began(int index);

@@ -70,6 +70,8 @@ class Host {
   [[nodiscard]] int index() const { return options_.index; }
   [[nodiscard]] bool on() const { return on_; }
   [[nodiscard]] bool paused() const { return paused_; }
+  /// Whose generation that was: who founded it.
+  [[nodiscard]] AgentId job() const { return job_; }
   /// Of the generation whose workers live here; or null.
   [[nodiscard]] const Part* living() const { return alive_ > 0 && !doomed_ ? &part_ : nullptr; }
   [[nodiscard]] bool is_witness() const { return options_.worker_count == 0; }
@@ -176,6 +178,7 @@ class Host {
   int alive_ = 0;
   bool sweeping_ = false;
   bool spawn_fails_ = false;
+  AgentId job_ = 0;      // its founder
   bool doomed_ = false;  // what lives was killed, and is stuck
   Instant stuck_until_;
   Instant folder_free_at_;  // when all tasks before are done

@@ -77,6 +77,7 @@ void Host::look_at_snapshot() {
 void Host::spawn(const Part& part) {
   if (alive_ > 0) cluster_.starts_beside(options_.index, part_, part);
   part_ = part;
+  job_ = cluster_.founder();
   doomed_ = false;
   alive_ = options_.worker_count;
   cluster_.started(options_.index, part);
