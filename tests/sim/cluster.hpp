@@ -119,7 +119,7 @@ class Cluster {
   void note_outage(const Fault& fault);
   [[nodiscard]] bool could_go_on(int host, Instant from, Instant until) const;
   [[nodiscard]] bool could_decide(const std::set<AgentId>& well) const;
-  [[nodiscard]] static bool is_decided_by(const Voters& voters, const std::set<AgentId>& well);
+  [[nodiscard]] bool is_decided_by(const Voters& voters, const std::set<AgentId>& well) const;
   void ended_early(int index, const Outcome& outcome);
   [[nodiscard]] bool enough_are_left() const;
   [[nodiscard]] int needed_first() const;

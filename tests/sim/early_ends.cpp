@@ -122,10 +122,14 @@ bool Cluster::could_decide(const std::set<AgentId>& well) const {
          });
 }
 
-bool Cluster::is_decided_by(const Voters& voters, const std::set<AgentId>& well) {
+/// A member that came later may claim without having been asked whether it sees the folder.
+bool Cluster::is_decided_by(const Voters& voters, const std::set<AgentId>& well) const {
   if (!voters.claim) return voters.is_majority(well);
-  return std::ranges::any_of(voters.all,
-                             [&](const Voter& voter) { return well.contains(voter.agent); });
+  return std::ranges::any_of(voters.all, [&](const Voter& voter) {
+    const auto at = host_of_.find(voter.agent);
+    return well.contains(voter.agent) && at != host_of_.end() &&
+           hosts_[static_cast<std::size_t>(at->second)]->folder() == &folder_;
+  });
 }
 
 /// Nobody has asked for the job's end. Fewer than are needed may have been there for as long as is
