@@ -144,7 +144,7 @@ void Cluster::ended_early(int index, const Outcome& outcome) {
   if (at.succession() != nullptr && at.succession()->knowledge()) {
     last_known_.push_back(*at.succession()->knowledge());
   }
-  if (!is_want) return;
+  if (!is_want || !can_find_job(at)) return;
   const Millis waited =
       outcome.exit_status == run_again ? options_.replace_timeout : options_.join_timeout;
   const Millis drift = waited / 500;  // their clocks differ
