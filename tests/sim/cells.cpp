@@ -107,7 +107,6 @@ constexpr std::array impossible{
     Impossible{"succession finished: Propose", no_coordinator},
     Impossible{"succession standing: LeaderAnswered", no_lease},
     Impossible{"succession standing: WorkersStarted", no_lease},
-    Impossible{"succession leading: HeardOf", "a leader's own uplink knocks at no other door"},
     Impossible{"succession finished: WorkersStarted", agent_over},
     Impossible{"succession finished: JobOver", agent_over},
     Impossible{"coordinator forming: WorkerFailed", none_lives},

@@ -58,7 +58,7 @@ class Sources:
             for file in (ROOT / "tests/unit").glob(f"{pathlib.Path(machine).stem}*_test.cpp")
             if not file.name.startswith(UNIT_TESTS_LEFT_OUT)
         })
-        self.unit_tests += ["tests/unit/claims_on_disk_test.cpp"]
+        self.unit_tests += ["tests/unit/claims_on_disk_test.cpp", "tests/unit/orphan_test.cpp"]
         self.test_kit = ["tests/main.cpp", "tests/unit/trace.cpp", *CLAIMS]
 
     def all(self):

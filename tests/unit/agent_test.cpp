@@ -229,13 +229,11 @@ struct AgentRow {
 
 std::vector<AgentRow> table() {
   const Lines kill{"kill all"};
+  const Lines join{"tell: join of node 0 n1 10.0.0.2:4002 with 2 workers, done with generation 0"};
   const Lines stop{"tell: stop by SIGHUP (1)"};
   const Error error(ExitStatus::system_refused, "no", "", "");
   return {
-      {"StoreBound",
-       StoreBound{4002, "10.0.0.2"},
-       {{Phase::binding,
-         {"tell: join of node 0 n1 10.0.0.2:4002 with 2 workers, done with generation 0"}}}},
+      {"StoreBound", StoreBound{4002, "10.0.0.2"}, {{Phase::binding, join}}},
       {"StoreUnavailable",
        StoreUnavailable{error},
        {{Phase::binding, {"tell: join of node 0 n1 :0 with 2 workers, done with generation 0"}}}},
@@ -290,8 +288,7 @@ std::vector<AgentRow> table() {
       {"LeaseEnded", LeaseEnded{}, {{Phase::running, kill}, {Phase::stopping, kill}}},
       {"LifeEnded",
        LifeEnded{},
-       {{Phase::joined,
-         {"tell: join of node 0 n1 10.0.0.2:4002 with 2 workers, done with generation 0"}},
+       {{Phase::joined, join},
         {Phase::running, kill},
         {Phase::stopping, kill},
         {Phase::killing, {}},
