@@ -289,6 +289,7 @@ TEST_CASE("hosts kit: a host knows its living processes and no others") {
   const Program& parent = cluster[0].run(e2e::shell("sleep 60 & setsid sleep 60 & exec sleep 60"));
   const Program& other = cluster[1].run({"sleep", "60"});
   cluster.wait_until("three processes", [&] { return cluster[0].processes().size() == 3; });
+  cluster.wait_until("the other's", [&] { return !cluster[1].processes().empty(); });
   CHECK(cluster[1].processes() == std::vector<int>{other.pid()});
   parent.kill();
   cluster.wait_until("two processes", [&] { return cluster[0].processes().size() == 2; });
