@@ -221,8 +221,12 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
     } else if (std::holds_alternative<StepDown>(action)) {
       say(fmt::format("n{} steps down", index));
     } else if (const auto* task = std::get_if<FolderTask>(&action)) {
-      const auto* claim = std::get_if<ClaimPlace>(task);
-      if (claim != nullptr) say_claim(index, claim->known);
+      if (const auto* claim = std::get_if<ClaimPlace>(task)) {
+        say_claim(index, claim->known);
+        check_decision(index, claim->known);
+      }
+    } else if (std::holds_alternative<Decided>(action)) {
+      if (known->decided) check_decision(index, *known);  // if not, it is the next one already
     } else if (const auto* changed = std::get_if<LeadChanged>(&action)) {
       if (changed->epoch == Epoch{} || at.by_all_clocks(changed->until) <= schedule_.now())
         continue;
@@ -237,6 +241,7 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
     }
   }
   if (!known || !known->decided) return;
+      if (const auto* follows = std::get_if<Following>(&send->ballot)) acceptances_.said(*follows);
   if (std::ranges::find(buried_, known->record) != buried_.end()) return;
   const auto first = decided_.find(known->record.number);
   if (first == decided_.end()) {
@@ -261,6 +266,18 @@ void Cluster::say_ballot(int index, const SendBallot& send) const {
     say(fmt::format("n{} asks {} in epoch {}", index, send.address, request->epoch.value));
   } else if (const auto* vote = std::get_if<Vote>(&send.ballot)) {
     say(fmt::format("n{} votes for {} in epoch {}", index, send.address, vote->epoch.value));
+/// Only the first record's voters have been asked whether they see the folder.
+void Cluster::check_decision(int index, const Knowledge& known) {
+  const Voters& voters = known.record.voters;
+  const std::string broken = acceptances_.decides(host(index).agent_id(), known);
+  if (!broken.empty() && story_.elects) break_rule(broken + "; " + state());
+  if (!voters.claim || !decided_.empty() || story_.other_folder < 0) return;
+  const AgentId other = host(story_.other_folder).agent_id();
+  const AgentId self = host(index).agent_id();
+  if (voters.contains(other) && voters.contains(self) && voters.all.size() > 1)
+    break_rule("S15: they claim, although one sees another folder; " + state());
+}
+
   }
 }
 

@@ -15,6 +15,8 @@
 //   S12 a process that was started again does not vote before it is in a generation
 //   S13 of leases.hpp
 //   S14 who votes for another than its leader has no workers that run
+//   S15 nothing is decided, and no place claimed, before those have accepted who have to, by
+//       acceptances.hpp; nobody claims where one of the first voters sees another folder
 // When nothing goes wrong any more, with those hosts that are left:
 //   L1  soon a generation lives on every host that is not set aside, or on as many as allowed
 //   L4  within twice dead-after and 3 s one has lived since what was lost is known to be
@@ -29,6 +31,7 @@
 
 #include "tests/sim/causes.hpp"
 #include "tests/sim/cells.hpp"
+#include "tests/sim/acceptances.hpp"
 #include "tests/sim/claim_folder.hpp"
 #include "tests/sim/host.hpp"
 #include "tests/sim/leases.hpp"
@@ -159,6 +162,7 @@ class Cluster {
 
   Story story_;
   Prints prints_;
+  void check_decision(int index, const Knowledge& known);
   Prng chance_;
   Schedule schedule_;
   Network network_;
@@ -196,6 +200,7 @@ class Cluster {
   bool is_calm_ = false;
   bool is_asked_ = false;  // for the end
   bool is_early_ = false;
+  Acceptances acceptances_;
   bool is_lost_ = false;
   bool is_over_ = false;  // who is off stays so
   SessionId sessions_count_ = 0;

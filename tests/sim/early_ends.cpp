@@ -112,7 +112,7 @@ bool Cluster::could_decide(const std::set<AgentId>& well) const {
   const auto leaves_majority = [&](const Knowledge& known) {
     const bool old = !decided_.empty() && known.record.number <= decided_.rbegin()->first;
     return old || known.decided ||
-           (known.record.voters.is_majority(well) && known.before.is_majority(well));
+           (are_most(known.record.voters, well) && are_most(known.before, well));
   };
   return std::ranges::all_of(last_known_, leaves_majority) &&
          std::ranges::all_of(hosts_, [&](const auto& each) {
@@ -124,7 +124,7 @@ bool Cluster::could_decide(const std::set<AgentId>& well) const {
 
 /// A member that came later may claim without having been asked whether it sees the folder.
 bool Cluster::is_decided_by(const Voters& voters, const std::set<AgentId>& well) const {
-  if (!voters.claim) return voters.is_majority(well);
+  if (!voters.claim) return are_most(voters, well);
   return std::ranges::any_of(voters.all, [&](const Voter& voter) {
     const auto at = host_of_.find(voter.agent);
     return well.contains(voter.agent) && at != host_of_.end() &&

@@ -182,11 +182,11 @@ bool Cluster::majority_lives(int without) const {
     if (known.place) continue;
     const bool old = !decided_.empty() && known.record.number < decided_.rbegin()->first;
     if (old) continue;
-    if (!known.record.voters.is_majority(living)) return false;
-    if (!known.decided && !known.before.is_majority(living)) return false;
+    if (!are_most(known.record.voters, living)) return false;
+    if (!known.decided && !are_most(known.before, living)) return false;
   }
   if (!decided_.empty() && !decided_.rbegin()->second.voters.claim) {
-    return decided_.rbegin()->second.voters.is_majority(living);
+    return are_most(decided_.rbegin()->second.voters, living);
   }
   return decided_.empty() ? founder_ == 0 || !claims_ : a_claimant_lives(living);
 }
