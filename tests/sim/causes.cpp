@@ -1,15 +1,23 @@
 #include "tests/sim/causes.hpp"
 
 #include "rendezvous/lease.hpp"
+#include "rendezvous/result.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace ddprun::sim {
 namespace {
 
 constexpr Instant all_have_joined{45'000};
+constexpr Millis second_wait{1'000};  // before the second restart in a row, at least
+constexpr int stalled_max = 3;        // restarts without progress
+
+bool is_of_worker(FaultKind kind) {
+  return kind == FaultKind::worker_fails || kind == FaultKind::spawn_fails;
+}
 
 }  // namespace
 
@@ -17,8 +25,12 @@ Causes::Causes(const Story& story)
     : mild_(story.mild),
       restarts_max_(story.restarts_max),
       window_(story.restart_window),
+      wait_max_(story.restart_wait_max),
+      snapshots_(story.snapshots),
+      orderly_(story.clog_percent == 0 &&
+               std::ranges::all_of(story.faults, is_of_worker, &Fault::kind)),
       horizon_(story.dead_after * 4 + story.restart_wait_max + Millis{10'000}),
-      news_max_(story.delay_max * 2 + Millis{10}) {
+      news_max_(story.delay_max + Millis{10}) {
   if (story.clog_percent > 0) disturb(story.calm_from());
 }
 
@@ -26,8 +38,8 @@ void Causes::disturb(Instant until) {
   disturbed_until_ = std::max(disturbed_until_, until);
 }
 
-void Causes::worker_failed(Instant now, GenerationNumber generation, int host) {
-  failures_.push_back({now, generation, host});
+void Causes::worker_failed(Instant now, GenerationNumber generation, int host, Why why) {
+  failures_.push_back({now, generation, host, why});
   disturb(now);
 }
 
@@ -45,13 +57,41 @@ std::string Causes::started(Instant now, const Part& part) {
     if (now > disturbed_until_ + horizon_) return "L2: a generation ended without a cause";
   }
   std::string broken;
-  if (part.cause.starts_with("restart ")) {
-    broken = blame(part.cause);
-    restarts_.push_back(now);
-    if (broken.empty() && !within_budget(now)) broken = "S6: too many restarts";
-  }
+  const bool restarts = part.cause.starts_with("restart ");
+  if (restarts) broken = restarted(now, part.cause);
   newest_ = part.number;
+  newest_from_ = now;
+  newest_restarted_ = restarts;
+  seen_ = false;
   return broken;
+}
+
+std::string Causes::restarted(Instant now, const std::string& cause) {
+  restarts_.push_back(now);
+  std::string broken = blame(cause);
+  if (!broken.empty()) return broken;
+  if (!within_budget(now)) return "S6: too many restarts";
+  if (!has_waited(now)) return "S6: a second restart in a row did not wait";
+  if (!may_make_progress()) return "S6: what makes no progress is tried again and again";
+  return {};
+}
+
+/// Unless the last generation ran for so long that it begins a row, or may have been seen to make
+/// progress.
+bool Causes::has_waited(Instant now) const {
+  const auto failed = std::ranges::find(failures_, newest_, &Failure::generation);
+  if (failed == failures_.end()) return true;
+  const bool in_row = newest_restarted_ && snapshots_ == Snapshots::unseen &&
+                      failed->at - newest_from_ + news_max_ * 2 < wait_max_;
+  return !in_row || now - failed->at + Millis{2} >= std::min(second_wait, wait_max_);
+}
+
+/// Where nobody sees a snapshot the row may begin anew.
+bool Causes::may_make_progress() {
+  if (!seen_) ++unseen_count_;
+  const int rows = 1 + unseen_count_;
+  return snapshots_ != Snapshots::stalled ||
+         std::ssize(restarts_) <= rows * stalled_max + unseen_count_;
 }
 
 /// The generations that follow failures in one window are one more than these at most: the oldest
@@ -63,7 +103,18 @@ bool Causes::within_budget(Instant now) {
 }
 
 std::string Causes::ended(const Outcome& outcome) const {
-  return outcome.failure ? blame(outcome.text) : std::string();
+  if (!outcome.failure) return {};
+  const bool stalls = outcome.exit_status == static_cast<int>(ExitStatus::gave_up);
+  if (!stalls && !is_spent()) return "S6: the budget is not spent: " + outcome.text;
+  return blame(outcome.text);
+}
+
+bool Causes::is_spent() const {
+  std::set<GenerationNumber> failed;
+  for (const Failure& failure : failures_) {
+    if (failure.why == Why::itself) failed.insert(failure.generation);
+  }
+  return std::ssize(failed) > restarts_max_;
 }
 
 /// "rank 3 (pid 4 on n1) ..." and "rank 3 on n1 ..." say who was the first to fail.
@@ -80,7 +131,8 @@ std::string Causes::blame(const std::string& text) const {
     if (!blamed && names(failure.host)) blamed = failure.at;
   }
   if (!blamed) return "S7: who is blamed has not failed: " + text;
-  if (is_calm_ && *blamed - *first > news_max_) return "S7: another failed before: " + text;
+  if ((is_calm_ || orderly_) && *blamed - *first > news_max_)
+    return "S7: another failed before: " + text;
   return {};
 }
 

@@ -2,7 +2,9 @@
 //
 //   L2  no generation ends without a cause: none where all that went wrong was mild, and otherwise
 //       only soon after something went wrong, or because of a node that joined
-//   S6  no more generations follow failures of workers than the budget allows
+//   S6  as many generations follow failures of workers as the budget allows, or fewer for want of
+//       progress; none at once after a second failure in a row. What fails because a host was lost
+//       spends nothing
 //   S7  the worker that is blamed has failed, and before the others of its generation
 #pragma once
 
@@ -21,8 +23,11 @@ class Causes {
 
   /// Something goes wrong until then.
   void disturb(Instant until);
-  /// Not as a victim of another one's end.
-  void worker_failed(Instant now, GenerationNumber generation, int host);
+  enum class Why : std::uint8_t { itself, host_lost };
+  /// Not as a victim of another worker's end.
+  void worker_failed(Instant now, GenerationNumber generation, int host, Why why);
+  /// An agent sees a snapshot in time.
+  void snapshot_seen() { seen_ = true; }
   /// From now on only that goes wrong.
   void calm() { is_calm_ = true; }
 
@@ -39,19 +44,31 @@ class Causes {
     Instant at;
     GenerationNumber generation;
     int host = 0;
+    Why why = Why::itself;
   };
 
   [[nodiscard]] std::string blame(const std::string& text) const;
   [[nodiscard]] bool within_budget(Instant now);
+  [[nodiscard]] bool is_spent() const;
+  [[nodiscard]] bool has_waited(Instant now) const;
+  [[nodiscard]] bool may_make_progress();
+  [[nodiscard]] std::string restarted(Instant now, const std::string& cause);
 
   bool mild_ = false;
   int restarts_max_ = 0;
   Millis window_;
-  Millis horizon_;   // from a misfortune to the last generation that may come of it
-  Millis news_max_;  // two of that distance may arrive in any order
+  Millis wait_max_;  // before a restart
+  Snapshots snapshots_;
+  bool orderly_ = false;  // nothing but workers fails
+  Millis horizon_;        // from a misfortune to the last generation that may come of it
+  Millis news_max_;       // two of that distance may arrive in any order
   bool is_calm_ = false;
   Instant disturbed_until_;
   GenerationNumber newest_;
+  Instant newest_from_;
+  bool newest_restarted_ = false;  // after a failure
+  bool seen_ = false;              // a snapshot, since then
+  int unseen_count_ = 0;           // restarts of which nobody saw one
   std::vector<Failure> failures_;
   std::vector<Instant> restarts_;  // after failures of workers
 };

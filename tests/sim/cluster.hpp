@@ -91,7 +91,8 @@ class Cluster {
   /// Of the newest job.
   [[nodiscard]] AgentId founder() const { return founder_; }
   void started(int host, const Part& part);
-  void worker_failed(int host, const Part& part);
+  void worker_failed(int host, const Part& part, Causes::Why why);
+  void snapshot_seen() { causes_.snapshot_seen(); }
   void began(int index);
   void ended(int host, const Outcome& outcome);
   [[nodiscard]] const Cells& cells() const { return cells_; }
@@ -145,6 +146,9 @@ class Cluster {
   void mix(std::int64_t value);
   void check_place(const Part& part);
   void break_rule(const std::string& rule);
+  void fail_once();
+  void lose_head();
+  void hurt_others(int lost);
   void say(const std::string& text) const;
   void say_ballot(int index, const SendBallot& send) const;
   void say_claim(int index, const Knowledge& known) const;

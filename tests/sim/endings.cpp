@@ -58,9 +58,33 @@ void Cluster::ask_for_stop() {
   expect_end(schedule_.now() + Millis{45'000} + soon, {stopped, stuck});
 }
 
-/// Always two workers fail, of which the first one is to blame; a third one succeeds. A leader that
-/// has lost its folder without a trace is lost itself by the next claim, which is no restart: it
-/// tries for a lease, and the others wait for as long again.
+/// Two workers fail, of which the first one is to blame; a third one succeeds.
+void Cluster::fail_once() {
+  const std::vector<Host*> living = living_hosts();
+  const auto first = static_cast<std::size_t>(story_.ending_host) % living.size();
+  const GenerationNumber number = living[first]->living()->number;
+  living[first]->worker_fails();
+  Host* other = living[(first + 1) % living.size()];
+  schedule_.after(Millis{500}, [other, number] {
+    if (other->living() == nullptr || other->living()->number != number) return;
+    other->worker_succeeds();
+    other->worker_fails();
+  });
+}
+
+/// What the budget has spent outlives the head, which is started again.
+void Cluster::lose_head() {
+  const int leader = who_leads();
+  const bool is_awaited = options_.replace_timeout > times_.dead_after * 4;
+  if (!story_.elects || gone_.contains(0) || !majority_lives(leader) || !is_awaited) return;
+  causes_.disturb(schedule_.now());
+  host(leader).kill_agent();
+  power_on_after(Millis{1'000}, leader);
+  play_until(schedule_.now() + times_.dead_after * 4 + story_.last_call + soon);
+}
+
+/// A leader that has lost its folder without a trace is lost itself by the next claim, which is no
+/// restart: it tries for a lease, and the others wait for as long again.
 void Cluster::fail_until_spent() {
   const int gave_up = static_cast<int>(ExitStatus::gave_up);
   const bool all = story_.restart_window == Millis{};
@@ -68,17 +92,9 @@ void Cluster::fail_until_spent() {
   int heads_lost = 0;
   for (int count = 0; count <= story_.restarts_max + heads_lost; ++count) {
     const GenerationNumber before = parts_.rbegin()->first;
-    const std::vector<Host*> living = living_hosts();
-    if (living.empty()) return break_rule("L1: nothing lives after a failure; " + state());
-    const auto first = static_cast<std::size_t>(story_.ending_host) % living.size();
-    const GenerationNumber number = living[first]->living()->number;
-    living[first]->worker_fails();
-    Host* other = living[(first + 1) % living.size()];
-    schedule_.after(Millis{500}, [other, number] {
-      if (other->living() == nullptr || other->living()->number != number) return;
-      other->worker_succeeds();
-      other->worker_fails();
-    });
+    if (count == 1 && story_.loses_head) lose_head();
+    if (living_hosts().empty()) return break_rule("L1: nothing lives after a failure; " + state());
+    fail_once();
     play_until(schedule_.now() + story_.restart_wait_max + soon + succession);
     if (!all_ended()) {
       if (head_was_lost_since(before) && heads_lost < story_.hosts_count()) ++heads_lost;
@@ -154,9 +170,9 @@ void Cluster::expect_end(Instant until, const std::set<int>& statuses) {
   }
 }
 
-void Cluster::worker_failed(int host, const Part& part) {
+void Cluster::worker_failed(int host, const Part& part, Causes::Why why) {
   say(fmt::format("a worker of n{} fails", host));
-  causes_.worker_failed(schedule_.now(), part.number, host);
+  causes_.worker_failed(schedule_.now(), part.number, host, why);
 }
 
 void Cluster::ended(int host, const Outcome& outcome) {

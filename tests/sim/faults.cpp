@@ -67,9 +67,11 @@ void Cluster::happen(const Fault& drawn) {
     case FaultKind::pause:
       return victim.pause(fault.time);
     case FaultKind::agent_killed:
+      hurt_others(fault.host);
       victim.kill_agent();
       return power_on_after(fault.time, fault.host);
     case FaultKind::power_off:
+      hurt_others(fault.host);
       victim.power_off();
       return power_on_after(fault.time, fault.host);
     case FaultKind::worker_fails:
@@ -93,6 +95,21 @@ void Cluster::happen(const Fault& drawn) {
       return;
     case FaultKind::complains:
       return victim.complain(GenerationNumber{spawned_.value - 1});
+  }
+}
+
+/// Workers elsewhere notice sooner than anybody that their peers are gone.
+void Cluster::hurt_others(int lost) {
+  const Part* part = host(lost).living();
+  if (!story_.losses_hurt || part == nullptr) return;
+  constexpr Millis latest{3'000};
+  for (const auto& each : hosts_) {
+    if (each->index() == lost || !chance_.percent(50)) continue;
+    const Millis time{chance_.between(0, latest.count)};
+    schedule_.after(time, [&each, number = part->number] {
+      const Part* here = each->living();
+      if (here != nullptr && here->number == number) each->worker_fails(Causes::Why::host_lost);
+    });
   }
 }
 

@@ -7,6 +7,7 @@
 #include "rendezvous/coordinator.hpp"
 #include "rendezvous/roster.hpp"
 #include "rendezvous/succession.hpp"
+#include "tests/sim/causes.hpp"
 #include "tests/sim/claim_folder.hpp"
 #include "tests/sim/leases.hpp"
 #include "tests/sim/network.hpp"
@@ -49,7 +50,7 @@ class Host {
   void power_off();         ///< Nothing is sent any more, not even a FIN.
   void kill_agent();        ///< The guard kills the workers, the kernel closes the connections.
   void pause(Millis time);  ///< SIGSTOP of the agent; guard and workers go on.
-  void worker_fails();
+  void worker_fails(Causes::Why why = Causes::Why::itself);
   void next_spawn_fails() { spawn_fails_ = true; }
   void spawns_well() { spawn_fails_ = false; }
   void kills_slowly(Millis time);

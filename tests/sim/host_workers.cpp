@@ -14,9 +14,9 @@ constexpr Millis kill_slow_spare{50};  // before dead-after, with the lease's en
 
 }  // namespace
 
-void Host::worker_fails() {
+void Host::worker_fails(Causes::Why why) {
   if (living() == nullptr) return;
-  cluster_.worker_failed(options_.index, part_);
+  cluster_.worker_failed(options_.index, part_, why);
   end_workers(1, {WorkerEnd::Kind::exited, 1});
 }
 
@@ -72,6 +72,7 @@ void Host::look_at_snapshot() {
   const SnapshotPosition position{grows ? part_.number.value : 1, 0, 0};
   cluster_.schedule().after(Millis{time},
                             mine([this, position] { feed(AgentEvent(SnapshotSeen{position})); }));
+  if (Millis{time} < AgentOptions{}.snapshot_patience) cluster_.snapshot_seen();
 }
 
 void Host::spawn(const Part& part) {
@@ -83,7 +84,7 @@ void Host::spawn(const Part& part) {
   cluster_.started(options_.index, part);
   feed(SuccessionEvent(WorkersStarted{}));
   if (!std::exchange(spawn_fails_, false)) return;
-  cluster_.worker_failed(options_.index, part_);
+  cluster_.worker_failed(options_.index, part_, Causes::Why::itself);
   end_workers(1, {WorkerEnd::Kind::not_started, EAGAIN});
 }
 

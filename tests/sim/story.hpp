@@ -108,6 +108,8 @@ struct Story {
   bool may_lose_majority = false;  ///< Of the voters; safety is asked for even so.
   bool mild = false;               ///< Nothing that happens is a reason for a restart.
   int nodes_min = 1;
+  bool losses_hurt = false;        ///< Workers elsewhere fail soon after a host was lost.
+  bool loses_head = false;         ///< Of Ending::failures: the head is, after the first of them.
   int nodes_max = 1;
   // Options, as they are where nobody says anything of them:
   JoinPolicy join_policy = shipped().coordinator.join_policy;

@@ -270,6 +270,7 @@ void draw_ending(Prng& chance, Story& story) {
   if (story.ending == Ending::failures) {
     story.restarts_max = few;
     if (by_window) story.restart_window = window;
+    if (story.snapshots == Snapshots::stalled) story.restarts_max = 20;  // more than are tried
   } else if (story.snapshots == Snapshots::stalled) {
     story.snapshots = Snapshots::growing;  // who makes no progress gives up early
   }
@@ -309,6 +310,8 @@ Story draw_story(std::uint64_t seed, const Wishes& wishes) {
     Prng aim(seed + 2'000'000'011);
     aim_faults(aim, story);
     scatter_ballots(aim, story);
+    story.losses_hurt = aim.percent(30);
+    story.loses_head = aim.percent(30);
   }
   if (story.mild) {
     make_mild(chance, story);
