@@ -31,7 +31,7 @@ Causes::Causes(const Story& story)
                std::ranges::all_of(story.faults, is_of_worker, &Fault::kind)),
       horizon_(story.dead_after * 4 + story.restart_wait_max + Millis{10'000}),
       news_max_(story.delay_max + Millis{10}) {
-  if (story.clog_percent > 0) disturb(story.calm_from());
+  if (story.clog_percent > 0 || story.lose_percent > 0) disturb(story.calm_from());
 }
 
 void Causes::disturb(Instant until) {
