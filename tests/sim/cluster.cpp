@@ -231,7 +231,7 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
       if (changed->epoch == Epoch{} || at.by_all_clocks(changed->until) <= schedule_.now())
         continue;
       const bool first = known->record.restart_count == 0;
-      if (first && changed->epoch == known->record.epoch) found_job(self, known->place.has_value());
+      if (first && changed->epoch == known->record.epoch) found_job(at, known->place.has_value());
       const auto leader = leaders_.emplace(changed->epoch, self).first;
       if (leader->second != self) break_rule("S9: two leaders of one epoch; " + state());
     } else if (const auto* send = std::get_if<SendBallot>(&action)) {
@@ -294,11 +294,11 @@ void Cluster::name_voters(const VoteRequest& request) {
 }
 
 /// Nobody may start the job again beside itself; but when it is lost, somebody has to.
-void Cluster::found_job(AgentId founder, bool claims) {
-  const bool is_new = founder_ != 0 && founder_ != founder;
+void Cluster::found_job(const Host& founder, bool claims) {
+  const bool is_new = founder_ != 0 && founder_ != founder.agent_id();
   const bool lives = claims_ ? a_claimant_knows() : !decided_.empty() && majority_lives(-1);
   if (is_new && lives) break_rule("S9: the job is founded again while it lives; " + state());
-  founder_ = founder;
+  founder_ = founder.agent_id();
   claims_ = claims;
   if (!is_new) return;
   say("the job was lost, and is founded again");
@@ -306,6 +306,7 @@ void Cluster::found_job(AgentId founder, bool claims) {
   founded_again_ = schedule_.now();
   leaders_.clear();
   for (const auto& [number, record] : std::exchange(decided_, {})) buried_.push_back(record);
+  if (claims) job_folder_ = founder.folder();
   parts_.clear();
   spawned_ = {};
   newest_on_.clear();

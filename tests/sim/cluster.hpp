@@ -154,7 +154,7 @@ class Cluster {
   void say_claim(int index, const Knowledge& known) const;
   void check_vote(int index, const std::string& candidate);
   void name_voters(const VoteRequest& request);
-  void found_job(AgentId founder, bool claims);
+  void found_job(const Host& founder, bool claims);
   void check_leads();
   void check_taken_lead(const Host& at, const TakeLead& lead);
   void check_lives();
@@ -185,6 +185,7 @@ class Cluster {
   AgentId founder_ = 0;
   bool claims_ = false;      // its job
   std::set<AgentId> named_;  // by a record, as its voters
+  const ClaimFolder* job_folder_ = &folder_;               // its founder's
   std::set<int> leading_;    // hosts whose succession does, or did
   std::map<AgentId, int> host_of_;
   std::map<int, Reign> reigns_;  // theirs

@@ -128,7 +128,7 @@ bool Cluster::is_decided_by(const Voters& voters, const std::set<AgentId>& well)
   return std::ranges::any_of(voters.all, [&](const Voter& voter) {
     const auto at = host_of_.find(voter.agent);
     return well.contains(voter.agent) && at != host_of_.end() &&
-           hosts_[static_cast<std::size_t>(at->second)]->folder() == &folder_;
+           hosts_[static_cast<std::size_t>(at->second)]->folder() == job_folder_;
   });
 }
 

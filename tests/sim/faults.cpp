@@ -210,7 +210,7 @@ bool Cluster::majority_lives(int without) const {
 
 const Knowledge* Cluster::newest_claim() const {
   const Knowledge* newest = nullptr;
-  for (const auto& [place, claim] : folder_.claims()) {
+  for (const auto& [place, claim] : job_folder_->claims()) {
     if (claim.place->folder == founder_) newest = &claim;
   }
   return newest;
@@ -221,7 +221,7 @@ bool Cluster::a_claimant_lives(const std::set<AgentId>& living) const {
   const Knowledge* newest = newest_claim();
   return std::ranges::any_of(hosts_, [&](const auto& each) {
     const AgentId agent = each->agent_id();
-    return newest != nullptr && each->folder() == &folder_ && living.contains(agent) &&
+    return newest != nullptr && each->folder() == job_folder_ && living.contains(agent) &&
            newest->record.voters.contains(agent);
   });
 }
@@ -231,7 +231,7 @@ bool Cluster::a_claimant_lives(const std::set<AgentId>& living) const {
 bool Cluster::is_stuck_elsewhere() const {
   return std::ranges::any_of(hosts_, [&](const auto& each) {
     if (each->folder_hangs()) return true;  // it may wait for that, as long as it likes
-    if (each->folder() == &folder_) return false;
+    if (each->folder() == job_folder_) return false;
     if (each->is_in_doubt()) return true;
     if (!each->lead_end()) return false;
     const auto& known = each->succession()->knowledge();
@@ -245,7 +245,7 @@ bool Cluster::a_claimant_knows() const {
     const Succession* other = each->succession();
     const auto known = other != nullptr ? other->knowledge() : std::nullopt;
     return known && known->decided && known->place && known->place->folder == founder_ &&
-           each->folder() == &folder_ && known->record.voters.contains(each->agent_id());
+           each->folder() == job_folder_ && known->record.voters.contains(each->agent_id());
   });
 }
 
