@@ -47,7 +47,8 @@ void Cluster::succeed() {
 void Cluster::ask_for_stop() {
   if (story_.ending == Ending::stop_one) {
     Host& asked = host(story_.ending_host);
-    (asked.agent_id() != 0 ? asked : host(who_leads())).stop();
+    const bool can_tell = asked.agent_id() != 0 && !is_left_alone(asked);
+    (can_tell ? asked : host(who_leads())).stop();
     return expect_end(schedule_.now() + soon, {stopped});
   }
   is_over_ = true;
