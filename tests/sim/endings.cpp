@@ -121,7 +121,10 @@ void Cluster::complain_of_store() {
   causes_.disturb(schedule_.now());
   play_until(schedule_.now() + soon);
   const bool may_go_on = part.restart_count > 0 && part.group_rank > 0;
-  if (may_go_on && !all_ended()) {
+  const bool ends = std::ranges::any_of(hosts_, [&](const auto& each) {  // for want of nodes
+    return each->outcome() && !gone_.contains(each->index());
+  });
+  if (may_go_on && !ends) {
     if (host->living() != nullptr && who_leads() == leader) {  // another one knows nothing of it
       break_rule("L3: who reaches no store takes part; " + state());
     }
@@ -129,7 +132,7 @@ void Cluster::complain_of_store() {
   }
   const ExitStatus status =
       part.restart_count == 0 ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
-  expect_end(schedule_.now(), {static_cast<int>(status)});
+  expect_end(schedule_.now() + Millis{1'000}, {static_cast<int>(status)});
 }
 
 std::vector<Host*> Cluster::living_hosts() const {
