@@ -70,6 +70,7 @@ HostOptions Cluster::host_options(int index) {
   HostOptions host;
   host.index = index;
   host.has_place = story_.have_places;
+  host.founds = index == story_.founder;
   const int doors_count = story_.know_hosts ? story_.hosts_count() : 1;
   for (int door = 0; door < doors_count; ++door) host.doors.push_back(address_of(door));
   host.worker_count = drawn.workers;

@@ -130,6 +130,9 @@ class Cluster {
   void expect_end_or_life();
   [[nodiscard]] bool lives_before(Instant calm, Instant one);
   [[nodiscard]] bool may_lose_folder() const;
+  [[nodiscard]] const Host& founding_host() const {
+    return *hosts_[static_cast<std::size_t>(story_.founder)];
+  }
   [[nodiscard]] bool waits_before_restart() const;
   void play_until(Instant end);
   void play_faults(Instant calm);

@@ -83,7 +83,7 @@ bool Cluster::could_go_on(int host, Instant from, Instant until) const {
                                          decided_at_.rend(),
                                          [&](const auto& entry) { return entry.at <= from; });
   if (last == decided_at_.rend()) {
-    return well.contains(hosts_.front()->last_agent_id()) && nodes_count >= needed_first();
+    return well.contains(founding_host().last_agent_id()) && nodes_count >= needed_first();
   }
   if (nodes_count < gathering.nodes_min) return false;
   for (auto each = decided_at_.begin(); each != decided_at_.end(); ++each) {
@@ -176,7 +176,7 @@ void Cluster::began(int index) {
 /// Whether those who have not ended yet are enough.
 bool Cluster::enough_are_left() const {
   const GatheringOptions& gathering = options_.coordinator.gathering;
-  const bool has_head = hosts_.front()->agent_id() != 0;
+  const bool has_head = founding_host().agent_id() != 0;
   if (!story_.elects) return has_head && hosts_left() >= gathering.nodes_min;
   if (!decided_.empty()) return hosts_left() >= gathering.nodes_min;
   return has_head && hosts_left() >= needed_first();

@@ -22,8 +22,7 @@ UplinkOptions uplink_options(const HostOptions& options, std::uint64_t agent) {
   uplink.agent = agent;
   uplink.host = name_of(options.index);
   uplink.witness = options.worker_count == 0;
-  if (!uplink.witness && (options.has_place || options.index == 0))
-    uplink.node = NodeId{options.index};
+  if (!uplink.witness && (options.has_place || options.founds)) uplink.node = NodeId{options.index};
   uplink.contact = address_of(options.index);
   uplink.doors = options.doors;
   uplink.times = options.job.times;
@@ -40,7 +39,7 @@ SuccessionOptions succession_options(const HostOptions& options, std::uint64_t a
       agent, NodeId{options.index}, name_of(options.index), address_of(options.index)};
   succession.times = options.job.times;
   succession.endpoint = address_of(0);
-  succession.founds = options.index == 0;
+  succession.founds = options.founds;
   succession.keeps_marks = options.keeps_marks;
   if (options.folder != nullptr) succession.folder = "the folder";
   return succession;

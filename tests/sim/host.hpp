@@ -26,6 +26,7 @@ namespace ddprun::sim {
 
 struct HostOptions {
   int index = 0;
+  bool founds = false;
   bool has_place = false;  ///< Its agent is given its place in the order of nodes.
   std::vector<std::string> doors;
   int worker_count = 1;  ///< 0: a witness.

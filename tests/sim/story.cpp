@@ -100,6 +100,7 @@ void visit_settings(Of& story, Visit visit) {
   visit("elects", story.elects);
   visit("claims", story.claims);
   visit("other_folder", story.other_folder);
+  visit("founder", story.founder);
   visit("earlier_claims", story.earlier_claims);
   visit("marks", story.marks);
   visit("may_lose_majority", story.may_lose_majority);

@@ -103,6 +103,7 @@ struct Story {
   bool elects = true;              ///< If not, the first host has the coordinator, and is not lost.
   bool claims = false;             ///< Hosts have a folder for claims.
   int other_folder = -1;           ///< This one has another.
+  int founder = 0;                 ///< The endpoint is the first host's all the same.
   int earlier_claims = 0;          ///< That a job which was not over has left there.
   bool marks = true;               ///< Hosts keep a mark of the job on their disks.
   bool may_lose_majority = false;  ///< Of the voters; safety is asked for even so.
