@@ -134,6 +134,8 @@ class Cluster {
     return *hosts_[static_cast<std::size_t>(story_.founder)];
   }
   [[nodiscard]] bool waits_before_restart() const;
+  [[nodiscard]] bool waits_for_first_claim() const;
+  [[nodiscard]] bool can_begin_anew() const;
   void play_until(Instant end);
   void play_faults(Instant calm);
   void end_job();

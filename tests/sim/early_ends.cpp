@@ -83,7 +83,8 @@ bool Cluster::could_go_on(int host, Instant from, Instant until) const {
                                          decided_at_.rend(),
                                          [&](const auto& entry) { return entry.at <= from; });
   if (last == decided_at_.rend()) {
-    return well.contains(founding_host().last_agent_id()) && nodes_count >= needed_first();
+    return well.contains(founding_host().last_agent_id()) && nodes_count >= needed_first() &&
+           !waits_for_first_claim();
   }
   if (nodes_count < gathering.nodes_min) return false;
   for (auto each = decided_at_.begin(); each != decided_at_.end(); ++each) {
@@ -91,6 +92,16 @@ bool Cluster::could_go_on(int host, Instant from, Instant until) const {
     if (!is_decided_by(each->voters, well)) return false;
   }
   return could_decide(well);
+}
+
+/// Before anything is decided: whether somebody has accepted what was to be claimed. Nobody but its
+/// founder can claim the first place.
+bool Cluster::waits_for_first_claim() const {
+  return std::ranges::any_of(hosts_, [&](const auto& each) {
+    const auto known =
+        each->succession() != nullptr ? each->succession()->knowledge() : std::nullopt;
+    return known && known->place && known->record.voters.head != each->agent_id();
+  });
 }
 
 /// More where a mark says that the job may run elsewhere.
