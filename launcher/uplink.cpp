@@ -310,13 +310,16 @@ void Uplink::hear_of(const Line& line, const Leader& leader, Actions& out) const
   out.emplace_back(HeardOf{leader, replaces ? served_->agent : 0, replaces && is_orphaned(line)});
 }
 
-/// Nobody can be elected without the process that listened at the other end of `line`.
+/// Nobody can be elected without the process that listened at the other end of `line`, or this one
+/// was never let in there, and so has no part in what it led.
 bool Uplink::is_orphaned(const Line& line) const {
-  return !voters_.all.empty() && !voters_.outlive_head() && at_own_leaders_place(line);
+  if (!at_own_leaders_place(line)) return false;
+  return !let_in_ || (!voters_.all.empty() && !voters_.outlive_head());
 }
 
-/// Whether it is where the leader listened whom this life belongs to.
+/// Whether it is where the leader listened whom this life belongs to, or of whom it has heard.
 bool Uplink::at_own_leaders_place(const Line& line) const {
+  if (!let_in_) return served_ && line.peer == served_->address;
   return !served_at_.empty() && line.peer == served_at_;
 }
 
@@ -337,6 +340,7 @@ void Uplink::greet(ConnectionId connection, Actions& out) const {
 /// All that is not confirmed goes over each new connection, in order, behind a heartbeat: what it
 /// leads to is taken only under a lease.
 void Uplink::enter(Instant now, ConnectionId connection, Actions& out) {
+  let_in_ = true;
   served_at_ = find(connection)->peer;
   beat(now, out);
   repeat_news(connection, out);

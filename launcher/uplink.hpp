@@ -197,6 +197,7 @@ class Uplink {
   std::optional<Leader> followed_;
   std::optional<Leader> served_;  // whom this life belongs to
   std::string served_at_;         // the address where it last answered
+  bool let_in_ = false;           // ever, by any leader
   Epoch knows_;
   Voters voters_;       // whom to ask when it is lost
   RecordId voters_of_;  // named by that one

@@ -26,7 +26,8 @@ struct Hello {
   bool any_place = false;   ///< `node` came from a coordinator: another will do if it is taken.
   std::string contact;      ///< Where it listens itself.
   Epoch knows;              ///< The highest epoch of a coordinator that it has followed.
-  /// It was led by a process that listened here, and without which nobody can be elected.
+  /// It was led by a process that listened here, and without which nobody can be elected; or has
+  /// heard of that one, and was never let in by any.
   bool orphaned = false;
   bool witness = false;  ///< It has no workers, and no place among the nodes: it only votes.
   Epoch mark;  ///< Of a job of this name that has not ended on its node; 0: there is none.

@@ -76,7 +76,7 @@ struct BallotArrived {
   Ballot ballot;
 };
 /// Somebody has said hello in a session, and the highest epoch of which it knows. Orphaned: whoever
-/// led it listened here, and nobody can be elected without that process.
+/// led it listened here, and nobody can be elected without that process, or it was never let in.
 struct Called {
   SessionId session = 0;
   Epoch knows;

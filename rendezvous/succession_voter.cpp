@@ -31,7 +31,7 @@ bool Succession::may_vote(Instant now, const VoteRequest& request) const {
 bool Succession::may_win(const VoteRequest& request) const {
   const auto outlive_it = [&](const Voters& voters) {
     return std::ranges::all_of(voters.all, [&](const Voter& voter) {
-      return voter.address != options_.self.address || voters.outlive(voter.agent);
+      return voter.address != options_.self.address || voters.outlive({voter.agent});
     });
   };
   return std::ranges::all_of(request.electors, outlive_it);
@@ -144,11 +144,12 @@ bool Succession::may_follow(Instant now, const Leading& leading) const {
   return !workers_live_ && now >= heard_ + options_.times.lease;
 }
 
-/// Whether nobody can be elected any more, now that `leader` is dead.
+/// Whether nobody can be elected any more, now that `leader` is dead. If the record is decided, its
+/// voters elect; if it may not be, also those before who have not accepted it.
 bool Succession::is_orphan_of(AgentId leader) const {
   if (state_ == State::leading || state_ == State::finished) return false;
-  return std::ranges::any_of(electors(),
-                             [&](const Voters& voters) { return !voters.outlive(leader); });
+  if (known_->record.voters.outlive({leader})) return false;
+  return known_->decided || !known_->before.outlive({leader, options_.self.agent});
 }
 
 /// That it takes part in, if any.

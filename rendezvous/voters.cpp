@@ -40,10 +40,10 @@ int Voters::place_of(AgentId agent) const {
   return place;
 }
 
-bool Voters::outlive(AgentId lost) const {
+bool Voters::outlive(const std::set<AgentId>& lost) const {
   std::set<AgentId> others;
   for (const Voter& voter : all) {
-    if (voter.agent != lost) others.insert(voter.agent);
+    if (!lost.contains(voter.agent)) others.insert(voter.agent);
   }
   return claim ? !others.empty() : is_majority(others);
 }

@@ -47,9 +47,9 @@ struct Voters {
   /// How many others stand before `agent`: the head, if it still lives, stands last.
   [[nodiscard]] int place_of(AgentId agent) const;
 
-  /// Whether those who are left can go on when this one is lost, or the head.
-  [[nodiscard]] bool outlive(AgentId lost) const;
-  [[nodiscard]] bool outlive_head() const { return outlive(head); }
+  /// Whether those who are left can go on when these are lost, or the head.
+  [[nodiscard]] bool outlive(const std::set<AgentId>& lost) const;
+  [[nodiscard]] bool outlive_head() const { return outlive({head}); }
 };
 
 }  // namespace ddprun

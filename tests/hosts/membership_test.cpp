@@ -115,6 +115,23 @@ TEST_CASE("hosts: where nobody can be elected the spare goes on with a head that
   for (const int host : {0, 1, 2}) CHECK(job.agent_of(host).wait() == 0);
 }
 
+TEST_CASE("hosts: two nodes that start again one after the other begin the job anew") {
+  if (!can_hold_hosts()) return;
+  Training job(2, {{"nnodes", "2:2"}, {"max-restarts", "0"}, {"dead-after", "4s"}});
+  const auto start = [&](int host) { job.start(host, {{"node-rank", std::to_string(host)}}); };
+  for (const int host : {0, 1}) start(host);
+  job.generation(1, 4);
+  ::kill(job.agent_process(1), SIGKILL);
+  start(1);
+  CHECK(job.agent_process(1) > 0);
+  CHECK(job.cluster().stays(dead_after, [&] { return job.newest() == 1; }));  // its place is taken
+  ::kill(job.agent_process(0), SIGKILL);
+  start(0);
+  job.wait_until("the job, founded again", [&] { return job.starts().size() == 8; });
+  job.finish();
+  for (const int host : {0, 1}) CHECK(job.agent_of(host).wait() == 0);
+}
+
 TEST_CASE("hosts: a node that comes after a loss takes the lost one's place") {
   if (!can_hold_hosts()) return;
   Training job(3, {{"nnodes", "2:2"}, {"replace-timeout", "20s"}});

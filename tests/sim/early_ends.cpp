@@ -193,6 +193,23 @@ bool Cluster::enough_are_left() const {
   return has_head && hosts_left() >= needed_first();
 }
 
+/// Whether nobody can be elected, all nodes are there, and all of them can tell: of two voters the
+/// head was lost, and another process founds where it listened.
+bool Cluster::can_begin_anew() const {
+  const auto is_there = [](const auto& each) { return each->agent_id() != 0; };
+  if (!story_.elects || decided_.empty() || !std::ranges::all_of(hosts_, is_there)) return false;
+  const Generation& last = decided_.rbegin()->second;
+  const Host& founder = founding_host();
+  const bool was_head =
+      host_of_.at(last.voters.head) == story_.founder && last.voters.head != founder.agent_id();
+  const auto knows_no_other = [&](const auto& each) {
+    const std::optional<Knowledge>& known = each->succession()->knowledge();
+    return !known || known->record == last;
+  };
+  return was_head && last.voters.all.size() <= 2 && !last.voters.claim &&
+         !founder.succession()->knowledge() && std::ranges::all_of(hosts_, knows_no_other);
+}
+
 /// What is left has to end or to go on, within what is waited for others at most. But a witness
 /// waits for the first node without end.
 void Cluster::expect_end_or_life() {
@@ -204,6 +221,10 @@ void Cluster::expect_end_or_life() {
              return each->agent_id() == 0 || each->is_witness();
            });
   };
+  if (can_begin_anew()) {
+    play_until(schedule_.now() + recovery() + story_.last_call);
+    if (!one_lives()) break_rule("L6: all are there, and nobody begins anew; " + state());
+  }
   while (broken_.empty() && schedule_.now() < bound && !is_over()) {
     play_until(schedule_.now() + Millis{10'000});
   }

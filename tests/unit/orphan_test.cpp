@@ -115,6 +115,33 @@ TEST_CASE("orphan: what it hears at its leader's place is passed on with that") 
   }
 }
 
+/// An agent that has heard of n0 from others, and was never let in there.
+UplinkStory never_let_in() {
+  UplinkStory story;
+  (void)story.begins();
+  Leader leader = leader_at(0);
+  leader.address = endpoint;
+  (void)story.meets(Follow{leader});
+  (void)story.meets(Unfollow{});
+  return story;
+}
+
+TEST_CASE("orphan: so is who was never let in by the leader that listened there") {
+  UplinkStory story = never_let_in();
+  CHECK(hello_at(story, endpoint).orphaned);
+  UplinkStory elsewhere = never_let_in();
+  CHECK_FALSE(hello_at(elsewhere, endpoint, "10.0.0.9:1").orphaned);
+}
+
+TEST_CASE("orphan: who was let in and told of no voters is none") {
+  UplinkStory story = bereaved(0, true);
+  Leader next = leader_at(3, 4);
+  next.address = endpoint;
+  (void)story.meets(Follow{next});
+  (void)story.meets(Unfollow{});
+  CHECK_FALSE(hello_at(story, endpoint).orphaned);
+}
+
 TEST_CASE("orphan: who founds admits it, and its epochs go on from there") {
   SuccessionStory story(0);
   CHECK(story.meets(Called{1, Epoch{5}, true, {}, "n1"}) ==
@@ -143,6 +170,24 @@ TEST_CASE("orphan: where the others can elect another, nobody is one") {
   SuccessionStory story = following(3);
   CHECK(story.meets(HeardOf{leader_on(3, 0), leader_on(0, 1).agent}).empty());
   CHECK(story.succession.knowledge().has_value());
+}
+
+/// n1 has a copy of a record that names so many, and came after one that named others; n0 dies.
+bool forgets_undecided(int count, int count_before) {
+  SuccessionStory story = following(count_before);
+  Knowledge next = record_of(count, 3);
+  next.before = record_of(count_before).record.voters;
+  next.decided = false;
+  (void)story.is_led(leader_on(0, 1), next);
+  REQUIRE(story.succession.knowledge()->id() == next.id());
+  (void)story.meets(HeardOf{leader_on(3, 0), leader_on(0, 1).agent});
+  return !story.succession.knowledge();
+}
+
+TEST_CASE("orphan: one that was not told whether its record is decided") {
+  CHECK(forgets_undecided(2, 3));        // n2 alone is no majority of those before
+  CHECK_FALSE(forgets_undecided(2, 5));  // n2, n3 and n4 are, and have not accepted it
+  CHECK_FALSE(forgets_undecided(3, 2));  // n2 may know that it is
 }
 
 /// It has no vote, and was told by n0 itself whose job this is.

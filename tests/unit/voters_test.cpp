@@ -106,15 +106,15 @@ TEST_CASE("voters: where they claim, the first to fall silent counts") {
 TEST_CASE("voters: where they claim, any other that is left goes on") {
   CHECK_FALSE(claiming_voters(1).outlive_head());
   CHECK(claiming_voters(2).outlive_head());
-  CHECK(claiming_voters(2).outlive(2));
-  CHECK(claiming_voters(1).outlive(7));  // no voter
-  CHECK_FALSE(claiming_voters(0).outlive(7));
+  CHECK(claiming_voters(2).outlive({2}));
+  CHECK(claiming_voters(1).outlive({7}));  // no voter
+  CHECK_FALSE(claiming_voters(0).outlive({7}));
 }
 
 TEST_CASE("voters: where they vote, the head may outlive what its majority needs it for") {
-  CHECK(ordered_voters(2).outlive(2));
-  CHECK_FALSE(ordered_voters(2).outlive(1));
-  CHECK(ordered_voters(3).outlive(1));
+  CHECK(ordered_voters(2).outlive({2}));
+  CHECK_FALSE(ordered_voters(2).outlive({1}));
+  CHECK(ordered_voters(3).outlive({1}));
 }
 
 TEST_CASE("voters: they are found by process, not by node") {
