@@ -163,6 +163,9 @@ void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
   suspect_at_ = now + options_.times.lease / 3;
   attempts_ = 0;
   if (end > now) out.emplace_back(LeaderAnswered{});
+  if (end <= now && give_up_at_ && !stop_signal_) {  // it waits as well, and says if it is in vain
+    give_up_at_ = now + patience();
+  }
   if (end > now && (!lease_end_ || end > *lease_end_)) {
     lease_end_ = end;
     coordinator_ = followed_->agent;
@@ -250,13 +253,7 @@ void Uplink::on(Instant, const TellNews& tell, Actions& out) {
 }
 
 void Uplink::on(Instant now, const Timeout&, Actions& out) {
-  if (give_up_at_ && now >= *give_up_at_) {
-    if (leads_itself() && !stop_signal_) {
-      give_up_at_ = now + options_.times.dead_after;  // its own coordinator ends the job
-    } else {
-      stop_waiting(out);
-    }
-  }
+  if (give_up_at_ && now >= *give_up_at_) stop_waiting(out);
   if (now >= beat_at_) beat(now, out);
   if (connect_at_ && now >= *connect_at_) connect(now, out);
   if (suspect_at_ && now >= *suspect_at_) doubt(now, out);
@@ -401,10 +398,6 @@ void Uplink::stop_waiting(Actions& out) {
         why);
   }
   out.emplace_back(GiveUp{std::move(outcome)});
-}
-
-bool Uplink::leads_itself() const {
-  return followed_ && followed_->agent == options_.agent && newest_entered() != nullptr;
 }
 
 void Uplink::keep_only(ConnectionId connection, Actions& out) {

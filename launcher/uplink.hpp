@@ -185,7 +185,6 @@ class Uplink {
   void end_lease_if_due(Instant now, Actions& out);
   [[nodiscard]] Millis patience() const;
   void stop_waiting(Actions& out);
-  [[nodiscard]] bool leads_itself() const;
   void doubt(Instant now, Actions& out);
   void keep_only(ConnectionId connection, Actions& out);
   [[nodiscard]] Line* find(ConnectionId connection);
