@@ -272,7 +272,7 @@ class Succession {
   // As the leader.
   void announce(Instant now, Actions& out);
   void tell(Instant now, const Voter& voter, Actions& out);
-  void call_endpoint(Instant now, Actions& out);
+  void call(Instant now, const std::string& address, Actions& out);
   void name_silent(Actions& out);
   [[nodiscard]] bool has_accepted(const Voter& voter) const;
   void propose(Instant now, Generation record, Actions& out);

@@ -29,17 +29,19 @@ void Succession::announce(Instant now, Actions& out) {
     tell(now, voter, out);
     told = told || voter.address == options_.endpoint;
   }
-  if (!told && calls_endpoint() && now >= call_at_) call_endpoint(now, out);
+  if (!told && calls_endpoint() && now >= call_at_) {  // V6
+    call_at_ = now + options_.call_interval;
+    call(now, options_.endpoint, out);
+  }
   if (name_silent_at_ && now >= *name_silent_at_) name_silent(out);
 }
 
-/// Somebody may have started again there, or lead a job of this name.
-void Succession::call_endpoint(Instant now, Actions& out) {
-  call_at_ = now + options_.call_interval;
+/// Without the record: somebody may have started again there, or lead a job of this name, or gather
+/// after an older claim.
+void Succession::call(Instant now, const std::string& address, Actions& out) {
   const RecordId record = known_ ? known_->id() : RecordId{};
   const bool decided = known_ && known_->decided;
-  out.emplace_back(
-      SendBallot{options_.endpoint, Leading{*leader_, now, record, decided, claimed(), {}}});
+  out.emplace_back(SendBallot{address, Leading{*leader_, now, record, decided, claimed(), {}}});
 }
 
 void Succession::tell(Instant now, const Voter& voter, Actions& out) {

@@ -82,7 +82,10 @@ void Succession::take(Instant now, const Leading& leading, Actions& out) {
   if (is_of_earlier_job(leader.founding)) return answer_earlier_job(now, leader, out);
   if (leader.founding > job()) leave_job(now, out);  // V9
   if (state_ == State::leading) {
-    if (!yields_to(now, leading)) return refuse(leader.address, out);
+    if (!yields_to(now, leading)) {
+      const bool is_outdated = claims() && leading.claimed < claimed();
+      return is_outdated ? call(now, leader.address, out) : refuse(leader.address, out);
+    }
     step_down(now, out);
     heard_ = {};
   }
