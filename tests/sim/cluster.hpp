@@ -118,6 +118,7 @@ class Cluster {
   void leave_claim(int place);
   [[nodiscard]] bool majority_lives(int without) const;
   [[nodiscard]] const Knowledge* newest_claim() const;
+  [[nodiscard]] const Knowledge* proposed_by_leader(const std::set<AgentId>& living) const;
   [[nodiscard]] bool a_claimant_lives(const std::set<AgentId>& living) const;
   [[nodiscard]] bool a_claimant_knows() const;
   [[nodiscard]] bool is_stuck_elsewhere() const;

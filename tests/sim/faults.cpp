@@ -186,12 +186,28 @@ void Cluster::get_stuck(const Fault& fault) {
   host(fault.other).worker_fails();
 }
 
+/// What voters vote on, where one of `living` leads the job; nothing if nobody does, or if all is
+/// decided.
+const Knowledge* Cluster::proposed_by_leader(const std::set<AgentId>& living) const {
+  for (const auto& each : hosts_) {
+    const std::optional<Instant> end = each->lead_end();
+    if (!living.contains(each->agent_id()) || !end || *end <= schedule_.now()) continue;
+    const std::optional<Knowledge>& known = each->succession()->knowledge();
+    const bool is_undecided = known && !known->place && !known->decided;
+    if (is_undecided && known->record.founding.founder == founder_) return &*known;
+  }
+  return nullptr;
+}
+
 /// Whether those who could elect a coordinator after the newest record that anybody has are still
 /// there, all or without one host.
 bool Cluster::majority_lives(int without) const {
   std::set<AgentId> living;
   for (int index = 0; index < story_.hosts_count(); ++index) {
     if (index != without) living.insert(hosts_[static_cast<std::size_t>(index)]->agent_id());
+  }
+  if (const Knowledge* proposed = proposed_by_leader(living)) {
+    return are_most(proposed->before, living);  // it may propose others
   }
   for (const auto& each : hosts_) {
     if (each->succession() == nullptr || !each->succession()->knowledge()) continue;
