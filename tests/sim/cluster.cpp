@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -113,6 +114,9 @@ std::string Cluster::run() {
   if (story_.generations_max > 0 && generations > story_.generations_max) {
     break_rule("L2: more generations than are needed; " + state());
   }
+  const bool are_few = story_.candidacies_max < 0 ||
+                       std::ssize(candidacies_) <= std::ptrdiff_t{story_.candidacies_max};
+  if (!are_few) break_rule(fmt::format("L7: {} candidacies", candidacies_.size()));
   if (broken_.empty()) end_job();
   return broken_;
 }
@@ -289,6 +293,7 @@ void Cluster::say_claim(int index, const Knowledge& known) const {
 }
 
 void Cluster::name_voters(const VoteRequest& request) {
+  candidacies_.emplace(request.candidate.agent, request.epoch);
   for (const Voters& voters : request.electors) {
     for (const Voter& voter : voters.all) named_.insert(voter.agent);
   }

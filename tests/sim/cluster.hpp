@@ -48,6 +48,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ddprun::sim {
@@ -193,8 +194,8 @@ class Cluster {
   AgentId founder_ = 0;
   bool claims_ = false;      // its job
   std::set<AgentId> named_;  // by a record, as its voters
-  const ClaimFolder* job_folder_ = &folder_;               // its founder's
-  std::set<int> leading_;    // hosts whose succession does, or did
+  std::set<std::pair<AgentId, Epoch>> candidacies_;
+  std::set<int> leading_;  // hosts whose succession does, or did
   std::map<AgentId, int> host_of_;
   std::map<int, Reign> reigns_;  // theirs
   Leases leases_;

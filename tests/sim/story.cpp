@@ -133,6 +133,7 @@ void visit_settings(Of& story, Visit visit) {
   visit("faults_for", story.faults_for);
   visit("calm_for", story.calm_for);
   visit("generations_max", story.generations_max);
+  visit("candidacies_max", story.candidacies_max);
   visit("ending", story.ending);
   visit("ending_host", story.ending_host);
 }

@@ -135,8 +135,9 @@ struct Story {
   Millis kill_min{1};       ///< From SIGKILL to the last process's end.
   Millis kill_max{300};
   Millis faults_for{120'000};
-  Millis calm_for{60'000};  ///< In which nothing may happen, before the end.
-  int generations_max = 0;  ///< More than these are needless; 0: any number may be needed.
+  Millis calm_for{60'000};   ///< In which nothing may happen, before the end.
+  int generations_max = 0;   ///< More than these are needless; 0: any number may be needed.
+  int candidacies_max = -1;  ///< So many times somebody asks for votes anew; -1: any number.
   Ending ending = Ending::success;
   int ending_host = 0;  ///< Of stop_one, failures and unreachable.
   std::vector<StoryHost> hosts;
