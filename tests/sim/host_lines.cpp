@@ -52,12 +52,18 @@ void Host::accept(Line line) {
   });
 }
 
+/// What it has said may be lost: to close a connection with something left to read resets it.
 void Host::disconnect(ConnectionId connection) {
   const auto line = lines_.extract(connection);
   if (line.empty() || !line.mapped().there) return;
+  Network& network = cluster_.network();
   Host& other = cluster_.host(line.mapped().door);
   const SessionId session = line.mapped().session;
-  cluster_.network().send(line.mapped().there, other.mine([&other, session] {
+  const bool resets = !cluster_.is_calm() && cluster_.chance().percent(50);
+  if (resets) network.drop(line.mapped().there);
+  const Network::PipePtr way =
+      resets ? network.open(options_.index, line.mapped().door) : line.mapped().there;
+  network.send(way, other.mine([&other, session] {
     if (other.sessions_.erase(session) == 0) return;
     other.hellos_.erase(session);
     if (other.roster_) other.feed(RosterEvent(SessionClosed{session}));

@@ -33,11 +33,13 @@ void Network::carry(const PipePtr& pipe, Deliver deliver) {
 
 void Network::reset(int from, int to) {
   for (const auto& each : pipes_[{from, to}]) {
-    const PipePtr pipe = each.lock();
-    if (!pipe) continue;
-    pipe->lost_ = true;
-    pipe->held_.clear();
+    if (const PipePtr pipe = each.lock()) drop(pipe);
   }
+}
+
+void Network::drop(const PipePtr& pipe) {
+  pipe->lost_ = true;
+  pipe->held_.clear();
 }
 
 void Network::cut(int from, int to) {

@@ -69,6 +69,8 @@ class Network {
   void heal(int from, int to);
   /// What is sent from now on takes at least so long.
   void slow_down(int from, int to, Millis delay) { slow_[{from, to}] = delay; }
+  /// What is on its way over this one is lost.
+  void drop(const PipePtr& pipe);
   /// What is on its way over the connections that there are is lost.
   void reset(int from, int to);
   /// From now on nothing is held up.
