@@ -70,8 +70,8 @@ HostOptions Cluster::host_options(int index) {
   const StoryHost& drawn = story_.hosts[static_cast<std::size_t>(index)];
   HostOptions host;
   host.index = index;
-  host.has_place = story_.have_places;
   host.founds = index == story_.founder;
+  host.has_place = story_.have_places;
   const int doors_count = story_.know_hosts ? story_.hosts_count() : 1;
   for (int door = 0; door < doors_count; ++door) host.doors.push_back(address_of(door));
   host.worker_count = drawn.workers;
@@ -241,12 +241,12 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
       if (leader->second != self) break_rule("S9: two leaders of one epoch; " + state());
     } else if (const auto* send = std::get_if<SendBallot>(&action)) {
       if (const auto* request = std::get_if<VoteRequest>(&send->ballot)) name_voters(*request);
+      if (const auto* follows = std::get_if<Following>(&send->ballot)) acceptances_.said(*follows);
       if (std::holds_alternative<Vote>(send->ballot)) check_vote(index, send->address);
       if (prints_ == Prints::events) say_ballot(index, *send);
     }
   }
   if (!known || !known->decided) return;
-      if (const auto* follows = std::get_if<Following>(&send->ballot)) acceptances_.said(*follows);
   if (std::ranges::find(buried_, known->record) != buried_.end()) return;
   const auto first = decided_.find(known->record.number);
   if (first == decided_.end()) {
@@ -266,11 +266,6 @@ void Cluster::check_vote(int index, const std::string& candidate) {
   break_rule(fmt::format("S14: n{} has workers, and votes for {}; {}", index, candidate, state()));
 }
 
-void Cluster::say_ballot(int index, const SendBallot& send) const {
-  if (const auto* request = std::get_if<VoteRequest>(&send.ballot)) {
-    say(fmt::format("n{} asks {} in epoch {}", index, send.address, request->epoch.value));
-  } else if (const auto* vote = std::get_if<Vote>(&send.ballot)) {
-    say(fmt::format("n{} votes for {} in epoch {}", index, send.address, vote->epoch.value));
 /// Only the first record's voters have been asked whether they see the folder.
 void Cluster::check_decision(int index, const Knowledge& known) {
   const Voters& voters = known.record.voters;
@@ -283,6 +278,11 @@ void Cluster::check_decision(int index, const Knowledge& known) {
     break_rule("S15: they claim, although one sees another folder; " + state());
 }
 
+void Cluster::say_ballot(int index, const SendBallot& send) const {
+  if (const auto* request = std::get_if<VoteRequest>(&send.ballot)) {
+    say(fmt::format("n{} asks {} in epoch {}", index, send.address, request->epoch.value));
+  } else if (const auto* vote = std::get_if<Vote>(&send.ballot)) {
+    say(fmt::format("n{} votes for {} in epoch {}", index, send.address, vote->epoch.value));
   }
 }
 
@@ -306,13 +306,13 @@ void Cluster::found_job(const Host& founder, bool claims) {
   if (is_new && lives) break_rule("S9: the job is founded again while it lives; " + state());
   founder_ = founder.agent_id();
   claims_ = claims;
+  if (claims) job_folder_ = founder.folder();
   if (!is_new) return;
   say("the job was lost, and is founded again");
   last_known_.clear();
   founded_again_ = schedule_.now();
   leaders_.clear();
   for (const auto& [number, record] : std::exchange(decided_, {})) buried_.push_back(record);
-  if (claims) job_folder_ = founder.folder();
   parts_.clear();
   spawned_ = {};
   newest_on_.clear();

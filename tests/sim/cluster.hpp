@@ -31,9 +31,9 @@
 // not ended.
 #pragma once
 
+#include "tests/sim/acceptances.hpp"
 #include "tests/sim/causes.hpp"
 #include "tests/sim/cells.hpp"
-#include "tests/sim/acceptances.hpp"
 #include "tests/sim/claim_folder.hpp"
 #include "tests/sim/host.hpp"
 #include "tests/sim/leases.hpp"
@@ -118,8 +118,8 @@ class Cluster {
   [[nodiscard]] int who_leads() const;
   void leave_claim(int place);
   [[nodiscard]] bool majority_lives(int without) const;
-  [[nodiscard]] const Knowledge* newest_claim() const;
   [[nodiscard]] const Knowledge* proposed_by_leader(const std::set<AgentId>& living) const;
+  [[nodiscard]] const Knowledge* newest_claim() const;
   [[nodiscard]] bool a_claimant_lives(const std::set<AgentId>& living) const;
   [[nodiscard]] bool a_claimant_knows() const;
   [[nodiscard]] bool is_stuck_elsewhere() const;
@@ -130,22 +130,25 @@ class Cluster {
   [[nodiscard]] bool is_decided_by(const Voters& voters, const std::set<AgentId>& well) const;
   void ended_early(int index, const Outcome& outcome);
   [[nodiscard]] bool enough_are_left() const;
-  [[nodiscard]] int needed_first() const;
-  void expect_end_or_life();
-  [[nodiscard]] bool lives_before(Instant calm, Instant one);
-  [[nodiscard]] bool may_lose_folder() const;
   [[nodiscard]] const Host& founding_host() const {
     return *hosts_[static_cast<std::size_t>(story_.founder)];
   }
-  [[nodiscard]] bool waits_before_restart() const;
+  [[nodiscard]] int needed_first() const;
   [[nodiscard]] bool waits_for_first_claim() const;
   [[nodiscard]] bool can_begin_anew() const;
+  void expect_end_or_life();
+  [[nodiscard]] bool lives_before(Instant calm, Instant one);
+  [[nodiscard]] bool may_lose_folder() const;
+  [[nodiscard]] bool waits_before_restart() const;
   void play_until(Instant end);
   void play_faults(Instant calm);
   void end_job();
   void succeed();
   void ask_for_stop();
   void fail_until_spent();
+  void fail_once();
+  void lose_head();
+  void hurt_others(int lost);
   void complain_of_store();
   void expect_end(Instant until, const std::set<int>& statuses);
   [[nodiscard]] std::vector<Host*> living_hosts() const;
@@ -155,13 +158,11 @@ class Cluster {
   void mix(std::int64_t value);
   void check_place(const Part& part);
   void break_rule(const std::string& rule);
-  void fail_once();
-  void lose_head();
-  void hurt_others(int lost);
   void say(const std::string& text) const;
   void say_ballot(int index, const SendBallot& send) const;
   void say_claim(int index, const Knowledge& known) const;
   void check_vote(int index, const std::string& candidate);
+  void check_decision(int index, const Knowledge& known);
   void name_voters(const VoteRequest& request);
   void found_job(const Host& founder, bool claims);
   void check_leads();
@@ -175,7 +176,6 @@ class Cluster {
 
   Story story_;
   Prints prints_;
-  void check_decision(int index, const Knowledge& known);
   Prng chance_;
   Schedule schedule_;
   Network network_;
@@ -185,6 +185,7 @@ class Cluster {
   std::vector<std::unique_ptr<Host>> hosts_;
   ClaimFolder folder_;
   ClaimFolder other_folder_;
+  const ClaimFolder* job_folder_ = &folder_;               // its founder's
   std::map<GenerationNumber, std::map<int, Part>> parts_;  // by GROUP_RANK
   std::map<int, GenerationNumber> newest_on_;
   GenerationNumber spawned_;  // by whoever spawned last
@@ -199,6 +200,7 @@ class Cluster {
   std::map<AgentId, int> host_of_;
   std::map<int, Reign> reigns_;  // theirs
   Leases leases_;
+  Acceptances acceptances_;
   struct DecidedAt {
     Instant at;
     Voters voters;
@@ -214,7 +216,6 @@ class Cluster {
   bool is_calm_ = false;
   bool is_asked_ = false;  // for the end
   bool is_early_ = false;
-  Acceptances acceptances_;
   bool is_lost_ = false;
   bool is_over_ = false;  // who is off stays so
   SessionId sessions_count_ = 0;

@@ -92,8 +92,8 @@ void Cluster::fail_until_spent() {
   const Millis succession = may_lose_folder() ? story_.dead_after * 2 : Millis{};
   int heads_lost = 0;
   for (int count = 0; count <= story_.restarts_max + heads_lost; ++count) {
-    const GenerationNumber before = parts_.rbegin()->first;
     if (count == 1 && story_.loses_head) lose_head();
+    const GenerationNumber before = parts_.rbegin()->first;
     if (living_hosts().empty()) return break_rule("L1: nothing lives after a failure; " + state());
     fail_once();
     play_until(schedule_.now() + story_.restart_wait_max + soon + succession);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto usage =
     "usage: sim [--seeds A-B] [--step N] [--hosts N] [--faults N] [--one-head] [--witness]\n"
-    "           [--claims] [--votes]\n"
+    "           [--claims] [--votes] [--near FILE]\n"
     "           [--scenario FILE]... [--first] [--cells] [--reaches CELL] [--print] [--options]\n"
     "       plays the stories of seeds, and those that are written down\n"
     "       sim --text SEED [--hosts N]...                  writes a seed's story down\n"
@@ -28,6 +28,7 @@ constexpr auto usage =
     "       sim --scale N,M                                 messages of jobs of so many hosts\n"
     "--hosts, --faults, --one-head, --witness, --claims and --votes are asked of all stories; the\n"
     "rest is drawn.\n"
+    "--near makes seeds vary what is written in a file.\n"
     "--first stops at the first seed that breaks a promise, --cells fails where an event never\n"
     "met a machine in one of its states, --reaches names the stories where one did, --options\n"
     "prints what was drawn.\n";
@@ -47,6 +48,8 @@ ddprun::sim::Plan plan_of(const std::vector<std::string>& arguments) {
       plan.last = dash == std::string::npos ? plan.first : std::stoull(range.substr(dash + 1));
     } else if (is("--scenario")) {
       plan.scenarios.push_back(value());
+    } else if (is("--near")) {
+      plan.near = ddprun::sim::story_of(value(), {});
     } else if (is("--step")) {
       plan.step = std::stoull(value());
     } else if (is("--hosts")) {
@@ -93,7 +96,7 @@ int act(const std::vector<std::string>& arguments) {
     const bool has_cell = arguments.size() > 2 && !arguments[2].starts_with("--");
     const auto wishes =
         arguments.begin() + std::min<std::ptrdiff_t>(has_cell ? 3 : 2, std::ssize(arguments));
-    Story story = story_of(value(), plan_of({wishes, arguments.end()}).wishes);
+    Story story = story_of(value(), plan_of({wishes, arguments.end()}));
     if (what == "--shrink") return shrink(std::move(story), has_cell ? arguments[2] : "");
     fmt::print("{}", text_of(story));
     return EXIT_SUCCESS;

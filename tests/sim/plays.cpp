@@ -110,7 +110,7 @@ int play_all(const Plan& plan) {
     sum.play(path, read_story(read_file(path)), plan);
   }
   for (std::uint64_t seed = plan.first; seed <= plan.last; seed += plan.step) {
-    sum.play(fmt::format("seed {}", seed), draw_story(seed, plan.wishes), plan);
+    sum.play(fmt::format("seed {}", seed), story_of(std::to_string(seed), plan), plan);
     if (plan.stops_at_failure && sum.failures > 0) break;
   }
   fmt::print(
@@ -128,10 +128,11 @@ int play_all(const Plan& plan) {
   return sum.failures > 0 || sum.stories == 0 || !shown ? EXIT_FAILURE : cells;
 }
 
-Story story_of(const std::string& seed_or_path, const Wishes& wishes) {
+Story story_of(const std::string& seed_or_path, const Plan& plan) {
   const bool is_seed = seed_or_path.find_first_not_of("0123456789") == std::string::npos;
-  return is_seed ? draw_story(std::stoull(seed_or_path), wishes)
-                 : read_story(read_file(seed_or_path));
+  if (!is_seed) return read_story(read_file(seed_or_path));
+  const std::uint64_t seed = std::stoull(seed_or_path);
+  return plan.near ? vary(*plan.near, seed) : draw_story(seed, plan.wishes);
 }
 
 int print_hashes(int count) {

@@ -5,6 +5,7 @@
 #include "tests/sim/story.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Plan {
   std::uint64_t last = 0;
   std::uint64_t step = 1;
   std::vector<std::string> scenarios;  // files
+  std::optional<Story> near;           // which seeds vary
   std::vector<std::string> cells;      // who reaches one is named
   bool stops_at_failure = false;
   bool asks_for_cells = false;
@@ -25,8 +27,8 @@ struct Plan {
 };
 [[nodiscard]] int play_all(const Plan& plan);
 
-/// A file's, or a seed's.
-[[nodiscard]] Story story_of(const std::string& seed_or_path, const Wishes& wishes);
+/// A file's, or a seed's as it is drawn by the plan.
+[[nodiscard]] Story story_of(const std::string& seed_or_path, const Plan& plan);
 
 /// Prints the smallest story found that breaks the same promise as `story`, or, with the name of a
 /// cell, that reaches it and breaks none.

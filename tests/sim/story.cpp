@@ -105,9 +105,9 @@ void visit_settings(Of& story, Visit visit) {
   visit("marks", story.marks);
   visit("may_lose_majority", story.may_lose_majority);
   visit("mild", story.mild);
-  visit("nodes_min", story.nodes_min);
   visit("losses_hurt", story.losses_hurt);
   visit("loses_head", story.loses_head);
+  visit("nodes_min", story.nodes_min);
   visit("nodes_max", story.nodes_max);
   visit("join_policy", story.join_policy);
   visit("dead_after", story.dead_after);

@@ -108,9 +108,9 @@ struct Story {
   bool marks = true;               ///< Hosts keep a mark of the job on their disks.
   bool may_lose_majority = false;  ///< Of the voters; safety is asked for even so.
   bool mild = false;               ///< Nothing that happens is a reason for a restart.
-  int nodes_min = 1;
   bool losses_hurt = false;        ///< Workers elsewhere fail soon after a host was lost.
   bool loses_head = false;         ///< Of Ending::failures: the head is, after the first of them.
+  int nodes_min = 1;
   int nodes_max = 1;
   // Options, as they are where nobody says anything of them:
   JoinPolicy join_policy = shipped().coordinator.join_policy;
@@ -176,5 +176,8 @@ struct Wishes {
   bool votes = false;  ///< Nobody claims.
 };
 [[nodiscard]] Story draw_story(std::uint64_t seed, const Wishes& wishes);
+
+/// One to five things are otherwise than in `story`, as `seed` says, and all delays.
+[[nodiscard]] Story vary(Story story, std::uint64_t seed);
 
 }  // namespace ddprun::sim
