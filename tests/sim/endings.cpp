@@ -121,18 +121,16 @@ void Cluster::complain_of_store() {
   causes_.disturb(schedule_.now());
   play_until(schedule_.now() + soon);
   const bool may_go_on = part.restart_count > 0 && part.group_rank > 0;
-  const bool ends = std::ranges::any_of(hosts_, [&](const auto& each) {  // for want of nodes
-    return each->outcome() && !gone_.contains(each->index());
-  });
-  if (may_go_on && !ends) {
+  if (may_go_on && !living_hosts().empty()) {
     if (host->living() != nullptr && who_leads() == leader) {  // another one knows nothing of it
       break_rule("L3: who reaches no store takes part; " + state());
     }
-    return living_hosts().empty() ? ask_for_stop() : succeed();  // too few were left
+    return succeed();
   }
   const ExitStatus status =
       part.restart_count == 0 ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
-  expect_end(schedule_.now() + Millis{1'000}, {static_cast<int>(status)});
+  const Millis wait = may_go_on ? options_.replace_timeout : Millis{};  // too few are left
+  expect_end(schedule_.now() + wait + soon, {static_cast<int>(status)});
 }
 
 std::vector<Host*> Cluster::living_hosts() const {
