@@ -150,6 +150,14 @@ void Cluster::ended_early(int index, const Outcome& outcome) {
   const Host& at = host(index);
   const bool is_want = outcome.exit_status == run_again || outcome.exit_status == unavailable;
   if (is_asked_ && !is_want) return;
+  const bool for_voters = outcome.text.find(" waits for its ") != std::string::npos;
+  if (for_voters && at.coordinator() != nullptr &&
+      at.undecided_for() + options_.replace_timeout / 500 < options_.replace_timeout) {
+    break_rule(fmt::format("L5: n{} has waited for voters for {} ms: {}",
+                           index,
+                           at.undecided_for().count,
+                           outcome.text));
+  }
   outages_.strike(index, now, Outages::unknown);
   gone_.insert(index);
   if (at.succession() != nullptr && at.succession()->knowledge()) {

@@ -261,9 +261,22 @@ void Host::feed(const CoordinatorEvent& event) {
   cluster_.answered(actions.size());
   for (const CoordinatorAction& action : actions) perform(action);
   const std::optional<Generation>& proposal = coordinator_->proposal();
+  note_proposal(proposal.has_value());
   if (!proposal || proposal->number == proposed_) return;
   proposed_ = proposal->number;
   feed(SuccessionEvent(Propose{*proposal}));
+}
+
+void Host::note_proposal(bool is_there) {
+  const Instant now = cluster_.schedule().now();
+  if (is_there && !undecided_since_) undecided_since_ = now;
+  if (is_there || !undecided_since_) return;
+  undecided_ = undecided_ + (now - *std::exchange(undecided_since_, std::nullopt));
+}
+
+Millis Host::undecided_for() const {
+  const Millis now = undecided_since_ ? cluster_.schedule().now() - *undecided_since_ : Millis{};
+  return undecided_ + now;
 }
 
 /// At once: what the machines of one process say to each other comes before anything else.
@@ -364,7 +377,9 @@ void Host::perform(const SuccessionAction& action) {
     if (roster_) feed(RosterEvent(*voters));
   } else if (const auto* decided = std::get_if<Decided>(&action)) {
     post([this, decided = *decided] {
-      if (coordinator_) feed(CoordinatorEvent(decided));
+      if (!coordinator_) return;
+      feed(CoordinatorEvent(decided));
+      undecided_ = {};
     });
   } else if (const auto* task = std::get_if<FolderTask>(&action)) {
     use_folder(*task);
@@ -401,6 +416,8 @@ void Host::keep_mark(const KeepMark& keep) {
 
 void Host::take_lead(const TakeLead& lead) {
   proposed_ = {};
+  undecided_ = {};
+  undecided_since_.reset();
   const GatheringOptions& gathering = options_.job.coordinator.gathering;
   RosterOptions roster{.leader = lead.leader,
                        .times = options_.job.times,

@@ -60,6 +60,8 @@ class Host {
   void loses_folder(const Fault& fault);
   void gets_folder(ClaimFolder* folder) { options_.folder = folder; }
   [[nodiscard]] const ClaimFolder* folder() const { return options_.folder; }
+  /// For how long its proposals have waited for their voters since it started a generation.
+  [[nodiscard]] Millis undecided_for() const;
   [[nodiscard]] bool folder_hangs() const { return agent_ && folder_hangs_; }
   /// Its process has tried to claim a place, and has read nothing since from which it could know
   /// whether it has it.
@@ -143,6 +145,7 @@ class Host {
   void connect(ConnectionId connection, const std::string& address);
   void disconnect(ConnectionId connection);
   void accept(Line line);
+  void note_proposal(bool is_there);
   void settle();
   void leave();
   void time_out();
@@ -171,6 +174,8 @@ class Host {
   AgentId agent_id_ = 0;
   Instant began_at_;
   bool gave_up_ = false;
+  Millis undecided_;
+  std::optional<Instant> undecided_since_;
   GenerationNumber proposed_;
   std::map<ConnectionId, Line> lines_;  // that it made
   std::map<SessionId, Line> sessions_;  // that it accepted
