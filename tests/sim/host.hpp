@@ -182,6 +182,7 @@ class Host {
   std::map<SessionId, Hello> hellos_;   // not answered yet
   std::map<int, BallotLine> ballot_lines_;
   Part part_;
+  int spawns_count_ = 0;  // two jobs may have a generation of one number
   int alive_ = 0;
   bool sweeping_ = false;
   bool spawn_fails_ = false;

@@ -78,6 +78,7 @@ void Host::look_at_snapshot() {
 void Host::spawn(const Part& part) {
   if (alive_ > 0) cluster_.starts_beside(options_.index, part_, part);
   part_ = part;
+  ++spawns_count_;
   job_ = cluster_.founder();
   doomed_ = false;
   alive_ = options_.worker_count;
@@ -92,8 +93,8 @@ void Host::spawn(const Part& part) {
 void Host::signal_workers() {
   for (int worker = 0; worker < alive_; ++worker) {
     const Millis time{cluster_.chance().between(0, 1'500)};
-    cluster_.schedule().after(time, [this, boot = boot_, number = part_.number] {
-      if (boot != boot_ || number != part_.number || living() == nullptr) return;
+    cluster_.schedule().after(time, [this, boot = boot_, spawns = spawns_count_] {
+      if (boot != boot_ || spawns != spawns_count_ || living() == nullptr) return;
       if (cluster_.schedule().now() < stuck_until_) return;
       end_workers(1, {WorkerEnd::Kind::killed, SIGTERM});
     });
@@ -111,8 +112,8 @@ void Host::kill_workers() {
     doomed_ = true;
     time = stuck_until_ - cluster_.schedule().now();
   }
-  cluster_.schedule().after(time, [this, boot = boot_, number = part_.number] {
-    if (boot != boot_ || number != part_.number) return;
+  cluster_.schedule().after(time, [this, boot = boot_, spawns = spawns_count_] {
+    if (boot != boot_ || spawns != spawns_count_) return;
     end_workers(alive_, {WorkerEnd::Kind::killed, SIGKILL});
     if (!std::exchange(sweeping_, false)) return;
     post([this] {
