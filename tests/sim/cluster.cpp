@@ -93,6 +93,7 @@ std::string Cluster::run() {
   if (is_over_) return broken_;  // the job has ended amid them
   Instant one = calm + Millis{2 * times_.dead_after.count + 3'000};
   if (may_lose_folder()) one = one + times_.dead_after * 5;  // others have their turn, or wait
+  if (decided_.empty()) one = one + story_.last_call;
   bool has_lived = lives_before(calm, one);
   if (waits_before_restart()) play_until(one = one + story_.restart_wait_max);
   is_lost_ = broken_.empty() && (!majority_lives(-1) || is_stuck_elsewhere());
