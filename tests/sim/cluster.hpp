@@ -130,6 +130,10 @@ class Cluster {
   [[nodiscard]] bool is_decided_by(const Voters& voters, const std::set<AgentId>& well) const;
   void ended_early(int index, const Outcome& outcome);
   [[nodiscard]] bool enough_are_left() const;
+  /// Before it leads nobody says where it is but the endpoint.
+  [[nodiscard]] bool is_founder_found() const {
+    return story_.founder == 0 || options_.coordinator.gathering.nodes_min == 1;
+  }
   [[nodiscard]] const Host& founding_host() const {
     return *hosts_[static_cast<std::size_t>(story_.founder)];
   }

@@ -83,8 +83,8 @@ bool Cluster::could_go_on(int host, Instant from, Instant until) const {
                                          decided_at_.rend(),
                                          [&](const auto& entry) { return entry.at <= from; });
   if (last == decided_at_.rend()) {
-    return well.contains(founding_host().last_agent_id()) && nodes_count >= needed_first() &&
-           !waits_for_first_claim();
+    return well.contains(founding_host().last_agent_id()) && is_founder_found() &&
+           nodes_count >= needed_first() && !waits_for_first_claim();
   }
   if (nodes_count < gathering.nodes_min) return false;
   for (auto each = decided_at_.begin(); each != decided_at_.end(); ++each) {
@@ -198,7 +198,7 @@ bool Cluster::enough_are_left() const {
   const bool has_head = founding_host().agent_id() != 0;
   if (!story_.elects) return has_head && hosts_left() >= gathering.nodes_min;
   if (!decided_.empty()) return hosts_left() >= gathering.nodes_min;
-  return has_head && hosts_left() >= needed_first();
+  return has_head && is_founder_found() && hosts_left() >= needed_first();
 }
 
 /// Whether nobody can be elected, all nodes are there, and all of them can tell: of two voters the
