@@ -97,11 +97,13 @@ bool Cluster::could_go_on(int host, Instant from, Instant until) const {
 /// Before anything is decided: whether somebody has accepted what was to be claimed. Nobody but its
 /// founder can claim the first place.
 bool Cluster::waits_for_first_claim() const {
-  return std::ranges::any_of(hosts_, [&](const auto& each) {
-    const auto known =
-        each->succession() != nullptr ? each->succession()->knowledge() : std::nullopt;
-    return known && known->place && known->record.voters.head != each->agent_id();
-  });
+  const bool waited = std::ranges::any_of(
+      last_known_, [](const Knowledge& known) { return known.place.has_value(); });
+  return waited || std::ranges::any_of(hosts_, [&](const auto& each) {
+           const auto known =
+               each->succession() != nullptr ? each->succession()->knowledge() : std::nullopt;
+           return known && known->place && known->record.voters.head != each->agent_id();
+         });
 }
 
 /// More where a mark says that the job may run elsewhere.
