@@ -150,8 +150,6 @@ bool Cluster::is_decided_by(const Voters& voters, const std::set<AgentId>& well)
 void Cluster::ended_early(int index, const Outcome& outcome) {
   const Instant now = schedule_.now();
   const Host& at = host(index);
-  const bool is_want = outcome.exit_status == run_again || outcome.exit_status == unavailable;
-  if (is_asked_ && !is_want) return;
   const bool for_voters = outcome.text.find(" waits for its ") != std::string::npos;
   if (for_voters && at.coordinator() != nullptr &&
       at.undecided_for() + options_.replace_timeout / 500 < options_.replace_timeout) {
@@ -160,6 +158,8 @@ void Cluster::ended_early(int index, const Outcome& outcome) {
                            at.undecided_for().count,
                            outcome.text));
   }
+  const bool is_want = outcome.exit_status == run_again || outcome.exit_status == unavailable;
+  if (is_asked_ && !is_want) return;
   outages_.strike(index, now, Outages::unknown);
   gone_.insert(index);
   if (at.succession() != nullptr && at.succession()->knowledge()) {

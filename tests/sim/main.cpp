@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto usage =
     "usage: sim [--seeds A-B] [--step N] [--hosts N] [--faults N] [--one-head] [--witness]\n"
-    "           [--claims] [--votes] [--near FILE]\n"
+    "           [--claims] [--votes] [--near FILE]...\n"
     "           [--scenario FILE]... [--first] [--cells] [--reaches CELL] [--print] [--options]\n"
     "       plays the stories of seeds, and those that are written down\n"
     "       sim --text SEED [--hosts N]...                  writes a seed's story down\n"
@@ -28,7 +28,7 @@ constexpr auto usage =
     "       sim --scale N,M                                 messages of jobs of so many hosts\n"
     "--hosts, --faults, --one-head, --witness, --claims and --votes are asked of all stories; the\n"
     "rest is drawn.\n"
-    "--near makes seeds vary what is written in a file.\n"
+    "--near makes seeds vary what is written in each file.\n"
     "--first stops at the first seed that breaks a promise, --cells fails where an event never\n"
     "met a machine in one of its states, --reaches names the stories where one did, --options\n"
     "prints what was drawn.\n";
@@ -49,7 +49,7 @@ ddprun::sim::Plan plan_of(const std::vector<std::string>& arguments) {
     } else if (is("--scenario")) {
       plan.scenarios.push_back(value());
     } else if (is("--near")) {
-      plan.near = ddprun::sim::story_of(value(), {});
+      plan.near.push_back(value());
     } else if (is("--step")) {
       plan.step = std::stoull(value());
     } else if (is("--hosts")) {

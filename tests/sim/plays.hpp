@@ -5,7 +5,6 @@
 #include "tests/sim/story.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +16,7 @@ struct Plan {
   std::uint64_t last = 0;
   std::uint64_t step = 1;
   std::vector<std::string> scenarios;  // files
-  std::optional<Story> near;           // which seeds vary
+  std::vector<std::string> near;       // files: seeds vary what is in each
   std::vector<std::string> cells;      // who reaches one is named
   bool stops_at_failure = false;
   bool asks_for_cells = false;
