@@ -77,11 +77,11 @@ std::string Causes::restarted(Instant now, const std::string& cause) {
 }
 
 /// Unless the last generation ran for so long that it begins a row, or may have been seen to make
-/// progress.
+/// progress. When the coordinator started it is known only where nothing is held up.
 bool Causes::has_waited(Instant now) const {
   const auto failed = std::ranges::find(failures_, newest_, &Failure::generation);
   if (failed == failures_.end()) return true;
-  const bool in_row = newest_restarted_ && snapshots_ == Snapshots::unseen &&
+  const bool in_row = orderly_ && newest_restarted_ && snapshots_ == Snapshots::unseen &&
                       failed->at - newest_from_ + news_max_ * 2 < wait_max_;
   return !in_row || now - failed->at + Millis{2} >= std::min(second_wait, wait_max_);
 }
