@@ -45,6 +45,8 @@ void Causes::worker_failed(Instant now, GenerationNumber generation, int host, W
 
 void Causes::begin_anew() {
   newest_ = {};
+  newest_restarted_ = false;
+  unseen_count_ = 0;
   failures_.clear();
   restarts_.clear();
 }
@@ -68,6 +70,7 @@ std::string Causes::started(Instant now, const Part& part) {
 
 std::string Causes::restarted(Instant now, const std::string& cause) {
   restarts_.push_back(now);
+  if (!seen_) ++unseen_count_;
   std::string broken = blame(cause);
   if (!broken.empty()) return broken;
   if (!within_budget(now)) return "S6: too many restarts";
@@ -87,8 +90,7 @@ bool Causes::has_waited(Instant now) const {
 }
 
 /// Where nobody sees a snapshot the row may begin anew.
-bool Causes::may_make_progress() {
-  if (!seen_) ++unseen_count_;
+bool Causes::may_make_progress() const {
   const int rows = 1 + unseen_count_;
   return snapshots_ != Snapshots::stalled ||
          std::ssize(restarts_) <= rows * stalled_max + unseen_count_;

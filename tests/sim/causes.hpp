@@ -51,7 +51,7 @@ class Causes {
   [[nodiscard]] bool within_budget(Instant now);
   [[nodiscard]] bool is_spent() const;
   [[nodiscard]] bool has_waited(Instant now) const;
-  [[nodiscard]] bool may_make_progress();
+  [[nodiscard]] bool may_make_progress() const;
   [[nodiscard]] std::string restarted(Instant now, const std::string& cause);
 
   bool mild_ = false;

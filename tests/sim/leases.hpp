@@ -31,6 +31,8 @@ class Leases {
   [[nodiscard]] std::string leads(Instant now, const Reign& reign, Instant end);
   [[nodiscard]] std::string holds(Instant now, int host, const Reign& by, Instant end);
   void has_none(int host) { held_.erase(host); }
+  /// By how much two hosts may disagree on when one ends.
+  [[nodiscard]] Millis drift() const { return drift_; }
 
  private:
   struct Lease {
