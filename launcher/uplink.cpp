@@ -163,8 +163,9 @@ void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
   suspect_at_ = now + options_.times.lease / 3;
   attempts_ = 0;
   if (end > now) out.emplace_back(LeaderAnswered{});
-  if (end <= now && give_up_at_ && !stop_signal_) {  // it waits as well, and says if it is in vain
-    give_up_at_ = now + patience();
+  const bool waits_to_start = put_off_ > inbox_.newest();  // as long as the coordinator: for ever
+  if (end <= now && give_up_at_ && !stop_signal_ && !waits_to_start) {
+    give_up_at_ = now + patience();  // the coordinator waits as well, and says if it is in vain
   }
   if (end > now && (!lease_end_ || end > *lease_end_)) {
     lease_end_ = end;
@@ -308,15 +309,18 @@ void Uplink::hear_of(const Line& line, const Leader& leader, Actions& out) const
 }
 
 /// Nobody can be elected without the process that listened at the other end of `line`, or this one
-/// was never let in there, and so has no part in what it led.
+/// was never let in by anybody, and so has no part in what that one led.
 bool Uplink::is_orphaned(const Line& line) const {
   if (!at_own_leaders_place(line)) return false;
   return !let_in_ || (!voters_.all.empty() && !voters_.outlive_head());
 }
 
-/// Whether it is where the leader listened whom this life belongs to, or of whom it has heard.
+/// Whether it is where the leader listened whom this life belongs to; or, by name or number, of whom
+/// a process has heard that has no part in any job.
 bool Uplink::at_own_leaders_place(const Line& line) const {
-  if (!let_in_) return served_ && line.peer == served_->address;
+  if (!let_in_) {
+    return served_ && (line.peer == served_->address || line.door == served_->address);
+  }
   return !served_at_.empty() && line.peer == served_at_;
 }
 

@@ -15,8 +15,9 @@
 // who does. Only the answers of the leader that is followed count. With another leader the agent
 // begins anew, and nothing is left of what was said to the one before.
 //
-// Whoever reaches a coordinator in its own process does not give up: that one has a verdict of its
-// own, for all nodes, and the better reason.
+// Whoever is answered without a lease does not give up: the coordinator is there, and has a verdict
+// of its own, for all nodes, and the better reason. But it does when it was told to start and gets no
+// lease for that: the coordinator would wait for ever.
 //
 // Invariants
 //   U1  The lease ends at most `lease` after the sending of a heartbeat that was answered.
@@ -213,7 +214,7 @@ class Uplink {
   AgentId coordinator_ = 0;            // by whom this life was leased
   Millis retry_;                       // until the next attempt
   bool answered_ = false;              // ever
-  std::optional<Instant> give_up_at_;  // unless there is a lease by then
+  std::optional<Instant> give_up_at_;  // unless there is a lease or an answer by then
   std::string why_down_;               // the last connection that was not refused, since then
   std::string refusal_;                // the last one, unless there was a lease since
   std::optional<Instant> refused_since_;

@@ -36,8 +36,8 @@ void Succession::announce(Instant now, Actions& out) {
   if (name_silent_at_ && now >= *name_silent_at_) name_silent(out);
 }
 
-/// Without the record: somebody may have started again there, or lead a job of this name, or gather
-/// after an older claim.
+/// Without the record. At the endpoint somebody may have started again, or lead a job of this name;
+/// elsewhere somebody may gather after an older claim.
 void Succession::call(Instant now, const std::string& address, Actions& out) {
   const RecordId record = known_ ? known_->id() : RecordId{};
   const bool decided = known_ && known_->decided;

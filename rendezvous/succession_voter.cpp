@@ -199,8 +199,11 @@ void Succession::forget_job() {
 }
 
 /// Whoever is at its place may be followed, in whatever epoch. It may have voted, though it has no
-/// vote as far as it knows, and does not vote again there.
+/// vote as far as it knows, and does not vote again there. A record that does not name it was meant
+/// for the process before it.
 void Succession::forget_leader(Actions& out) {
+  if (known_) forgotten_ = std::max(forgotten_, known_->id());
+  known_.reset();
   unfollow(out);
   pledge_.forget_leader();
 }

@@ -203,8 +203,8 @@ bool Cluster::enough_are_left() const {
   return has_head && is_founder_found() && hosts_left() >= needed_first();
 }
 
-/// Whether nobody can be elected, all nodes are there, and all of them can tell: of two voters the
-/// head was lost, and another process founds where it listened.
+/// Whether nobody can be elected, all nodes are there, and all of them can tell: another process
+/// founds where the head listened, and of two voters one is left, or of all nodes none.
 bool Cluster::can_begin_anew() const {
   const auto is_there = [](const auto& each) { return each->agent_id() != 0; };
   if (!story_.elects || decided_.empty() || !std::ranges::all_of(hosts_, is_there)) return false;
@@ -216,8 +216,14 @@ bool Cluster::can_begin_anew() const {
     const std::optional<Knowledge>& known = each->succession()->knowledge();
     return !known || known->record == last;
   };
-  return was_head && last.voters.all.size() <= 2 && !last.voters.claim &&
-         !founder.succession()->knowledge() && std::ranges::all_of(hosts_, knows_no_other);
+  const bool of_two = last.voters.all.size() <= 2 && !last.voters.claim &&
+                      std::ranges::all_of(hosts_, knows_no_other);
+  const bool names_all = last.voters.all.size() == hosts_.size() && story_.have_places;
+  const bool founds = founder.succession()->state() == Succession::State::leading;
+  const bool lives_none = std::ranges::none_of(
+      hosts_, [&](const auto& each) { return last.voters.contains(each->agent_id()); });
+  return was_head && !founder.succession()->knowledge() &&
+         (of_two || (founds && names_all && lives_none));
 }
 
 /// What is left has to end or to go on, within what is waited for others at most. But a witness

@@ -354,7 +354,7 @@ MUTATIONS = [
              "if (founding() && may_win(request)) give_way(out);  // V6",
              "if (founding()) give_way(out);"),
     Mutation("V6", "a spare goes on calling the head that was lost", "rendezvous/succession.cpp",
-             "if (state_ == State::following && !known_ && heard.orphaned) forget_leader(out);",
+             "if (state_ == State::following && !is_voter() && heard.orphaned) forget_leader(out);",
              ""),
     Mutation("U3", "news are lost with the connection they went over", "launcher/uplink.cpp",
              "if (const Line* other = newest_entered()) repeat_news(other->id, out);", ""),

@@ -130,7 +130,17 @@ TEST_CASE("orphan: so is who was never let in by the leader that listened there"
   UplinkStory story = never_let_in();
   CHECK(hello_at(story, endpoint).orphaned);
   UplinkStory elsewhere = never_let_in();
-  CHECK_FALSE(hello_at(elsewhere, endpoint, "10.0.0.9:1").orphaned);
+  CHECK_FALSE(hello_at(elsewhere, "n1:1").orphaned);
+}
+
+TEST_CASE("orphan: it is known by name, too, where the leader is") {
+  UplinkStory story;
+  (void)story.begins();
+  Leader leader = leader_at(0);
+  leader.address = "n0:1";
+  (void)story.meets(Follow{leader});
+  (void)story.meets(Unfollow{});
+  CHECK(hello_at(story, "n0:1", "10.0.0.1:1").orphaned);
 }
 
 TEST_CASE("orphan: who was let in and told of no voters is none") {
@@ -206,6 +216,18 @@ TEST_CASE("orphan: one without a vote follows who is in its leader's place, too"
   CHECK(story.meets(HeardOf{leader_on(3, 0), leader_on(0, 1).agent}).empty());
   CHECK(story.meets(HeardOf{leader_on(3, 0), leader_on(0, 1).agent, true}) ==
         succession_story::Lines{"unfollow", "follow n3"});
+}
+
+TEST_CASE("orphan: a record that names another process here keeps nobody in its job") {
+  SuccessionStory story;
+  Knowledge of_another = record_of(2);
+  of_another.record.voters.all[1].agent = 77;  // n1's before this one
+  of_another.record.voters.claim = true;
+  (void)story.is_led(leader_on(0, 1), of_another);
+  REQUIRE(story.succession.knowledge().has_value());
+  CHECK(story.meets(HeardOf{leader_on(3, 0), leader_on(0, 1).agent, true}) ==
+        succession_story::Lines{"unfollow", "follow n3"});
+  CHECK_FALSE(story.succession.knowledge().has_value());
 }
 
 /// n2 or n3 asks n1, which does not know the record that names it.

@@ -229,13 +229,14 @@ TEST_CASE("uplink: a coordinator that is lost is waited for as long as a node ma
   CHECK_FALSE(story.uplink.lease_end());
 }
 
+bool gives_up(const Lines& lines) {
+  return std::ranges::any_of(lines,
+                             [](const std::string& line) { return line.starts_with("give up"); });
+}
+
 TEST_CASE("uplink: whoever is answered without a lease waits for the coordinator's verdict") {
   UplinkStory story = leased();
   CHECK(story.after(3'000).front() == "lease ended");
-  const auto gives_up = [](const Lines& lines) {
-    return std::ranges::any_of(lines,
-                               [](const std::string& line) { return line.starts_with("give up"); });
-  };
   UplinkStory stopped = story;
   CHECK(gives_up(stopped.is_asked_to_stop()));
   for (int beat = 2; beat < 100; ++beat) {
@@ -246,6 +247,19 @@ TEST_CASE("uplink: whoever is answered without a lease waits for the coordinator
   (void)unreached.meets(Unfollow{});
   CHECK_FALSE(gives_up(unreached.after(29'000)));
   CHECK(gives_up(unreached.after(1'000)));
+}
+
+TEST_CASE("uplink: who was told to start and gets no lease for it gives up all the same") {
+  UplinkStory story = leased();
+  (void)story.after(3'000);
+  (void)story.hears(start_number(1));
+  bool gave_up = false;
+  for (int beat = 2; beat < 80; ++beat) {
+    (void)story.is_answered(beat, 1, Millis{0});
+    const Lines lines = story.after(500);
+    gave_up = gave_up || gives_up(lines);
+  }
+  CHECK(gave_up);
 }
 
 TEST_CASE("uplink: an answer ends the waiting") {
