@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Plays for hours: votes, claims and a witness, each with 2 to 9 hosts, of which one to all are
-# needed; so many seeds each, from FIRST on. Prints a line for each kind, the seeds that break a
-# promise, and the cells that none has reached.
+# needed, so many seeds each, from FIRST on; and a tenth as many variants of each scenario. Prints a
+# line for each kind, the seeds that break a promise, and the cells that none has reached.
 #   tests/sim/long.sh COUNT [FIRST]
 # JOBS says how many at once. What it says is put down in RESULTS.md by hand.
 set -euo pipefail
@@ -21,14 +21,24 @@ play() {  # KIND HOSTS
     echo "$1, $2 hosts: $(grep ' stories, ' "$results/$1-$2")"
     sed -n "s/^seed \([0-9]*\): /    sim --seeds \1 ${wishes[*]}: /p" "$results/$1-$2"
 }
-export -f play
+vary() {  # SCENARIO
+    build/release/bin/sim --seeds "$first-$((first + count / 10 - 1))" --near "$1" \
+        >"$results/near-$(basename "$1" .txt)" || true
+    echo "$1: $(grep ' stories, ' "$results/near-$(basename "$1" .txt)")"
+    sed -n "s/^seed \([0-9]*\) near \([^:]*\): /    sim --seeds \1 --near \2: /p" \
+        "$results/near-$(basename "$1" .txt)"
+}
+export -f play vary
 export results first count
 
 for kind in votes claims witness; do
     for hosts in 2 3 4 5 6 7 8 9; do echo "$kind $hosts"; done
 done | xargs -P "${JOBS:-2}" -L 1 bash -c 'play "$@"' play
 
-runs=$(find "$results" -type f | wc -l)
+printf '%s\n' tests/sim/scenarios/*.txt |
+    xargs -P "${JOBS:-2}" -L 1 bash -c 'vary "$@"' vary
+
+runs=$(find "$results" -type f -name '[vcw]*' | wc -l)
 cat "$results"/* | grep '^never reached: .*, which cannot happen' | sort -u || true
 cat "$results"/* | grep '^never reached: ' | grep -v 'cannot happen' | sort | uniq -c |
     awk -v runs="$runs" '$1 == runs { $1 = ""; print substr($0, 2) }'

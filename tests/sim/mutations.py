@@ -1,12 +1,12 @@
 """Shows that each rule matters: takes one away, and looks for where that is seen.
 
 Usage: mutations.py [--replay] [--build FOLDER] [RULE, OR PART OF A NAME...]. Changes one place,
-compiles what has it, and plays scenarios and seeds of several kinds; the machines' unit tests are
-run only where none of them breaks a promise, crashes or hangs. mutations.tsv beside this file says
-which rule was missed where, what that broke, and by how many of how many seeds; without names it is
-written anew. --replay asks only what it names, and searches where that misses nothing any more.
-Ends with 1 if a mutation was not caught. JOBS says how many at once. Nothing of this is in the
-product.
+compiles what has it, and plays scenarios, seeds of several kinds and variants of scenarios; the
+machines' unit tests are run only where none of them breaks a promise, crashes or hangs.
+mutations.tsv beside this file says which rule was missed where, what that broke, and by how many of
+how many seeds; without names it is written anew. --replay asks only what it names, and searches
+where that misses nothing any more. Ends with 1 if a mutation was not caught. JOBS says how many at
+once. Nothing of this is in the product.
 """
 
 import argparse
@@ -36,6 +36,7 @@ KINDS = [  # what is asked of all stories of one
     ["--claims", "--hosts", "3", "--faults", "20"],
 ]
 SEEDS_COUNT = 150  # of each
+NEAR_COUNT = 30  # variants of each scenario, where neither that nor a seed sees it
 STORY_SECONDS_MAX = 10  # without a mutation it is a hundredth of that
 STORIES_AT_ONCE = 50
 
@@ -59,8 +60,12 @@ def play(mutant, *what):
     return first_line(text.partition(": ")[2]) if failed else None
 
 
+def scenario_file(name):
+    return HERE / "scenarios" / f"{name}.txt"
+
+
 def play_scenario(mutant, name):
-    file = HERE / "scenarios" / f"{name}.txt"
+    file = scenario_file(name)
     return play(mutant, "--scenario", file) if file.exists() else None
 
 
@@ -119,6 +124,9 @@ def catch_again(mutant, by):
     if kind == "seed":
         seed, *wishes = rest.split()
         return play_seed(mutant, seed, wishes)
+    if kind == "near":
+        name, _, seed = rest.partition(", seed ")
+        return play_seed(mutant, seed, ["--near", scenario_file(name)])
     if kind == "unit":
         file, _, case = rest.partition(": ")
         source = f"tests/unit/{file}.cpp"
@@ -138,6 +146,16 @@ def play_scenarios(mutant):
     return min(broken, key=lambda each: " ms: S" not in each.broke, default=None)
 
 
+def play_near(mutant):
+    """The first variant that misses the rule."""
+    for file in sorted((HERE / "scenarios").glob("*.txt")):
+        command = [mutant.simulator(), "--near", file, "--seeds", f"1-{NEAR_COUNT}", "--first"]
+        text, _ = run(command, STORY_SECONDS_MAX * 6)
+        if said := re.search(r"^seed (\d+) near [^:]*: (.*)", text, re.M):
+            return Caught(f"near {file.stem}, seed {said.group(1)}", first_line(said.group(2)))
+    return None
+
+
 def play_kinds(mutant):
     """The first seed that misses the rule, of how many."""
     broken = [each for wishes in KINDS for each in play_seeds(mutant, 1, SEEDS_COUNT, wishes)]
@@ -153,7 +171,7 @@ def search(mutant):
     caught, count = None, ""
     if mutant.is_in(mutant.sources.sim):
         caught, count = play_kinds(mutant)
-        caught = play_scenarios(mutant) or caught
+        caught = play_scenarios(mutant) or caught or play_near(mutant)
     if caught is None and mutant.is_in(mutant.sources.test_kit + mutant.sources.machines):
         caught = test_units(mutant, mutant.sources.unit_tests)
     return caught and dataclasses.replace(caught, seeds=count)
@@ -174,7 +192,7 @@ def catch(mutation, sources, known, replays):
 
 def check_unchanged(sources, table):
     """What fails by itself proves nothing."""
-    seeds = [caught for caught in table.values() if caught.by.startswith("seed ")]
+    seeds = [caught for caught in table.values() if caught.by.startswith(("seed ", "near "))]
     with tempfile.TemporaryDirectory() as name:
         mutant = Mutant([], sources, pathlib.Path(name))
         caught = play_scenarios(mutant) or test_units(mutant, sources.unit_tests)
