@@ -315,8 +315,8 @@ bool Uplink::is_orphaned(const Line& line) const {
   return !let_in_ || (!voters_.all.empty() && !voters_.outlive_head());
 }
 
-/// Whether it is where the leader listened whom this life belongs to; or, by name or number, of whom
-/// a process has heard that has no part in any job.
+/// Whether it is where the leader listened whom this life belongs to; or of whom one has heard that
+/// has no part in any job, by name or number.
 bool Uplink::at_own_leaders_place(const Line& line) const {
   if (!let_in_) {
     return served_ && (line.peer == served_->address || line.door == served_->address);

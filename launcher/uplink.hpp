@@ -16,8 +16,8 @@
 // begins anew, and nothing is left of what was said to the one before.
 //
 // Whoever is answered without a lease does not give up: the coordinator is there, and has a verdict
-// of its own, for all nodes, and the better reason. But it does when it was told to start and gets no
-// lease for that: the coordinator would wait for ever.
+// of its own, for all nodes, and the better reason. But it does when it was told to start and gets
+// no lease for that: the coordinator would wait for ever.
 //
 // Invariants
 //   U1  The lease ends at most `lease` after the sending of a heartbeat that was answered.

@@ -22,7 +22,8 @@
 //   L4  within twice dead-after and 3 s one has lived since what was lost is known to be
 //   L2  it goes on for good
 //   L3  when the job ends, however it does, every agent soon ends with its status
-//   L6  where nobody can be elected any more, the job begins anew if all nodes are there and know it
+//   L6  where nobody can be elected any more, the job begins anew if all nodes are there and know
+//       that
 //   L7  nobody stands for election more often than the story says
 //   L5  nobody ends for want of nodes or voters unless they were wanting for as long as is waited;
 //       where enough are gone, the others end as well, or go on
