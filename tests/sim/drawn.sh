@@ -12,11 +12,9 @@ last=$((first + count - 1))
 echo "seeds $first-$last, drawn from $commit"
 "$sim" --seeds "$first-$last" "$@" | while IFS= read -r line; do
     echo "$line"
-    if [[ $line =~ ^seed\ ([0-9]+)(\ near\ ([^:]+))?: ]]; then
-        wishes=$*
-        [[ ${BASH_REMATCH[3]} ]] && wishes="--near ${BASH_REMATCH[3]}"
-        echo "    again: sim --seeds ${BASH_REMATCH[1]} $wishes --print"
-        echo "    smaller: sim --shrink ${BASH_REMATCH[1]} $wishes"
+    if [[ $line =~ ^seed\ ([0-9]+): ]]; then
+        echo "    again: sim --seeds ${BASH_REMATCH[1]} $* --print"
+        echo "    smaller: sim --shrink ${BASH_REMATCH[1]} $*"
     fi
 done
 exit "${PIPESTATUS[0]}"

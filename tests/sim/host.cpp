@@ -378,8 +378,10 @@ void Host::perform(const SuccessionAction& action) {
   } else if (const auto* decided = std::get_if<Decided>(&action)) {
     post([this, decided = *decided] {
       if (!coordinator_) return;
+      const auto& proposal = coordinator_->proposal();
+      const bool starts = proposal && proposal->number == decided.number;
       feed(CoordinatorEvent(decided));
-      undecided_ = {};
+      if (starts) undecided_ = {};
     });
   } else if (const auto* task = std::get_if<FolderTask>(&action)) {
     use_folder(*task);
