@@ -163,7 +163,7 @@ void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
   suspect_at_ = now + options_.times.lease / 3;
   attempts_ = 0;
   if (end > now) out.emplace_back(LeaderAnswered{});
-  const bool waits_to_start = put_off_ > inbox_.newest();  // as long as the coordinator: for ever
+  const bool waits_to_start = put_off_ > inbox_.newest();  // the coordinator sees it running
   if (end <= now && give_up_at_ && !stop_signal_ && !waits_to_start) {
     give_up_at_ = now + patience();  // the coordinator waits as well, and says if it is in vain
   }
