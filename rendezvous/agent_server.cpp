@@ -92,14 +92,20 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
         limits_(limits),
         notes_(std::make_shared<StrangerNotes>(context, handlers_.on_note)) {}
 
+  /// Of those that listen at one port at the same moment the kernel may refuse all: each is seen as
+  /// listening before it is checked (inet_csk_listen_start). Whoever is refused so tries again; who
+  /// cannot even bind has seen another that listens, or will try again.
   void listen(const std::string& address, std::uint16_t port) {
+    constexpr int attempts_max = 100;
     const tcp::endpoint endpoint(boost::asio::ip::make_address(address), port);
-    acceptor_.open(endpoint.protocol());
-    ::fcntl(acceptor_.native_handle(), F_SETFD, FD_CLOEXEC);
-    acceptor_.set_option(tcp::acceptor::reuse_address(true));  // after a start of our own
-    if (endpoint.address().is_v6()) acceptor_.set_option(boost::asio::ip::v6_only(false));
-    acceptor_.bind(endpoint);
-    acceptor_.listen();
+    error_code refused;
+    for (int i = 0; i < attempts_max; ++i) {
+      bind(endpoint);
+      acceptor_.listen(tcp::acceptor::max_listen_connections, refused);
+      if (refused != boost::asio::error::address_in_use) break;
+      acceptor_.close();
+    }
+    if (refused) throw boost::system::system_error(refused);
     acceptor_.non_blocking(true);
     port_ = acceptor_.local_endpoint().port();
   }
@@ -143,6 +149,14 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
     std::string peer;
     Clock::time_point deadline;  // of a stranger
   };
+
+  void bind(const tcp::endpoint& endpoint) {
+    acceptor_.open(endpoint.protocol());
+    ::fcntl(acceptor_.native_handle(), F_SETFD, FD_CLOEXEC);
+    acceptor_.set_option(tcp::acceptor::reuse_address(true));  // after a start of our own
+    if (endpoint.address().is_v6()) acceptor_.set_option(boost::asio::ip::v6_only(false));
+    acceptor_.bind(endpoint);
+  }
 
   void accept_all() {
     while (acceptor_.is_open()) {

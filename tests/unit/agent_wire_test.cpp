@@ -5,7 +5,12 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <barrier>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -279,6 +284,35 @@ TEST_CASE("agent wire: a port that is taken is told with its address") {
                                         endpoint_name("127.0.0.1", wire.server->port()) +
                                         ": Address already in use; check address and port");
   CHECK_FALSE(AgentServer::listen(wire.context, "nowhere", 0, credentials_of(), {}).has_value());
+}
+
+TEST_CASE("agent wire: of two that listen at one port at the same moment, one does") {
+  constexpr int rounds_count = 20'000;  // in 1 of about 10,000 the kernel refuses both
+  boost::asio::io_context context;
+  tcp::acceptor holder(context, tcp::v6());  // nobody else is given this port meanwhile
+  holder.set_option(tcp::acceptor::reuse_address(true));
+  holder.bind({tcp::v6(), 0});
+  const std::uint16_t port = holder.local_endpoint().port();
+  std::array<std::unique_ptr<AgentServer>, 2> servers;
+  int with_one = 0;
+  std::barrier all_listened(2, [&]() noexcept {
+    with_one += (servers[0] != nullptr) != (servers[1] != nullptr) ? 1 : 0;
+  });
+  std::barrier all_closed(2);
+  const auto listen = [&](std::unique_ptr<AgentServer>& own) {
+    boost::asio::io_context own_context;
+    for (int round = 0; round < rounds_count; ++round) {
+      auto server = AgentServer::listen(own_context, "::", port, credentials_of(), {});
+      if (server) own = *std::move(server);
+      all_listened.arrive_and_wait();
+      own.reset();
+      all_closed.arrive_and_wait();
+    }
+  };
+  std::thread other(listen, std::ref(servers[0]));
+  listen(servers[1]);
+  other.join();
+  CHECK(with_one == rounds_count);
 }
 
 }  // namespace
