@@ -96,7 +96,7 @@ class Job {
   void pump(Clock::time_point until);
   void read_from(Stream& stream) const;
   void take_end();
-  [[nodiscard]] std::string seen() const;
+  [[nodiscard]] std::string seen();
 
   Case& owner_;
   int pid_ = -1;
