@@ -156,6 +156,7 @@ void Uplink::on(Instant now, const Heard& heard, Actions& out) {
 void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) {
   if (!leads_to_followed(*find(from))) return;
   outbox_.confirm(ack.received);
+  if (ack.received > 0) coordinator_ = followed_->agent;
   while (!beats_.empty() && beats_.front().number < ack.answers) beats_.pop_front();
   if (beats_.empty() || beats_.front().number != ack.answers) return;  // too old to matter
   const Instant end = beats_.front().at + std::min(options_.times.lease, ack.lead);  // U1

@@ -211,7 +211,7 @@ class Uplink {
   std::deque<Sent> beats_;  // not answered yet
   std::int64_t beats_count_ = 0;
   std::optional<Instant> lease_end_;
-  AgentId coordinator_ = 0;            // by whom this life was leased
+  AgentId coordinator_ = 0;            // by whom this life was leased or heard
   Millis retry_;                       // until the next attempt
   bool answered_ = false;              // ever
   std::optional<Instant> give_up_at_;  // unless there is a lease or an answer by then

@@ -96,7 +96,8 @@ void Roster::take(Instant now, SessionId session, const Hello& hello, Actions& o
   const Incarnation& from = hello.from;
   Peer* peer = admit(now, session, hello, out);
   if (peer == nullptr) return;
-  const bool is_from_before = hello.coordinator != 0 && hello.coordinator != options_.leader.agent;
+  const bool is_known = hello.coordinator == options_.leader.agent && peer->life != 0;
+  const bool is_from_before = hello.coordinator != 0 && !is_known;
   if (is_from_before || from.life < peer->life || (from.life == peer->life && peer->lost)) {  // O5
     speakers_[session] = {from.agent, from.life};
     out.emplace_back(SendDown{session, Forgotten{from, options_.leader}});

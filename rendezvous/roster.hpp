@@ -11,7 +11,8 @@
 //   O3  Of each life, the agent hears all instructions once and in order.
 //   O4  Two agents never have the same place in the order of nodes at once; a member of an
 //       inherited generation keeps its own.
-//   O5  A life that was leased by another coordinator, which this one replaces, is lost.
+//   O5  A life is lost that was leased or heard by another coordinator, which this one replaces; or
+//       by this one, where another node has its place by now.
 //   O6  No ack says that it leads for longer than it was told.
 // Bounds
 //   `nodes_max` agents, lost ones included; one connection each, the newest.

@@ -236,6 +236,8 @@ MUTATIONS = [
              "if (begins_anew) {  // U4; the one before may be followed again", "if (false) {"),
     Mutation("O5", "a life that another coordinator has leased goes on", "rendezvous/roster.cpp",
              "is_from_before || ", ""),
+    Mutation("O5", "who has lost its place to another goes on", "rendezvous/roster.cpp",
+             " && peer->life != 0;", ";"),
     Mutation("O4", "the place of an inherited member is refused for good",
              "rendezvous/roster.cpp",
              "holder->life == 0 ? Refused::for_ever : ", ""),

@@ -1,14 +1,9 @@
-#include "rendezvous/roster.hpp"
-
-#include "tests/unit/usual_times.hpp"
+#include "tests/unit/roster_kit.hpp"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <array>
-#include <csignal>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,158 +11,7 @@
 namespace ddprun {
 namespace {
 
-using Lines = std::vector<std::string>;
-
-std::string text_of(const ToAgent& message) {
-  if (const auto* ack = std::get_if<Ack>(&message)) {
-    return fmt::format("ack {} got {} lead {}", ack->answers, ack->received, ack->lead.count);
-  }
-  if (const auto* forgotten = std::get_if<Forgotten>(&message)) {
-    return fmt::format("forgotten life {}", forgotten->who.life);
-  }
-  if (const auto* refused = std::get_if<Refused>(&message)) return "refused: " + refused->why;
-  if (const auto* welcome = std::get_if<Welcome>(&message)) {
-    const Founding& founding = welcome->leader.founding;
-    return fmt::format("welcome node {}, {} voters{}",
-                       welcome->node.value,
-                       welcome->voters.all.size(),
-                       founding.is_none() ? "" : fmt::format(", by {}", founding.founder));
-  }
-  if (const auto* changed = std::get_if<VotersChanged>(&message)) {
-    return fmt::format("{} voters", changed->voters.all.size());
-  }
-  return fmt::format("instruction {}", std::get<Numbered<Instruction>>(message).number);
-}
-
-std::string text_of(const RosterAction& action) {
-  if (const auto* send = std::get_if<SendDown>(&action)) {
-    return fmt::format("{}: {}", send->session, text_of(send->message));
-  }
-  if (const auto* close = std::get_if<CloseSession>(&action)) {
-    return fmt::format("close {}{}{}", close->session, close->why.empty() ? "" : ": ", close->why);
-  }
-  const CoordinatorEvent& event = std::get<Report>(action).event;
-  if (const auto* join = std::get_if<Join>(&event)) {
-    return fmt::format("join of node {}", join->offer.node.value);
-  }
-  if (const auto* lost = std::get_if<NodeLost>(&event)) {
-    return fmt::format("node {} lost: {}", lost->node.value, lost->why);
-  }
-  return "other news";
-}
-
-Hello hello_of(Incarnation from, std::optional<NodeId> node) {
-  Hello hello;
-  hello.from = from;
-  hello.host = fmt::format("n{}", from.agent);
-  hello.node = node;
-  hello.any_place = !node;
-  hello.contact = hello.host + ":1";
-  return hello;
-}
-
-const Leader roster_leader{100, "n0", "n0:1", {}, {}};
-
-/// Tells the story of a coordinator on node 0 whose agents are dead after 4 s of silence. Each verb
-/// returns what had to be done.
-struct RosterStory {
-  Roster roster{RosterOptions{.leader = roster_leader, .times = usual_times}, Instant{}};
-  Instant now;
-
-  Lines meets(const RosterEvent& event) {
-    std::vector<RosterAction> actions;
-    roster.on_event(now, event, actions);
-    Lines lines;
-    for (const RosterAction& action : actions) lines.push_back(text_of(action));
-    return lines;
-  }
-  /// But for the welcome.
-  Lines greets(SessionId session, Incarnation from, std::optional<NodeId> node = {}) {
-    Lines lines = says_hello(session, from, node);
-    std::erase_if(lines, [](const auto& line) { return line.find("welcome") != line.npos; });
-    return lines;
-  }
-  Lines says_hello(SessionId session, Incarnation from, std::optional<NodeId> node = {}) {
-    return meets(Received{session, hello_of(from, node)});
-  }
-  Lines beats(SessionId session, std::int64_t number, std::int64_t received = 0) {
-    return meets(Received{session, Heartbeat{number, received}});
-  }
-  Lines joins(SessionId session, std::int64_t number = 1) {
-    return meets(Received{session, Numbered<News>{number, Join{}}});
-  }
-  Lines instructs(int node) {
-    return meets(Instruct{StopGeneration{NodeId{node}, GenerationNumber{1}, SIGTERM, Millis{0}}});
-  }
-  /// Ticks all the way, as the shell does.
-  Lines after(std::int64_t time) {
-    Lines lines;
-    const Instant until = now + Millis{time};
-    while (*roster.next_deadline() <= until) {
-      now = *roster.next_deadline();
-      const Lines more = meets(Timeout{});
-      lines.insert(lines.end(), more.begin(), more.end());
-    }
-    now = until;
-    return lines;
-  }
-};
-
-TEST_CASE("roster: witnesses have places behind those of all nodes") {
-  RosterStory story;
-  const auto comes = [&](SessionId session, AgentId agent) {
-    Hello hello = hello_of({agent, 1}, {});
-    hello.witness = true;
-    return story.meets(Received{session, hello});
-  };
-  CHECK(comes(1, 21) == Lines{"1: welcome node 1000000, 0 voters"});
-  CHECK(story.says_hello(2, {22, 1}) == Lines{"2: welcome node 1, 0 voters"});
-  CHECK(comes(3, 23) == Lines{"3: welcome node 1000001, 0 voters"});
-  CHECK(story.says_hello(4, {24, 1}) == Lines{"4: welcome node 2, 0 voters"});
-}
-
-TEST_CASE("roster: agents get the places that they ask for, or the next ones") {
-  RosterStory story;
-  CHECK(story.greets(1, {11, 1}).empty());
-  CHECK(story.greets(2, {12, 1}, NodeId{7}).empty());
-  CHECK(story.greets(3, {13, 1}).empty());
-  CHECK(story.joins(1) == Lines{"join of node 1"});
-  CHECK(story.joins(2) == Lines{"join of node 7"});
-  CHECK(story.joins(3) == Lines{"join of node 8"});
-}
-
-Lines refused(SessionId session, const std::string& why) {
-  return {fmt::format("{}: refused: {}", session, why),
-          fmt::format("close {}: refused: {}", session, why)};
-}
-
-/// By one that may be its predecessor.
-Lines place_taken(SessionId session, const std::string& why) {
-  return {
-      fmt::format("{}: refused: {}", session, why),
-      fmt::format("close {}: {}; it gets it once that one has been silent for 4 s", session, why)};
-}
-
-TEST_CASE("roster: O4 a place that a living agent has is refused, by both names") {
-  RosterStory story;
-  (void)story.greets(1, {11, 1}, NodeId{2});
-  CHECK(story.greets(2, {12, 1}, NodeId{2}) ==
-        place_taken(2, "n12 asks for the place of node 2, which n11 has"));
-  CHECK(story.greets(3, {13, 1}, NodeId{0}) ==
-        refused(3, "n13 asks for the place of node 0, which n0 has, the coordinator's host"));
-  (void)story.after(4'000);
-  CHECK(story.greets(4, {12, 1}, NodeId{2}).empty());  // the first one is lost by now
-  CHECK(story.joins(4) == Lines{"join of node 2"});
-}
-
-TEST_CASE("roster: O4 an agent that was started again on its host hears who has its place") {
-  RosterStory story;
-  (void)story.greets(1, {11, 1}, NodeId{2});
-  Hello again = hello_of({12, 1}, NodeId{2});
-  again.host = "n11";
-  CHECK(story.meets(Received{2, again}) ==
-        place_taken(2, "n11 asks for the place of node 2, which another agent of n11 has"));
-}
+using namespace roster_story;
 
 TEST_CASE("roster: heartbeats are answered, and silence alone makes a node lost") {
   RosterStory story;
@@ -296,19 +140,6 @@ TEST_CASE("roster: strangers without a greeting, and more agents than allowed, g
   CHECK(story.greets(2, {12, 1}) == refused(2, "there are too many agents already"));
 }
 
-TEST_CASE("roster: O5 a life that another coordinator has leased must end") {
-  RosterStory story;
-  Hello hello = hello_of({11, 3}, {});
-  hello.coordinator = 99;
-  CHECK(story.meets(Received{1, hello}) == Lines{"1: forgotten life 3"});
-  CHECK(story.beats(1, 1) == Lines{"1: forgotten life 3"});
-  CHECK(story.greets(1, {11, 4}).empty());
-  CHECK(story.beats(1, 2) == Lines{"1: ack 2 got 0 lead 3000"});
-  hello.from.life = 4;
-  hello.coordinator = 100;
-  CHECK(story.meets(Received{2, hello}) == Lines{"close 1", "2: welcome node 1, 0 voters"});
-}
-
 TEST_CASE("roster: an agent that was told another time until nodes are lost is refused") {
   RosterStory story;
   CHECK(story.meets(Received{1, Hello{{11, 1}, "n1", {}, 1, 1, Millis{1'500}}}) ==
@@ -356,22 +187,6 @@ TEST_CASE("roster: O6 no ack outlives the lead") {
   CHECK(story.beats(1, 2) == Lines{"1: ack 2 got 0 lead 0"});
   (void)story.meets(LeadChanged{Lead::forever, Epoch{2}});
   CHECK(story.beats(1, 3) == Lines{"1: ack 3 got 0 lead 3000"});
-}
-
-TEST_CASE("roster: a refusal says by whom it is") {
-  RosterStory story;
-  std::vector<RosterAction> actions;
-  story.roster.on_event({}, Received{1, Hello{{11, 1}, "n1", {}, 2, 4}}, actions);
-  REQUIRE(!actions.empty());
-  CHECK(std::get<Refused>(std::get<SendDown>(actions[0]).message).by == roster_leader);
-}
-
-TEST_CASE("roster: a place that was only wished for is not insisted on") {
-  RosterStory story;
-  (void)story.greets(1, {11, 1}, NodeId{3});
-  Hello wish = hello_of({12, 1}, NodeId{3});
-  wish.any_place = true;
-  CHECK(story.meets(Received{2, wish}) == Lines{"2: welcome node 4, 0 voters"});
 }
 
 TEST_CASE("roster: the offer says who makes it, and where that listens") {

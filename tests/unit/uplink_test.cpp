@@ -131,6 +131,16 @@ TEST_CASE("uplink: U3 news that were not confirmed are said again on the next co
       Lines{"2: hello of life 1, leased by 100", "2: heartbeat 2 got 0", "2: news 2", "2: news 3"});
 }
 
+TEST_CASE("uplink: who has heard its news is told so without a lease, too") {
+  UplinkStory story;
+  (void)story.begins();
+  (void)story.connects(1);
+  (void)story.tells();
+  CHECK(story.hears(Ack{1, 1, Millis{0}}).empty());
+  (void)story.breaks(1);
+  CHECK(story.opens(2) == Lines{"2: hello of life 1, leased by 100"});
+}
+
 TEST_CASE("uplink: where nobody answers, attempts become rarer, up to one a second") {
   UplinkStory story;
   (void)story.begins();
