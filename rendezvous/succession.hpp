@@ -280,6 +280,7 @@ class Succession {
   void decided(Instant now, Actions& out);
   void raise_epoch(Instant now, Actions& out);
   void lead_changed(Actions& out);
+  void tell_voters(Actions& out) const;
   void step_down(Instant now, Actions& out);
   [[nodiscard]] std::vector<Voter> others() const;
   [[nodiscard]] std::vector<Voter> voters_of(const Generation& record, bool claim) const;

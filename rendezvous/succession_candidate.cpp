@@ -111,7 +111,7 @@ void Succession::take_lead(Instant now, Epoch epoch, Instant old_head_heard, Act
   call_at_ = now;
   out.emplace_back(TakeLead{*leader_, known_->record, old_head_heard});
   lead_changed(out);
-  out.emplace_back(VotersChanged{known_->record.voters, known_->id(), *leader_});
+  tell_voters(out);
   out.emplace_back(Follow{*leader_});
   announce(now, out);
   decide_if_accepted(now, out);

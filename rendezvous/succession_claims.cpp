@@ -99,7 +99,6 @@ void Succession::keep_gathering(Instant now, Actions& out) {
 void Succession::claim_without_silent(Instant now, Actions& out) {
   name_silent(out);
   std::erase_if(known_->record.voters.all, [&](const Voter& each) { return !has_accepted(each); });
-  out.emplace_back(VotersChanged{known_->record.voters, known_->id(), *leader_});
   heed_new_voters(now, out);
   decide_if_accepted(now, out);
 }

@@ -114,7 +114,7 @@ void Succession::propose(Instant now, Generation record, Actions& out) {
   } else {
     lead_changed(out);
   }
-  out.emplace_back(VotersChanged{known_->record.voters, known_->id(), *leader_});
+  tell_voters(out);
   announce(now, out);
   decide_if_accepted(now, out);
 }
@@ -139,11 +139,17 @@ void Succession::decided(Instant now, Actions& out) {
   base_ = known_->record.voters;
   lead_.change_electors(now, {base_});
   lead_changed(out);
+  tell_voters(out);
   if (known_->record.epoch >= leader_->reign) {
     out.emplace_back(Decided{known_->record.number});
   }
   announce(now, out);
   if (wanted_) propose(now, *std::exchange(wanted_, std::nullopt), out);
+}
+
+/// Those of the newest record that is decided: nobody can be elected without a majority of them.
+void Succession::tell_voters(Actions& out) const {
+  out.emplace_back(VotersChanged{base_, known_->id(), *leader_});
 }
 
 void Succession::lead_changed(Actions& out) {

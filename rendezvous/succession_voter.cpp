@@ -147,12 +147,15 @@ bool Succession::may_follow(Instant now, const Leading& leading) const {
   return !workers_live_ && now >= heard_ + options_.times.lease;
 }
 
-/// Whether nobody can be elected any more, now that `leader` is dead. If the record is decided, its
-/// voters elect; if it may not be, also those before who have not accepted it.
+/// Whether nobody can be elected any more, now that `leader` is dead: by the voters of a decided
+/// record; of one that may not be, by them and those before, or by those before without it.
 bool Succession::is_orphan_of(AgentId leader) const {
   if (state_ == State::leading || state_ == State::finished) return false;
-  if (known_->record.voters.outlive({leader})) return false;
-  return known_->decided || !known_->before.outlive({leader, options_.self.agent});
+  const Voters& voters = known_->record.voters;
+  const Voters& before = known_->before;
+  if (known_->decided) return !voters.outlive({leader});
+  if (!before.outlive({leader})) return true;
+  return !voters.outlive({leader}) && !before.outlive({leader, options_.self.agent});
 }
 
 /// That it takes part in, if any.

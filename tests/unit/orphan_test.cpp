@@ -197,7 +197,8 @@ bool forgets_undecided(int count, int count_before) {
 TEST_CASE("orphan: one that was not told whether its record is decided") {
   CHECK(forgets_undecided(2, 3));        // n2 alone is no majority of those before
   CHECK_FALSE(forgets_undecided(2, 5));  // n2, n3 and n4 are, and have not accepted it
-  CHECK_FALSE(forgets_undecided(3, 2));  // n2 may know that it is
+  CHECK_FALSE(forgets_undecided(3, 3));  // n1 and n2 have it
+  CHECK(forgets_undecided(3, 2));        // n2 may know that it is decided, but needs n1
 }
 
 /// It has no vote, and was told by n0 itself whose job this is.

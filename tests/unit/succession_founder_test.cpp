@@ -17,15 +17,15 @@ const Lines survey_of_two{"n1: do you see the proof?", "n2: do you see the proof
 
 /// The record goes to its voters, which vote.
 const Lines voted{
-    "lead for ever", "3 voters", "n1: leading 1 with 1? whole", "n2: leading 1 with 1? whole"};
+    "lead for ever", "1 voters", "n1: leading 1 with 1? whole", "n2: leading 1 with 1? whole"};
 
 /// Or claim.
 const Lines claimed_by_three{
-    "lead until 3500", "3 voters", "n1: leading 1 with 1? whole", "n2: leading 1 with 1? whole"};
+    "lead until 3500", "1 voters", "n1: leading 1 with 1? whole", "n2: leading 1 with 1? whole"};
 
 /// The same after a job that was founded in epoch 1.
 const Lines voted_later{
-    "lead for ever", "3 voters", "n1: leading 2 with 1? whole", "n2: leading 2 with 1? whole"};
+    "lead for ever", "1 voters", "n1: leading 2 with 1? whole", "n2: leading 2 with 1? whole"};
 
 /// And its proof is taken away again.
 Lines closed_and(const Lines& then) {
@@ -233,7 +233,7 @@ TEST_CASE("succession: a proposal that changes while that place is claimed is th
   CHECK(story.proposes({0, 1, 3}, 2).empty());
   CHECK(story.meets(bar_answer()) == Lines{"close the folder",
                                            "lead for ever",
-                                           "3 voters",
+                                           "1 voters",
                                            "n1: leading 2 with 2? whole",
                                            "n3: leading 2 with 2? whole"});
   CHECK(votes(story));

@@ -29,7 +29,8 @@ TEST_CASE("succession: a generation is decided by a majority of its voters and o
   const Lines decided = story.is_followed(2, 2, Instant{3'000});
   REQUIRE(decided.size() > 2);
   CHECK(decided[0] == "lead until 6000");
-  CHECK(decided[1] == "decided 2");
+  CHECK(decided[1] == "3 voters");
+  CHECK(decided[2] == "decided 2");
 }
 
 TEST_CASE("succession: an acceptance of another record does not count") {
@@ -90,13 +91,15 @@ TEST_CASE("succession: the founder's first generation is decided by itself and i
   CHECK(story.succession.lead_end() == Lead::forever);
   const Lines proposed = story.meets(Propose{record_of(3).record});
   CHECK(proposed == Lines{"lead for ever",
-                          "3 voters",
+                          "1 voters",
                           "n1: leading 1 with 1? whole",
                           "n2: leading 1 with 1? whole"});
   const Lines decided = story.is_followed(1, 1, Instant{0});
-  CHECK(
-      decided ==
-      Lines{"lead until 3000", "decided 1", "n1: leading 1 with 1", "n2: leading 1 with 1 whole"});
+  CHECK(decided == Lines{"lead until 3000",
+                         "3 voters",
+                         "decided 1",
+                         "n1: leading 1 with 1",
+                         "n2: leading 1 with 1 whole"});
 }
 
 TEST_CASE("succession: the leader calls the endpoint each second, where somebody may start again") {
