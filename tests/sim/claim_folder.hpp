@@ -22,6 +22,11 @@ class ClaimFolder {
   /// What a job has left that is not over.
   void leave(const Knowledge& claim);
 
+  /// What a job has left that is not over; or an earlier process of this one.
+  [[nodiscard]] bool has_proof_besides(std::uint64_t own) const {
+    return proofs_.size() > (proofs_.contains(own) ? 1U : 0U);
+  }
+
   /// All places ever claimed; nobody takes one back.
   [[nodiscard]] const std::map<std::int64_t, Knowledge>& claims() const { return claims_; }
 

@@ -106,10 +106,12 @@ bool Cluster::waits_for_first_claim() const {
          });
 }
 
-/// More where a mark says that the job may run elsewhere.
+/// More where a mark says that the job may run elsewhere, or what another has left in the folder.
 int Cluster::needed_first() const {
   const GatheringOptions& gathering = options_.coordinator.gathering;
+  const Host& founder = founding_host();
   const bool is_marked =
+      (founder.folder() != nullptr && founder.folder()->has_proof_besides(founder.agent_id())) ||
       std::ranges::any_of(hosts_, [](const auto& each) { return each->has_mark(); });
   if (!is_marked) return gathering.nodes_min;
   return nodes_to_found(gathering.nodes_min, gathering.nodes_all, story_.has_witness() ? 1 : 0);
