@@ -139,6 +139,7 @@ class Cluster {
     return *hosts_[static_cast<std::size_t>(story_.founder)];
   }
   [[nodiscard]] int needed_first() const;
+  [[nodiscard]] bool still_founds() const;
   [[nodiscard]] bool waits_for_first_claim() const;
   [[nodiscard]] bool can_begin_anew() const;
   void expect_end_or_life();

@@ -86,7 +86,7 @@ bool Cluster::could_go_on(int host, Instant from, Instant until) const {
     return well.contains(founding_host().last_agent_id()) && is_founder_found() &&
            nodes_count >= needed_first() && !waits_for_first_claim();
   }
-  if (nodes_count < gathering.nodes_min) return false;
+  if (nodes_count < (still_founds() ? needed_first() : gathering.nodes_min)) return false;
   for (auto each = decided_at_.begin(); each != decided_at_.end(); ++each) {
     if (each->at < last->at || each->at > until) continue;
     if (!is_decided_by(each->voters, well)) return false;
@@ -115,6 +115,11 @@ int Cluster::needed_first() const {
       std::ranges::any_of(hosts_, [](const auto& each) { return each->has_mark(); });
   if (!is_marked) return gathering.nodes_min;
   return nodes_to_found(gathering.nodes_min, gathering.nodes_all, story_.has_witness() ? 1 : 0);
+}
+
+/// The founder has withdrawn what was decided: none of its generations has started.
+bool Cluster::still_founds() const {
+  return parts_.empty() && founder_ != 0 && founding_host().agent_id() == founder_;
 }
 
 /// Those after the newest record that anybody has or had who ended early, decided or not, or that
@@ -201,7 +206,7 @@ bool Cluster::enough_are_left() const {
   const GatheringOptions& gathering = options_.coordinator.gathering;
   const bool has_head = founding_host().agent_id() != 0;
   if (!story_.elects) return has_head && hosts_left() >= gathering.nodes_min;
-  if (!decided_.empty()) return hosts_left() >= gathering.nodes_min;
+  if (!decided_.empty() && !still_founds()) return hosts_left() >= gathering.nodes_min;
   return has_head && is_founder_found() && hosts_left() >= needed_first();
 }
 
