@@ -145,6 +145,7 @@ class Cluster {
   void expect_end_or_life();
   [[nodiscard]] bool lives_before(Instant calm, Instant one);
   [[nodiscard]] bool may_lose_folder() const;
+  [[nodiscard]] Millis until_next_claimant() const;
   [[nodiscard]] bool waits_before_restart() const;
   void play_until(Instant end);
   void play_faults(Instant calm);

@@ -86,17 +86,20 @@ void Cluster::lose_head() {
 
 /// A leader that has lost its folder without a trace is lost itself by the next claim, which is no
 /// restart: it tries for a lease, and the others wait for as long again.
+Millis Cluster::until_next_claimant() const {
+  return may_lose_folder() ? story_.dead_after * 2 : Millis{};
+}
+
 void Cluster::fail_until_spent() {
   const int gave_up = static_cast<int>(ExitStatus::gave_up);
   const bool all = story_.restart_window == Millis{};
-  const Millis succession = may_lose_folder() ? story_.dead_after * 2 : Millis{};
   int heads_lost = 0;
   for (int count = 0; count <= story_.restarts_max + heads_lost; ++count) {
     if (count == 1 && story_.loses_head) lose_head();
     const GenerationNumber before = parts_.rbegin()->first;
     if (living_hosts().empty()) return break_rule("L1: nothing lives after a failure; " + state());
     fail_once();
-    play_until(schedule_.now() + story_.restart_wait_max + soon + succession);
+    play_until(schedule_.now() + story_.restart_wait_max + soon + until_next_claimant());
     if (!all_ended()) {
       if (head_was_lost_since(before) && heads_lost < story_.hosts_count()) ++heads_lost;
       continue;
@@ -119,7 +122,7 @@ void Cluster::complain_of_store() {
   const int leader = who_leads();
   host->complain(part.number);
   causes_.disturb(schedule_.now());
-  play_until(schedule_.now() + soon);
+  play_until(schedule_.now() + soon + until_next_claimant());
   const bool may_go_on = part.restart_count > 0 && part.group_rank > 0;
   if (may_go_on && !living_hosts().empty()) {
     if (host->living() != nullptr && who_leads() == leader) {  // another one knows nothing of it
