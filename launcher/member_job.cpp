@@ -81,6 +81,7 @@ void MemberJob::begin(const Credentials& credentials, OnLease on_lease) {
   link.on_lease = std::move(on_lease);
   link.on_leader = [this](const HeardOf& heard) { feed(heard); };
   link.on_answer = [this] { feed(LeaderAnswered{}); };
+  link.on_decided = [this](const RecordDecided& decided) { feed(decided); };
   link_ = std::make_unique<RemoteJob>(
       context_,
       options_.uplink,
@@ -207,7 +208,7 @@ void MemberJob::on(const LeadChanged& changed) {
 }
 
 void MemberJob::on(const VotersChanged& changed) {
-  if (headquarters_) headquarters_->hear(changed);
+  headquarters_ ? headquarters_->hear(changed) : link_->learn(changed);
 }
 
 void MemberJob::on(const Decided& decided) {

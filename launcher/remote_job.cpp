@@ -88,6 +88,8 @@ void RemoteJob::perform(const UplinkAction& action) {
     link_handlers_.on_leader(*heard);
   } else if (std::holds_alternative<LeaderAnswered>(action)) {
     link_handlers_.on_answer();
+  } else if (const auto* decided = std::get_if<RecordDecided>(&action)) {
+    link_handlers_.on_decided(*decided);
   } else if (const auto* lease = std::get_if<LeaseEnded>(&action)) {
     handlers_.on_event(AgentEvent(*lease));
   } else if (const auto* life = std::get_if<LifeEnded>(&action)) {

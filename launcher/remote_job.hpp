@@ -25,6 +25,7 @@ class RemoteJob final : public JobLink {
     std::function<void(const HeardOf&)> on_leader;
     /// The one that is followed has answered.
     std::function<void()> on_answer;
+    std::function<void(const RecordDecided&)> on_decided;
   };
 
   /// Connects at once.
@@ -42,6 +43,7 @@ class RemoteJob final : public JobLink {
 
   void follow(const Follow& follow) { dispatch(follow); }
   void unfollow() { dispatch(Unfollow{}); }
+  void learn(const VotersChanged& changed) { dispatch(changed); }
 
  private:
   void dispatch(UplinkEvent event);

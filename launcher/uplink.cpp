@@ -53,7 +53,7 @@ void Uplink::take(Instant now, ConnectionId from, const Welcome& welcome, Action
   Line& line = *find(from);
   line.leader = welcome.leader;
   if (any_place_) options_.node = welcome.node;
-  learn_voters(welcome.voters, welcome.record);
+  take_voters(welcome.voters, welcome.record, out);
   if (leads_to_followed(line)) {
     learn_of(welcome.leader, out);
     enter(now, from, out);
@@ -71,8 +71,13 @@ void Uplink::take(Instant now, ConnectionId from, const Redirect& redirect, Acti
 
 void Uplink::take(Instant, ConnectionId from, const VotersChanged& changed, Actions& out) {
   if (!leads_to_followed(*find(from))) return;
-  learn_voters(changed.voters, changed.record);
+  take_voters(changed.voters, changed.record, out);
   learn_of(changed.leader, out);
+}
+
+void Uplink::take_voters(const Voters& voters, const RecordId& record, Actions& out) {
+  learn_voters(voters, record);
+  if (record != RecordId{}) out.emplace_back(RecordDecided{record});
 }
 
 /// Over another connection it may have heard of newer ones.
@@ -118,6 +123,10 @@ void Uplink::on(Instant now, const Unfollow&, Actions& out) {
   retry_ = options_.retry_first;
   keep_only(0, out);
   if (!connect_at_) connect_later(now);
+}
+
+void Uplink::on(Instant, const VotersChanged& changed, Actions&) {
+  learn_voters(changed.voters, changed.record);
 }
 
 bool Uplink::leads_to_followed(const Line& line) const {
@@ -313,16 +322,15 @@ void Uplink::hear_of(const Line& line, const Leader& leader, Actions& out) const
 /// was never let in by anybody, and so has no part in what that one led.
 bool Uplink::is_orphaned(const Line& line) const {
   if (!at_own_leaders_place(line)) return false;
-  return !let_in_ || (!voters_.all.empty() && !voters_.outlive_head());
+  return !let_in_ || (!voters_.all.empty() && !voters_.outlive({served_->agent}));
 }
 
-/// Whether it is where the leader listened whom this life belongs to; or of whom one has heard that
-/// has no part in any job, by name or number.
+/// Whether it is where the leader listened whom this life belongs to; where that one has not let it
+/// in, where it is said to have listened, by name or number.
 bool Uplink::at_own_leaders_place(const Line& line) const {
-  if (!let_in_) {
-    return served_ && (line.peer == served_->address || line.door == served_->address);
-  }
-  return !served_at_.empty() && line.peer == served_at_;
+  if (!served_) return false;
+  if (!served_at_.empty()) return line.peer == served_at_;
+  return line.peer == served_->address || line.door == served_->address;
 }
 
 /// What is at the other end says who leads; nothing else is said before that is who is followed.

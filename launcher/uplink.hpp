@@ -86,8 +86,15 @@ struct Heard {
 struct TellNews {
   News news;
 };
-using UplinkEvent =
-    std::variant<ConnectionUp, ConnectionDown, Heard, TellNews, Follow, Unfollow, Timeout>;
+/// VotersChanged is what this node's succession knows, which may be more than the leader has told.
+using UplinkEvent = std::variant<ConnectionUp,
+                                 ConnectionDown,
+                                 Heard,
+                                 TellNews,
+                                 Follow,
+                                 Unfollow,
+                                 VotersChanged,
+                                 Timeout>;
 
 struct Connect {
   ConnectionId connection = 0;
@@ -105,13 +112,14 @@ struct SendUp {
 struct PassOn {
   Instruction instruction;
 };
-/// HeardOf and LeaderAnswered are for the succession.
+/// HeardOf, LeaderAnswered and RecordDecided are for the succession.
 using UplinkAction = std::variant<Connect,
                                   Disconnect,
                                   SendUp,
                                   PassOn,
                                   HeardOf,
                                   LeaderAnswered,
+                                  RecordDecided,
                                   LeaseEnded,
                                   LifeEnded,
                                   GiveUp>;
@@ -160,6 +168,7 @@ class Uplink {
   void on(Instant now, const TellNews& tell, Actions& out);
   void on(Instant now, const Follow& follow, Actions& out);
   void on(Instant now, const Unfollow&, Actions& out);
+  void on(Instant now, const VotersChanged& changed, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
   void take(Instant now, ConnectionId from, const Welcome& welcome, Actions& out);
   void take(Instant now, ConnectionId from, const Redirect& redirect, Actions& out);
@@ -176,6 +185,7 @@ class Uplink {
   void hear_of(const Line& line, const Leader& leader, Actions& out) const;
   [[nodiscard]] bool at_own_leaders_place(const Line& line) const;
   void learn_voters(const Voters& voters, const RecordId& record);
+  void take_voters(const Voters& voters, const RecordId& record, Actions& out);
   void learn_of(const Leader& leader, Actions& out);
   [[nodiscard]] bool is_orphaned(const Line& line) const;
   void enter(Instant now, ConnectionId connection, Actions& out);

@@ -49,6 +49,12 @@ struct VotersChanged {
   friend bool operator==(const VotersChanged&, const VotersChanged&) = default;
 };
 
+/// A leader has told the voters of that record: so it is decided.
+struct RecordDecided {
+  RecordId record;
+  friend bool operator==(const RecordDecided&, const RecordDecided&) = default;
+};
+
 /// Where a record is claimed (claims.hpp).
 struct Place {
   std::uint64_t folder = 0;  ///< Its proof.

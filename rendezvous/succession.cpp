@@ -130,6 +130,12 @@ void Succession::on(Instant now, const LeaderAnswered&, Actions&) {
   if (claims()) heard_ = now;
 }
 
+/// The leader may have been lost before it told the voters so.
+void Succession::on(Instant, const RecordDecided& decided, Actions&) {
+  if (state_ != State::following || !known_) return;
+  if (known_->id() == decided.record) known_->decided = true;
+}
+
 void Succession::on(Instant, const WorkersStarted&, Actions& out) {
   workers_live_ = true;
   keep_mark(out);

@@ -110,6 +110,7 @@ using SuccessionEvent = std::variant<BallotArrived,
                                      Called,
                                      HeardOf,
                                      LeaderAnswered,
+                                     RecordDecided,
                                      WorkersStarted,
                                      WorkersGone,
                                      Propose,
@@ -206,6 +207,7 @@ class Succession {
   void on(Instant now, const Called& called, Actions& out);
   void on(Instant now, const HeardOf& heard, Actions& out);
   void on(Instant now, const LeaderAnswered&, Actions& out);
+  void on(Instant now, const RecordDecided& decided, Actions& out);
   void on(Instant now, const MarkKept&, Actions& out);
   void on(Instant now, const WorkersStarted&, Actions& out);
   void on(Instant now, const WorkersGone&, Actions& out);
@@ -250,6 +252,7 @@ class Succession {
   void refuse(const std::string& address, Actions& out);
   void answer_founder(const Leader& founder, Actions& out);
   void learn(const Leading& leading);
+  [[nodiscard]] RecordId decided_record() const;
   // As the founder.
   [[nodiscard]] bool founding() const;
   [[nodiscard]] bool calls_endpoint() const;
@@ -314,6 +317,7 @@ class Succession {
   Instant call_at_;
   std::optional<Instant> name_silent_at_;  // the voters of the newest record
   Voters base_;                            // of the last decided record
+  RecordId base_of_;                       // if that is known
   std::map<AgentId, RecordId> accepted_;   // the newest record of each voter
   std::optional<Generation> wanted_;       // proposed before the inherited record was decided
   Epoch highest_;                          // of all that it has heard of

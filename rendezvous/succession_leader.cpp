@@ -137,6 +137,7 @@ void Succession::decided(Instant now, Actions& out) {
   known_->decided = true;
   claimed_ = known_->place;
   base_ = known_->record.voters;
+  base_of_ = known_->id();
   lead_.change_electors(now, {base_});
   lead_changed(out);
   tell_voters(out);
@@ -149,7 +150,7 @@ void Succession::decided(Instant now, Actions& out) {
 
 /// Those of the newest record that is decided: nobody can be elected without a majority of them.
 void Succession::tell_voters(Actions& out) const {
-  out.emplace_back(VotersChanged{base_, known_->id(), *leader_});
+  out.emplace_back(VotersChanged{base_, base_of_, *leader_});
 }
 
 void Succession::lead_changed(Actions& out) {

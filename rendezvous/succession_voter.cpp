@@ -12,6 +12,11 @@ bool Succession::is_voter() const {
          (!known_->decided && known_->before.contains(self));
 }
 
+/// None, where it knows one that may not be decided.
+RecordId Succession::decided_record() const {
+  return known_ && known_->decided ? known_->id() : RecordId{};
+}
+
 bool Succession::may_vote(Instant now, const VoteRequest& request) const {
   const bool asked = std::ranges::any_of(
       request.electors, [&](const Voters& voters) { return voters.contains(options_.self.agent); });
@@ -100,12 +105,15 @@ void Succession::take(Instant now, const Leading& leading, Actions& out) {
     return refuse(leader.address, out);
   }
   heard_ = now;
-  const std::size_t before = out.size();
+  const std::size_t count = out.size();
   follow(leader, out);
-  const bool was_decided = known_ && known_->decided;
+  const bool is_followed_anew = out.size() != count;
+  const RecordId before = decided_record();
   learn(leading);
-  const bool first = known_ && known_->decided && !was_decided && out.size() == before;
-  if (first) out.emplace_back(Follow{leader});  // V6
+  if (decided_record() != before && known_->decided) {
+    if (before == RecordId{} && !is_followed_anew) out.emplace_back(Follow{leader});  // V6
+    out.emplace_back(VotersChanged{known_->record.voters, known_->id(), leader});
+  }
   if (!is_voter()) return;
   out.emplace_back(SendBallot{
       leader.address, Following{options_.self.agent, leader.epoch, leading.sent, known_->id()}});

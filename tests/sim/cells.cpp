@@ -11,25 +11,12 @@ namespace {
 
 constexpr std::array<std::string_view, 4> succession_states{
     "following", "standing", "leading", "finished"};
-constexpr std::array<std::string_view, 19> succession_events{"BallotArrived",
-                                                             "Called",
-                                                             "HeardOf",
-                                                             "LeaderAnswered",
-                                                             "WorkersStarted",
-                                                             "WorkersGone",
-                                                             "Propose",
-                                                             "JobOver",
-                                                             "FolderAnswer",
-                                                             "MarkKept",
-                                                             "SuccessionTimeout",
-                                                             "VoteRequest",
-                                                             "Vote",
-                                                             "Refusal",
-                                                             "Release",
-                                                             "Leading",
-                                                             "Following",
-                                                             "SurveyRequest",
-                                                             "SurveyAnswer"};
+constexpr std::array<std::string_view, 20> succession_events{
+    "BallotArrived", "Called",         "HeardOf",       "LeaderAnswered",
+    "RecordDecided", "WorkersStarted", "WorkersGone",   "Propose",
+    "JobOver",       "FolderAnswer",   "MarkKept",      "SuccessionTimeout",
+    "VoteRequest",   "Vote",           "Refusal",       "Release",
+    "Leading",       "Following",      "SurveyRequest", "SurveyAnswer"};
 constexpr std::array<std::string_view, 5> coordinator_states{
     "forming", "deciding", "running", "ending", "finished"};
 constexpr std::array<std::string_view, 10> coordinator_events{"Join",
@@ -43,12 +30,13 @@ constexpr std::array<std::string_view, 10> coordinator_events{"Join",
                                                               "MarkFound",
                                                               "Timeout"};
 constexpr std::array<std::string_view, 2> uplink_states{"without a lease", "leased"};
-constexpr std::array<std::string_view, 14> uplink_events{"ConnectionUp",
+constexpr std::array<std::string_view, 15> uplink_events{"ConnectionUp",
                                                          "ConnectionDown",
                                                          "Heard",
                                                          "TellNews",
                                                          "Follow",
                                                          "Unfollow",
+                                                         "VotersKnown",
                                                          "Timeout",
                                                          "Welcome",
                                                          "Redirect",

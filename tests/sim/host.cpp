@@ -342,6 +342,8 @@ void Host::perform(const UplinkAction& action) {
     feed(SuccessionEvent(*heard));
   } else if (std::holds_alternative<LeaderAnswered>(action)) {
     feed(SuccessionEvent(LeaderAnswered{}));
+  } else if (const auto* known = std::get_if<RecordDecided>(&action)) {
+    feed(SuccessionEvent(*known));
   } else if (const auto* given_up = std::get_if<GiveUp>(&action)) {
     gave_up_ = true;
     post([this, what = *given_up] { feed(AgentEvent(what)); });
@@ -374,7 +376,7 @@ void Host::perform(const SuccessionAction& action) {
   } else if (const auto* changed = std::get_if<LeadChanged>(&action)) {
     if (roster_) feed(RosterEvent(*changed));
   } else if (const auto* voters = std::get_if<VotersChanged>(&action)) {
-    if (roster_) feed(RosterEvent(*voters));
+    roster_ ? feed(RosterEvent(*voters)) : feed(UplinkEvent(*voters));
   } else if (const auto* decided = std::get_if<Decided>(&action)) {
     post([this, decided = *decided] {
       if (!coordinator_) return;

@@ -59,13 +59,21 @@ Hello hello_at(UplinkStory& story, const std::string& door) {
 
 const std::string endpoint = "n0:1";
 
+/// The leader n0 is the first of them.
+Voters voters_of(int count) {
+  Voters voters;
+  voters.head = leader_at(0).agent;
+  for (int node = 0; node < count; ++node) {
+    voters.all.push_back(succession_story::voter(node));
+    if (node == 0) voters.all.back().agent = voters.head;
+  }
+  return voters;
+}
+
 /// An agent that was led by n0, of so many voters, over the endpoint, until it was lost.
 UplinkStory bereaved(int voters_count, bool had_answer) {
   UplinkStory story;
-  story.voters.head = succession_story::voter(0).agent;
-  for (int node = 0; node < voters_count; ++node) {
-    story.voters.all.push_back(succession_story::voter(node));
-  }
+  story.voters = voters_of(voters_count);
   (void)story.begins();
   Leader leader = leader_at(0);
   leader.address = "10.0.0.1:1";  // the endpoint's process, by another name
@@ -93,6 +101,13 @@ TEST_CASE("orphan: elsewhere, and where others can be elected, it says nothing o
   CHECK_FALSE(hello_at(of_three, endpoint).orphaned);
   UplinkStory of_none = bereaved(0, true);
   CHECK_FALSE(hello_at(of_none, endpoint).orphaned);
+}
+
+TEST_CASE("orphan: what this node's succession knows of the voters counts, too") {
+  UplinkStory story = bereaved(3, true);
+  const RecordId newer{Epoch{1}, GenerationNumber{2}};
+  CHECK(story.meets(VotersChanged{voters_of(2), newer, leader_at(0)}).empty());
+  CHECK(hello_at(story, endpoint).orphaned);
 }
 
 TEST_CASE("orphan: an endpoint whose name has moved to another address is another place") {
@@ -141,6 +156,22 @@ TEST_CASE("orphan: it is known by name, too, where the leader is") {
   (void)story.meets(Follow{leader});
   (void)story.meets(Unfollow{});
   CHECK(hello_at(story, "n0:1", "10.0.0.1:1").orphaned);
+}
+
+TEST_CASE("orphan: where a later leader listened that never let it in, too") {
+  UplinkStory story = bereaved(3, true);
+  Leader next = leader_at(3, 4);
+  next.address = "n3:1";
+  (void)story.meets(Follow{next});
+  (void)story.meets(Unfollow{});
+  Voters voters = voters_of(2);
+  voters.all[0].agent = next.agent;
+  const RecordId newer{Epoch{4}, GenerationNumber{2}};
+  CHECK(story.meets(VotersChanged{voters, newer, next}).empty());
+  const ConnectionId connection = knocks_at(story, endpoint);
+  std::vector<UplinkAction> actions;
+  story.uplink.on_event(story.now, ConnectionUp{connection, "n3:1"}, actions);
+  CHECK(last_hello(actions).value().orphaned);
 }
 
 TEST_CASE("orphan: who was let in and told of no voters is none") {

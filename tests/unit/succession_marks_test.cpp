@@ -134,7 +134,7 @@ TEST_CASE("succession: a mark of another job stays where this one never started"
 TEST_CASE("succession: V9 a leader that meets that of a later job steps down, and follows it") {
   SuccessionStory story = leads_earlier_job();
   CHECK(story.is_led(of_job(later, leader_on(4, 2)), of_job(later, record_of(2))) ==
-        Lines{"step down", "unfollow", "follow n4", "n4: following 2 with 1"});
+        Lines{"step down", "unfollow", "follow n4", "2 voters", "n4: following 2 with 1"});
   CHECK(story.succession.knowledge()->record.founding == later);
   CHECK_FALSE(story.succession.lead_end());
 }

@@ -113,6 +113,7 @@ std::vector<RoleRow> every_role_event() {
         {Role::leading, ""},
         {Role::founding, ""}}},
       {"leader answered", LeaderAnswered{}, {}},
+      {"record decided", RecordDecided{record_of(3).id()}, {}},
   };
 }
 

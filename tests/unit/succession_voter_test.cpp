@@ -11,9 +11,20 @@ TEST_CASE("succession: a voter accepts the record, follows, and says so") {
   SuccessionStory story;
   CHECK(story.succession.reason() == "nobody is known to lead");
   CHECK(story.is_led(leader_on(0, 1), record_of(3)) ==
-        Lines{"follow n0", "n0: following 1 with 1"});
+        Lines{"follow n0", "3 voters", "n0: following 1 with 1"});
   CHECK(story.is_led(leader_on(0, 1)) == Lines{"n0: following 1 with 1"});
   CHECK(story.succession.reason() == "n0 leads; if it is lost, 2 voters elect another");
+}
+
+TEST_CASE("succession: a voter hears through its agent, too, that its record is decided") {
+  SuccessionStory story;
+  Knowledge record = record_of(3);
+  record.decided = false;
+  (void)story.is_led(leader_on(0, 1), record);
+  CHECK(story.meets(RecordDecided{record_of(3, 2).id()}).empty());
+  CHECK_FALSE(story.succession.knowledge()->decided);
+  CHECK(story.meets(RecordDecided{record.id()}).empty());
+  CHECK(story.succession.knowledge()->decided);
 }
 
 TEST_CASE("succession: V2 who has heard a leader within the lease does not vote") {

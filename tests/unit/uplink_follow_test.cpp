@@ -118,6 +118,8 @@ enum class Link {
 };
 constexpr std::array every_link{Link::searching, Link::awaited, Link::entered, Link::leased};
 
+const RecordId a_record{Epoch{1}, GenerationNumber{2}};
+
 UplinkStory uplink_in(Link state) {
   UplinkStory story;
   (void)story.begins();
@@ -210,6 +212,12 @@ std::vector<LinkRow> messages(Link state) {
       {"voters",
        heard(VotersChanged{{{{105, NodeId{5}, "n5", "n5:1"}}}, {}, leader_at(0)}),
        {{Link::entered, {}}, {Link::leased, {}}}},
+      {"voters of a record",
+       heard(VotersChanged{{{{105, NodeId{5}, "n5", "n5:1"}}}, a_record, leader_at(0)}),
+       {{Link::entered, {"record 2 is decided"}}, {Link::leased, {"record 2 is decided"}}}},
+      {"voters that this node's succession knows",
+       VotersChanged{{{{105, NodeId{5}, "n5", "n5:1"}}}, a_record, leader_at(0)},
+       {{Link::searching, {}}, {Link::awaited, {}}, {Link::entered, {}}, {Link::leased, {}}}},
       {"voters of a job that is founded",
        heard(VotersChanged{{{{105, NodeId{5}, "n5", "n5:1"}}}, {}, founder_at(0)}),
        {{Link::entered, {"heard of n0"}}, {Link::leased, {"heard of n0"}}}},

@@ -48,6 +48,9 @@ inline std::string text_of(const UplinkAction& action) {
     return "heard of " + heard->leader.host;
   }
   if (std::holds_alternative<LeaderAnswered>(action)) return "";
+  if (const auto* decided = std::get_if<RecordDecided>(&action)) {
+    return fmt::format("record {} is decided", decided->record.number.value);
+  }
   return std::holds_alternative<LeaseEnded>(action) ? "lease ended" : "life ended";
 }
 
