@@ -4,10 +4,8 @@
 
 #include <string>
 
-namespace ddprun {
+namespace ddprun::roster_story {
 namespace {
-
-using namespace roster_story;
 
 TEST_CASE("roster: witnesses have places behind those of all nodes") {
   RosterStory story;
@@ -96,4 +94,4 @@ TEST_CASE("roster: a place that was only wished for is not insisted on") {
 }
 
 }  // namespace
-}  // namespace ddprun
+}  // namespace ddprun::roster_story

@@ -8,10 +8,8 @@
 #include <utility>
 #include <vector>
 
-namespace ddprun {
+namespace ddprun::roster_story {
 namespace {
-
-using namespace roster_story;
 
 TEST_CASE("roster: heartbeats are answered, and silence alone makes a node lost") {
   RosterStory story;
@@ -312,4 +310,4 @@ TEST_CASE("roster: how long an inherited member was silent is not known") {
 }
 
 }  // namespace
-}  // namespace ddprun
+}  // namespace ddprun::roster_story
