@@ -106,7 +106,7 @@ void Succession::take_lead(Instant now, Epoch epoch, Instant old_head_heard, Act
   state_ = State::leading;
   leader_ = Leader{self.agent, self.host, self.address, epoch, epoch, known_->record.founding};
   base_ = known_->decided ? known_->record.voters : known_->before;
-  base_of_ = known_->decided ? known_->id() : RecordId{};
+  base_of_ = decided_record();
   accepted_ = {{self.agent, known_->id()}};
   wanted_.reset();
   call_at_ = now;
