@@ -109,6 +109,7 @@ void Succession::on(Instant now, const Called& called, Actions& out) {
 /// What others say of a leader sends this node's agent there; only the leader itself is promised
 /// anything. One in an epoch that is too low is told so: it may know nobody else who would.
 void Succession::on(Instant now, const HeardOf& heard, Actions& out) {
+  if (is_late(heard.leader)) return;
   if (founding() && heard.leader.epoch > Epoch{}) give_way(out);  // V6
   if (is_of_earlier_job(heard.leader.founding)) return answer_earlier_job(now, heard.leader, out);
   if (heard.leader.founding > job()) leave_job(now, out);  // V9

@@ -202,6 +202,12 @@ class Succession {
 
  private:
   using Actions = std::vector<SuccessionAction>;
+  struct Forgotten {
+    Founding job;
+    Epoch epoch;      // of its last leader: what that one or an earlier one has said comes late
+    RecordId record;  // nobody is helped to go on with that, or an earlier one
+    friend bool operator==(const Forgotten&, const Forgotten&) = default;
+  };
 
   void on(Instant now, const BallotArrived& arrived, Actions& out);
   void on(Instant now, const Called& called, Actions& out);
@@ -243,6 +249,8 @@ class Succession {
   [[nodiscard]] bool is_orphan_of(AgentId leader) const;
   void forget_job();
   void forget_leader(Actions& out);
+  void remember_as_over();
+  [[nodiscard]] bool is_late(const Leader& leader) const;
   [[nodiscard]] Founding job() const;
   [[nodiscard]] bool is_of_earlier_job(const Founding& other) const;
   void leave_job(Instant now, Actions& out);
@@ -322,7 +330,7 @@ class Succession {
   std::optional<Generation> wanted_;       // proposed before the inherited record was decided
   Epoch highest_;                          // of all that it has heard of
   Epoch superseded_;                       // while it founds: of the job that it replaces
-  RecordId forgotten_;                     // of a job that is over: it helps nobody to go on there
+  Forgotten forgotten_;                    // the job that it has forgotten since that is over
   Founding left_;                          // the newest job that it has left for a later one
   Founding marked_;                        // the job that its mark names
   std::string survey_from_;                // where it is to be said whether a proof is seen

@@ -22,7 +22,7 @@ bool Succession::may_vote(Instant now, const VoteRequest& request) const {
       request.electors, [&](const Voters& voters) { return voters.contains(options_.self.agent); });
   if (!asked) return false;                               // V5
   if (is_of_earlier_job(request.founding)) return false;  // V9
-  if (request.record <= forgotten_) return false;
+  if (request.record <= forgotten_.record) return false;
   if (known_ && request.record < known_->id()) return false;  // V3
   if (state_ == State::standing) return gives_way_to(request);
   if (!pledge_.allows(now, request)) return false;
@@ -80,7 +80,7 @@ void Succession::take(Instant now, const Release& release, Actions&) {
 
 void Succession::take(Instant now, const Leading& leading, Actions& out) {
   const Leader& leader = leading.leader;
-  if (leader.agent == options_.self.agent) return;
+  if (leader.agent == options_.self.agent || is_late(leader)) return;
   highest_ = std::max(highest_, leader.epoch);
   if (leader.epoch == Epoch{}) return answer_founder(leader, out);
   if (founding()) give_way(out);  // V6
@@ -203,7 +203,7 @@ void Succession::leave_job(Instant now, Actions& out) {
 void Succession::forget_job() {
   state_ = State::following;
   election_.reset();
-  forgotten_ = known_->id();
+  remember_as_over();
   known_.reset();
   leader_.reset();
   pledge_ = {};
@@ -213,10 +213,24 @@ void Succession::forget_job() {
 /// vote as far as it knows, and does not vote again there. A record that does not name it was meant
 /// for the process before it.
 void Succession::forget_leader(Actions& out) {
-  if (known_) forgotten_ = std::max(forgotten_, known_->id());
+  remember_as_over();
   known_.reset();
   unfollow(out);
   pledge_.forget_leader();
+}
+
+void Succession::remember_as_over() {
+  if (known_) forgotten_.record = std::max(forgotten_.record, known_->id());
+  if (job().is_none()) return;
+  forgotten_.job = job();
+  forgotten_.epoch =
+      std::max(leader_ ? leader_->epoch : Epoch{}, known_ ? known_->accepted : Epoch{});
+}
+
+/// A leader of the forgotten job may be elected after all, of a record that was not known here.
+bool Succession::is_late(const Leader& leader) const {
+  return !leader.founding.is_none() && leader.founding == forgotten_.job &&
+         leader.epoch <= forgotten_.epoch;
 }
 
 void Succession::follow(const Leader& leader, Actions& out) {

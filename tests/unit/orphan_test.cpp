@@ -287,6 +287,18 @@ TEST_CASE("orphan: one without a vote may go on with its job after all") {
   CHECK(story.meets(HeardOf{elected}) == succession_story::Lines{"follow n2"});
 }
 
+TEST_CASE("orphan: what the forgotten job's leaders have said comes late, and is not heeded") {
+  SuccessionStory story = without_a_vote();
+  (void)story.meets(HeardOf{leader_on(3, 0), leader_on(0, 1).agent, true});
+  Leader late = leader_on(2, 2);
+  late.founding = {Epoch{2}, leader_on(0, 1).agent};
+  CHECK(story.meets(HeardOf{late}).empty());
+  CHECK(story.is_led(late, record_of(3)).empty());
+  CHECK_FALSE(story.succession.knowledge().has_value());
+  late.founding = {Epoch{2}, 55};  // of another job, that nothing is known of
+  CHECK(story.meets(HeardOf{late}) == succession_story::Lines{"follow n2"});
+}
+
 TEST_CASE("orphan: what was said of older voters and comes later makes none") {
   UplinkStory story = bereaved(3, true);
   Voters older;
