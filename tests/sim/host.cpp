@@ -162,14 +162,13 @@ std::optional<Instant> Host::lease_end() const {
   return global(*uplink_->lease_end());
 }
 
-void Host::post(std::function<void()> what) {
-  inbox_.push_back(std::move(what));
-  drain();
-}
-
 void Host::drain() {
   if (draining_ || paused_) return;
   draining_ = true;
+  catch_up();
+}
+
+void Host::catch_up() {
   while (!inbox_.empty() || timer_due_) {
     if (inbox_.empty()) {  // what has happened comes before what has not
       timer_due_ = false;
@@ -182,12 +181,6 @@ void Host::drain() {
   }
   draining_ = false;
   settle();
-}
-
-std::function<void()> Host::mine(std::function<void()> what) {
-  return [this, boot = boot_, what = std::move(what)] {
-    if (boot == boot_ && agent_) post(what);
-  };
 }
 
 /// The process's end, once all others have been told of the job's; the one timer, and the guard's

@@ -121,10 +121,26 @@ class Host {
 
   [[nodiscard]] Instant local_now() const;
   [[nodiscard]] Instant global(Instant local) const;
-  void post(std::function<void()> what);
+  /// Does `what` at once if nothing is left to do; there are millions of these.
+  template <typename What>
+  void post(What&& what) {
+    if (draining_ || paused_ || !inbox_.empty()) {
+      inbox_.emplace_back(std::forward<What>(what));
+      return drain();
+    }
+    draining_ = true;
+    what();
+    catch_up();
+  }
   void drain();
+  void catch_up();
   /// `what`, unless this start of the host is over by then; later while it is paused.
-  [[nodiscard]] std::function<void()> mine(std::function<void()> what);
+  template <typename What>
+  [[nodiscard]] auto mine(What what) {
+    return [this, boot = boot_, what = std::move(what)] {
+      if (boot == boot_ && agent_) post(what);
+    };
+  }
   void feed(const AgentEvent& event);
   void feed(const UplinkEvent& event);
   void feed(const RosterEvent& event);

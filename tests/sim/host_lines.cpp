@@ -101,11 +101,13 @@ void Host::send_ballot(const SendBallot& send) {
   const auto by_chance = [&](int percent) {
     return percent > 0 && !cluster_.is_calm() && cluster_.chance().percent(percent);
   };
-  const Network::Deliver deliver = other.mine(
+  auto deliver = other.mine(
       [&other, ballot = send.ballot] { other.feed(SuccessionEvent(BallotArrived{ballot})); });
   if (by_chance(story.lose_percent)) return;
   const bool scatters = by_chance(story.scatter_percent);
-  network.send(scatters ? network.open(options_.index, to) : line.pipe, deliver);
+  const Network::PipePtr way = scatters ? network.open(options_.index, to) : line.pipe;
+  if (story.repeat_percent == 0) return network.send(way, std::move(deliver));
+  network.send(way, deliver);
   if (!by_chance(story.repeat_percent)) return;
   const Millis later{cluster_.chance().between(0, repeat_max.count)};
   cluster_.schedule().after(later, [this, &network, to, deliver, boot = boot_] {

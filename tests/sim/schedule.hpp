@@ -17,7 +17,14 @@ class Schedule {
 
   /// Things due at one instant happen in the order in which they were put here.
   void at(Instant when, std::function<void()> what) {
-    due_.push_back({std::max(when, now_), ++sequence_, std::move(what)});
+    if (free_.empty()) {
+      free_.push_back(things_.size());
+      things_.emplace_back();
+    }
+    const std::size_t place = free_.back();
+    free_.pop_back();
+    things_[place] = std::move(what);
+    due_.push_back({std::max(when, now_), ++sequence_, place});
     std::ranges::push_heap(due_, Later{});
   }
   void after(Millis pause, std::function<void()> what) { at(now_ + pause, std::move(what)); }
@@ -29,11 +36,13 @@ class Schedule {
       return false;
     }
     std::ranges::pop_heap(due_, Later{});
-    const Entry first = std::move(due_.back());
+    const Entry first = due_.back();
     due_.pop_back();
     now_ = first.when;
     ++events_count_;
-    first.what();
+    const std::function<void()> what = std::move(things_[first.place]);
+    free_.push_back(first.place);
+    what();
     return true;
   }
   [[nodiscard]] std::int64_t events_count() const { return events_count_; }
@@ -42,7 +51,7 @@ class Schedule {
   struct Entry {
     Instant when;
     std::uint64_t sequence = 0;
-    std::function<void()> what;
+    std::size_t place = 0;
   };
   struct Later {
     bool operator()(const Entry& one, const Entry& other) const {
@@ -53,7 +62,9 @@ class Schedule {
   Instant now_;
   std::uint64_t sequence_ = 0;
   std::int64_t events_count_ = 0;
-  std::vector<Entry> due_;  // a heap: what is due next comes first
+  std::vector<Entry> due_;                     // a heap: what is due next comes first
+  std::vector<std::function<void()>> things_;  // at the entries' places: a heap moves much
+  std::vector<std::size_t> free_;              // places there
 };
 
 }  // namespace ddprun::sim
