@@ -211,6 +211,10 @@ void MemberJob::on(const VotersChanged& changed) {
   headquarters_ ? headquarters_->hear(changed) : link_->learn(changed);
 }
 
+void MemberJob::on(const NeededVoters& needed) {
+  link_->learn(needed);
+}
+
 void MemberJob::on(const Decided& decided) {
   say_who_leads();
   if (headquarters_) headquarters_->tell(decided);

@@ -77,6 +77,7 @@ class MemberJob final : public JobLink {
   void on(const StepDown&);
   void on(const LeadChanged& changed);
   void on(const VotersChanged& changed);
+  void on(const NeededVoters& needed);
   void on(const Decided& decided);
   void on(const Follow& follow);
   void on(const Unfollow&);

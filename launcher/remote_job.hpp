@@ -44,6 +44,7 @@ class RemoteJob final : public JobLink {
   void follow(const Follow& follow) { dispatch(follow); }
   void unfollow() { dispatch(Unfollow{}); }
   void learn(const VotersChanged& changed) { dispatch(changed); }
+  void learn(const NeededVoters& needed) { dispatch(needed); }
 
  private:
   void dispatch(UplinkEvent event);

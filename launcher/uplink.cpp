@@ -129,6 +129,10 @@ void Uplink::on(Instant, const VotersChanged& changed, Actions&) {
   learn_voters(changed.voters, changed.record);
 }
 
+void Uplink::on(Instant, const NeededVoters& needed, Actions&) {
+  needed_ = needed.agents;
+}
+
 bool Uplink::leads_to_followed(const Line& line) const {
   return followed_ && line.leader && followed_->continues(*line.leader);
 }
@@ -322,7 +326,8 @@ void Uplink::hear_of(const Line& line, const Leader& leader, Actions& out) const
 /// was never let in by anybody, and so has no part in what that one led.
 bool Uplink::is_orphaned(const Line& line) const {
   if (!at_own_leaders_place(line)) return false;
-  return !let_in_ || (!voters_.all.empty() && !voters_.outlive({served_->agent}));
+  const AgentId dead = served_->agent;
+  return !let_in_ || needed_.contains(dead) || (!voters_.all.empty() && !voters_.outlive({dead}));
 }
 
 /// Whether it is where the leader listened whom this life belongs to; where that one has not let it

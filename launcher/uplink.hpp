@@ -86,7 +86,8 @@ struct Heard {
 struct TellNews {
   News news;
 };
-/// VotersChanged is what this node's succession knows, which may be more than the leader has told.
+/// VotersChanged and NeededVoters are what this node's succession knows, which may be more than the
+/// leader has told.
 using UplinkEvent = std::variant<ConnectionUp,
                                  ConnectionDown,
                                  Heard,
@@ -94,6 +95,7 @@ using UplinkEvent = std::variant<ConnectionUp,
                                  Follow,
                                  Unfollow,
                                  VotersChanged,
+                                 NeededVoters,
                                  Timeout>;
 
 struct Connect {
@@ -169,6 +171,7 @@ class Uplink {
   void on(Instant now, const Follow& follow, Actions& out);
   void on(Instant now, const Unfollow&, Actions& out);
   void on(Instant now, const VotersChanged& changed, Actions& out);
+  void on(Instant now, const NeededVoters& needed, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
   void take(Instant now, ConnectionId from, const Welcome& welcome, Actions& out);
   void take(Instant now, ConnectionId from, const Redirect& redirect, Actions& out);
@@ -211,6 +214,7 @@ class Uplink {
   Epoch knows_;
   Voters voters_;       // whom to ask when it is lost
   RecordId voters_of_;  // named by that one
+  std::set<AgentId> needed_;
   std::size_t doors_count_ = 0;
   int attempts_ = 0;         // since the last answer
   std::vector<Line> lines_;  // oldest first

@@ -12,6 +12,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -47,6 +48,12 @@ struct VotersChanged {
   RecordId record;  ///< That names them. What is said of an older one may come later.
   Leader leader;
   friend bool operator==(const VotersChanged&, const VotersChanged&) = default;
+};
+
+/// Nobody can be elected any more once one of these others is dead, as far as the succession knows.
+struct NeededVoters {
+  std::set<AgentId> agents;
+  friend bool operator==(const NeededVoters&, const NeededVoters&) = default;
 };
 
 /// A leader has told the voters of that record: so it is decided.

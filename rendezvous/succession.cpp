@@ -27,8 +27,13 @@ void Succession::start(Instant now, Actions& out) {
 }
 
 void Succession::on_event(Instant now, const SuccessionEvent& event, Actions& out) {
+  const auto knows = [&] {
+    return known_ ? std::optional(std::pair(known_->id(), known_->decided)) : std::nullopt;
+  };
+  const auto before = knows();
   if (state_ == State::leading && now >= lead_end_to_heed()) step_down(now, out);  // V2
   std::visit([&](const auto& happened) { on(now, happened, out); }, event);
+  if (knows() != before) tell_needed(out);
 }
 
 std::optional<Instant> Succession::next_deadline() const {

@@ -163,6 +163,7 @@ using SuccessionAction = std::variant<SendBallot,
                                       StepDown,
                                       LeadChanged,
                                       VotersChanged,
+                                      NeededVoters,
                                       Decided,
                                       Follow,
                                       Unfollow,
@@ -246,7 +247,9 @@ class Succession {
   [[nodiscard]] bool may_follow(const Leader& leader) const;
   [[nodiscard]] bool may_follow(Instant now, const Leading& leading) const;
   [[nodiscard]] bool is_news(const Knowledge& whole) const;
+  [[nodiscard]] bool is_needed(AgentId voter) const;
   [[nodiscard]] bool is_orphan_of(AgentId leader) const;
+  void tell_needed(Actions& out);
   void forget_job();
   void forget_leader(Actions& out);
   void remember_as_over();
@@ -313,9 +316,10 @@ class Succession {
   std::optional<Leader> leader_;    // the newest one; itself while it leads
   std::optional<Knowledge> known_;  // the newest record that it has accepted
   Pledge pledge_;
-  Instant heard_;        // when a leader that it follows was heard last
-  Instant patience_;     // when there was the last sign that any leads
-  Instant stand_after_;  // a random pause after an attempt
+  std::set<AgentId> needed_;  // voters, as it has said
+  Instant heard_;             // when a leader that it follows was heard last
+  Instant patience_;          // when there was the last sign that any leads
+  Instant stand_after_;       // a random pause after an attempt
   bool workers_live_ = false;
   std::optional<Election> election_;
   bool job_over_ = false;

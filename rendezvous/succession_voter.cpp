@@ -155,15 +155,34 @@ bool Succession::may_follow(Instant now, const Leading& leading) const {
   return !workers_live_ && now >= heard_ + options_.times.lease;
 }
 
-/// Whether nobody can be elected any more, now that `leader` is dead: by the voters of a decided
-/// record; of one that may not be, by them and those before, or by those before without it.
-bool Succession::is_orphan_of(AgentId leader) const {
-  if (state_ == State::leading || state_ == State::finished) return false;
+/// Whether nobody can be elected any more once `voter` is dead: by the voters of a decided record;
+/// of one that may not be, by them and those before, or by those before without this process.
+bool Succession::is_needed(AgentId voter) const {
   const Voters& voters = known_->record.voters;
   const Voters& before = known_->before;
-  if (known_->decided) return !voters.outlive({leader});
-  if (!before.outlive({leader})) return true;
-  return !voters.outlive({leader}) && !before.outlive({leader, options_.self.agent});
+  if (known_->decided) return !voters.outlive({voter});
+  if (!before.outlive({voter})) return true;
+  return !voters.outlive({voter}) && !before.outlive({voter, options_.self.agent});
+}
+
+bool Succession::is_orphan_of(AgentId leader) const {
+  return state_ != State::leading && state_ != State::finished && is_needed(leader);
+}
+
+/// Of others: the agent of this process says so where it finds another process in one's place.
+void Succession::tell_needed(Actions& out) {
+  std::set<AgentId> needed;
+  if (known_) {
+    for (const Voters& voters : {known_->record.voters, known_->before}) {
+      for (const Voter& voter : voters.all) {
+        const bool is_self = voter.agent == options_.self.agent;
+        if (!is_self && is_needed(voter.agent)) needed.insert(voter.agent);
+      }
+    }
+  }
+  if (needed == needed_) return;
+  needed_ = std::move(needed);
+  out.emplace_back(NeededVoters{needed_});
 }
 
 /// That it takes part in, if any.

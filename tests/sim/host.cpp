@@ -370,6 +370,8 @@ void Host::perform(const SuccessionAction& action) {
     if (roster_) feed(RosterEvent(*changed));
   } else if (const auto* voters = std::get_if<VotersChanged>(&action)) {
     roster_ ? feed(RosterEvent(*voters)) : feed(UplinkEvent(*voters));
+  } else if (const auto* needed = std::get_if<NeededVoters>(&action)) {
+    feed(UplinkEvent(*needed));
   } else if (const auto* decided = std::get_if<Decided>(&action)) {
     post([this, decided = *decided] {
       if (!coordinator_) return;

@@ -358,6 +358,8 @@ MUTATIONS = [
     Mutation("V6", "a spare goes on calling the head that was lost", "rendezvous/succession.cpp",
              "if (state_ == State::following && !is_voter() && heard.orphaned) forget_leader(out);",
              ""),
+    Mutation("V6", "who was not told that its record is decided does not say it is orphaned",
+             "launcher/uplink.cpp", "needed_.contains(dead) ||", ""),
     Mutation("V6", "late news of a job that was forgotten are heeded",
              "rendezvous/succession_voter.cpp",
              "         leader.epoch <= forgotten_.epoch;", "         false;"),

@@ -4,6 +4,7 @@
 #include "tests/unit/uplink_kit.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
@@ -110,6 +111,15 @@ TEST_CASE("orphan: what this node's succession knows of the voters counts, too")
   CHECK(hello_at(story, endpoint).orphaned);
 }
 
+TEST_CASE("orphan: so does that its succession needs the dead one, for a record not decided yet") {
+  UplinkStory story = bereaved(3, true);
+  CHECK(story.meets(NeededVoters{{leader_at(5).agent}}).empty());
+  CHECK_FALSE(hello_at(story, endpoint).orphaned);
+  CHECK(story.meets(NeededVoters{{leader_at(0).agent}}).empty());
+  CHECK(hello_at(story, endpoint).orphaned);
+  CHECK_FALSE(hello_at(story, succession_story::voter(1).address).orphaned);
+}
+
 TEST_CASE("orphan: an endpoint whose name has moved to another address is another place") {
   UplinkStory story = bereaved(2, true);
   CHECK_FALSE(hello_at(story, endpoint, "10.0.0.9:1").orphaned);
@@ -196,7 +206,7 @@ TEST_CASE("orphan: it follows who is in its leader's place, and has forgotten th
   Leader founder = leader_on(3, 0);
   CHECK(story.meets(HeardOf{founder, 0}).empty());  // somewhere else
   CHECK(story.meets(HeardOf{founder, leader_on(0, 1).agent}) ==
-        succession_story::Lines{"follow n3"});
+        succession_story::Lines{"follow n3", "nobody needed"});
   CHECK_FALSE(story.succession.knowledge().has_value());
 }
 
@@ -230,6 +240,18 @@ TEST_CASE("orphan: one that was not told whether its record is decided") {
   CHECK_FALSE(forgets_undecided(2, 5));  // n2, n3 and n4 are, and have not accepted it
   CHECK_FALSE(forgets_undecided(3, 3));  // n1 and n2 have it
   CHECK(forgets_undecided(3, 2));        // n2 may know that it is decided, but needs n1
+}
+
+TEST_CASE("orphan: a voter says whom nobody can be elected without, as soon as it may be so") {
+  SuccessionStory story = following(3);
+  Knowledge next = record_of(2, 3);
+  next.before = record_of(3).record.voters;
+  next.decided = false;
+  const std::string said = fmt::format("{} needed", leader_on(0, 1).agent);
+  CHECK(story.is_led(leader_on(0, 1), next) ==
+        succession_story::Lines{"n0: following 1 with 3", said});
+  CHECK(story.is_led(leader_on(0, 1), next) ==
+        succession_story::Lines{"n0: following 1 with 3"});  // once
 }
 
 /// It has no vote, and was told by n0 itself whose job this is.

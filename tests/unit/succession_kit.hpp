@@ -5,6 +5,7 @@
 #include "tests/unit/usual_times.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <optional>
 #include <string>
@@ -93,6 +94,10 @@ inline std::string text_of(const SuccessionAction& action) {
   }
   if (const auto* voters = std::get_if<VotersChanged>(&action)) {
     return fmt::format("{} voters", voters->voters.all.size());
+  }
+  if (const auto* needed = std::get_if<NeededVoters>(&action)) {
+    const std::set<AgentId>& agents = needed->agents;
+    return (agents.empty() ? "nobody" : fmt::format("{}", fmt::join(agents, " and "))) + " needed";
   }
   if (const auto* decided = std::get_if<Decided>(&action)) {
     return fmt::format("decided {}", decided->number.value);
