@@ -82,6 +82,9 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
       if (prints_ == Prints::events) say_ballot(index, *send);
     }
   }
+  if (known && known->record.founding.founder == founder_) {
+    knew_[self] = std::max(knew_[self], known->record.number);
+  }
   if (!known || !known->decided) return;
   if (std::ranges::find(buried_, known->record) != buried_.end()) return;
   const auto first = decided_.find(known->record.number);
@@ -148,6 +151,7 @@ void Cluster::found_job(const Host& founder, bool claims) {
   last_known_.clear();
   founded_again_ = schedule_.now();
   leaders_.clear();
+  knew_.clear();
   for (const auto& [number, record] : std::exchange(decided_, {})) buried_.push_back(record);
   parts_.clear();
   spawned_ = {};

@@ -119,6 +119,7 @@ class Cluster {
   [[nodiscard]] int who_leads() const;
   void leave_claim(int place);
   [[nodiscard]] bool majority_lives(int without) const;
+  [[nodiscard]] bool has_forgotten(const Host& at) const;
   [[nodiscard]] const Knowledge* proposed_by_leader(const std::set<AgentId>& living) const;
   [[nodiscard]] const Knowledge* newest_claim() const;
   [[nodiscard]] bool a_claimant_lives(const std::set<AgentId>& living) const;
@@ -205,7 +206,8 @@ class Cluster {
   std::set<std::pair<AgentId, Epoch>> candidacies_;
   std::set<int> leading_;  // hosts whose succession does, or did
   std::map<AgentId, int> host_of_;
-  std::map<int, Reign> reigns_;  // theirs
+  std::map<int, Reign> reigns_;               // theirs
+  std::map<AgentId, GenerationNumber> knew_;  // of this job, the newest one
   Leases leases_;
   Acceptances acceptances_;
   struct DecidedAt {

@@ -199,12 +199,20 @@ const Knowledge* Cluster::proposed_by_leader(const std::set<AgentId>& living) co
   return nullptr;
 }
 
+/// It elects nobody any more after what it has known, which is all that was decided.
+bool Cluster::has_forgotten(const Host& at) const {
+  const auto knew = knew_.find(at.agent_id());
+  return knew != knew_.end() && !at.succession()->knowledge() && !decided_.empty() &&
+         knew->second >= decided_.rbegin()->first;
+}
+
 /// Whether those who could elect a coordinator after the newest record that anybody has are still
 /// there, all or without one host.
 bool Cluster::majority_lives(int without) const {
   std::set<AgentId> living;
   for (int index = 0; index < story_.hosts_count(); ++index) {
-    if (index != without) living.insert(hosts_[static_cast<std::size_t>(index)]->agent_id());
+    const Host& each = *hosts_[static_cast<std::size_t>(index)];
+    if (index != without && !has_forgotten(each)) living.insert(each.agent_id());
   }
   if (const Knowledge* proposed = proposed_by_leader(living)) {
     return are_most(proposed->before, living);  // it may propose others
