@@ -103,12 +103,14 @@ void Cluster::hurt_others(int lost) {
   const Part* part = host(lost).living();
   if (!story_.losses_hurt || part == nullptr) return;
   constexpr Millis latest{3'000};
+  const AgentId job = host(lost).job();
   for (const auto& each : hosts_) {
     if (each->index() == lost || !chance_.percent(50)) continue;
     const Millis time{chance_.between(0, latest.count)};
-    schedule_.after(time, [&each, number = part->number] {
+    schedule_.after(time, [&each, job, number = part->number] {
       const Part* here = each->living();
-      if (here != nullptr && here->number == number) each->worker_fails(Causes::Why::host_lost);
+      const bool is_peer = here != nullptr && here->number == number && each->job() == job;
+      if (is_peer) each->worker_fails(Causes::Why::host_lost);
     });
   }
 }
