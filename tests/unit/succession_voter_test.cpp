@@ -27,6 +27,21 @@ TEST_CASE("succession: a voter hears through its agent, too, that its record is 
   CHECK(story.succession.knowledge()->decided);
 }
 
+TEST_CASE("succession: V2 who hears so has heard a leader, which leads for a lease from then") {
+  SuccessionStory story;
+  Knowledge record = record_of(3);
+  record.decided = false;
+  (void)story.is_led(leader_on(0, 1), record);
+  story.now = Instant{2'000};
+  (void)story.meets(RecordDecided{record.id()});
+  story.now = Instant{4'999};
+  CHECK(story.meets(SuccessionTimeout{}).empty());
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"n2: refuse 1"});
+  (void)story.meets(RecordDecided{record.id()});  // which it knows
+  story.now = Instant{5'000};
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"unfollow", "n2: vote 2"});
+}
+
 TEST_CASE("succession: V2 who has heard a leader within the lease does not vote") {
   SuccessionStory story = following();
   story.now = Instant{2'999};
