@@ -65,7 +65,8 @@ class PretendedNode {
               {[this](const AgentEvent& event) { hear(event); }, [](const std::string&) {}},
               {.on_lease = [](std::optional<Instant>) {},
                .on_leader = [this](const HeardOf& heard) { link_.follow({heard.leader}); },
-               .on_answer = [] {}}) {
+               .on_answer = [] {},
+               .on_decided = [](const RecordDecided&) {}}) {
     std::vector<AgentAction> first;
     agent_.start(first);
     for (const AgentAction& action : first) perform(action);
