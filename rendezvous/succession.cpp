@@ -136,8 +136,8 @@ void Succession::on(Instant now, const LeaderAnswered&, Actions&) {
   if (claims()) heard_ = now;
 }
 
-/// The leader may have been lost before it told the voters so. Or it lives: by the decision it leads
-/// for a lease, whatever the voters before say, without whom this one could be elected now (V2).
+/// The leader may have been lost before it told the voters so. Or it lives: by the decision it
+/// leads for a lease, and this voter could be elected now without the voters before (V2).
 void Succession::on(Instant now, const RecordDecided& decided, Actions&) {
   if (state_ != State::following || !known_ || known_->decided) return;
   if (known_->id() != decided.record) return;
