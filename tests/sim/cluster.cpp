@@ -93,7 +93,7 @@ std::string Cluster::run() {
   if (may_lose_folder()) one = one + times_.dead_after * 5;  // others have their turn, or wait
   if (decided_.empty()) one = one + story_.last_call;
   bool has_lived = lives_before(calm, one);
-  if (waits_before_restart()) play_until(one = one + story_.restart_wait_max);
+  if (has_waited_ || waits_before_restart()) play_until(one = one + story_.restart_wait_max);
   is_lost_ = broken_.empty() && (!majority_lives(-1) || is_stuck_elsewhere());
   is_early_ = broken_.empty() && !is_lost_ && !enough_are_left();
   if (is_lost_ || is_early_) {
@@ -121,11 +121,12 @@ std::string Cluster::run() {
 }
 
 /// Whether one does at some time when what was lost is known to be: it may have ended again by
-/// `one`, for a node that has joined.
+/// `one`, for a node that has joined. A restart may be waited for until just before that.
 bool Cluster::lives_before(Instant calm, Instant one) {
   play_until(calm + times_.dead_after + times_.lease);
   bool lives = one_lives();
   while (!lives && broken_.empty() && schedule_.now() < one) {
+    has_waited_ = has_waited_ || waits_before_restart();
     play_until(std::min(one, schedule_.now() + times_.heartbeat));
     lives = one_lives();
   }

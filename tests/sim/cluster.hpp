@@ -225,6 +225,7 @@ class Cluster {
   bool is_calm_ = false;
   bool is_asked_ = false;  // for the end
   bool is_early_ = false;
+  bool has_waited_ = false;  // since all is calm, before a restart
   bool is_lost_ = false;
   bool is_over_ = false;  // who is off stays so
   SessionId sessions_count_ = 0;
