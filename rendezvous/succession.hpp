@@ -277,10 +277,12 @@ class Succession {
   void bar_earlier_job(Instant now, Actions& out);
   // As a candidate.
   [[nodiscard]] std::optional<Instant> stand_at() const;
+  void heed_laggard(Instant now);
   void stand(Instant now, Actions& out);
   void ask(Instant now, Actions& out);
   void conclude_election(Instant now, Actions& out);
   void give_up(Instant now, Actions& out);
+  void release_again(AgentId voter, Actions& out) const;
   void be_elected(Instant now, Actions& out);
   void take_lead(Instant now, Epoch epoch, Instant old_head_heard, Actions& out);
   // As the leader.
@@ -308,6 +310,9 @@ class Succession {
   void claim(Actions& out);
   void claim_again(Instant now, Actions& out);
   void claim_without_silent(Instant now, Actions& out);
+  [[nodiscard]] bool gathers_in_vain(Instant now) const;
+  [[nodiscard]] bool others_may_try() const;
+  void let_others_try(Instant now, Actions& out);
   [[nodiscard]] bool yields_to(Instant now, const Leading& leading) const;
   void adopt(Instant now, const Knowledge& newest, Actions& out);
 
@@ -319,9 +324,11 @@ class Succession {
   std::set<AgentId> needed_;  // voters, as it has said
   Instant heard_;             // when a leader that it follows was heard last
   Instant patience_;          // when there was the last sign that any leads
+  Instant laggard_at_;        // when somebody first stood since then who has missed a record
   Instant stand_after_;       // a random pause after an attempt
   bool workers_live_ = false;
   std::optional<Election> election_;
+  std::optional<Epoch> given_up_;  // the newest, in which it only stood
   bool job_over_ = false;
   // While it leads:
   Lead lead_;
@@ -354,6 +361,7 @@ class Succession {
   bool claiming_ = false;                   // a place is being linked
   std::optional<Instant> unreached_since_;  // the folder, by this leader's claims
   int passes_ = 0;                          // of the lead, in vain: nobody has claimed more since
+  Instant gathers_since_;
   Instant read_at_;      // while it gathers: when it looks again for others' claims
   Instant accept_by_;    // then those who have not accepted a record do not claim after it
   Instant claim_after_;  // one that failed: not before

@@ -35,8 +35,20 @@ std::optional<Instant> Succession::stand_at() const {
       known_->record.voters.contains(self) || (may_be_undecided && known_->before.contains(self));
   if (!is_elector) return std::nullopt;
   const Millis lease = options_.times.lease;
-  const Instant turn = patience_ + lease + lease / 4 * known_->record.voters.place_of(self);
+  const int place = known_->record.voters.place_of(self);
+  Instant turn = patience_ + lease + lease / 4 * place;
+  if (laggard_at_ > patience_) {
+    turn = std::min(turn, std::max(laggard_at_, patience_ + lease) + lease / 12 * (place + 1));
+  }
   return std::max({turn, stand_after_, pledge_.until()});
+}
+
+/// Whoever knows a record that a candidate has missed will not elect it. One of them need not wait
+/// for its turn, but a round trip, since the others may be enough.
+void Succession::heed_laggard(Instant now) {
+  if (laggard_at_ > patience_) return;
+  laggard_at_ = now;
+  stand_after_ = std::min(stand_after_, now);
 }
 
 void Succession::stand(Instant now, Actions& out) {
@@ -72,7 +84,10 @@ void Succession::ask(Instant now, Actions& out) {
   conclude_election(now, out);
 }
 
+/// A vote may come when the candidate has given up, for a request that was long on its way: the
+/// release may have overtaken that one, or have been lost.
 void Succession::take(Instant now, const Vote& vote, Actions& out) {
+  if (vote.epoch == given_up_) return release_again(vote.voter, out);
   if (!election_ || vote.epoch != election_->epoch()) return;
   election_->count(now, vote);
   if (state_ == State::leading) lead_.heard(vote.voter, vote.sent);
@@ -118,6 +133,13 @@ void Succession::take_lead(Instant now, Epoch epoch, Instant old_head_heard, Act
   decide_if_accepted(now, out);
 }
 
+void Succession::release_again(AgentId voter, Actions& out) const {
+  for (const Voter& each : others()) {
+    if (each.agent != voter) continue;
+    out.emplace_back(SendBallot{each.address, Release{options_.self.agent, *given_up_}});
+  }
+}
+
 /// A voter may not stay bound to who will not be elected.
 void Succession::give_up(Instant now, Actions& out) {
   const Epoch epoch = election_->epoch();
@@ -125,6 +147,7 @@ void Succession::give_up(Instant now, Actions& out) {
   highest_ = std::max(highest_, epoch);
   election_.reset();
   if (state_ == State::leading) return;  // they go on following
+  given_up_ = epoch;
   for (const Voter& voter : others()) {
     out.emplace_back(SendBallot{voter.address, Release{self.agent, epoch}});
   }

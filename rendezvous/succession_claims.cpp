@@ -82,6 +82,7 @@ void Succession::gather(Instant now, Actions& out) {
   const Epoch epoch = next_epoch();
   lead_ = Lead(options_.self.agent, options_.times, {known_->record.voters});
   highest_ = epoch;
+  gathers_since_ = now;
   take_lead(now, epoch, now - options_.times.lease, out);
 }
 
@@ -92,7 +93,26 @@ void Succession::keep_gathering(Instant now, Actions& out) {
     lead_changed(out);
   }
   if (!known_->decided && !claiming_ && now >= accept_by_) claim_without_silent(now, out);
-  if (now >= lead_.until() && now >= read_at_ && !claiming_) read_claims(now, out);
+  if (now < lead_.until() || claiming_) return;
+  if (gathers_in_vain(now)) return let_others_try(now, out);
+  if (now >= read_at_) read_claims(now, out);
+}
+
+/// It may be heard by others whom it does not hear, and who would gather if it were not.
+bool Succession::gathers_in_vain(Instant now) const {
+  const Instant since = std::max(lead_.until(), gathers_since_);
+  return known_->decided && others_may_try() && now >= since + options_.times.dead_after * 2;
+}
+
+/// Twice: where they could not either, it goes on.
+bool Succession::others_may_try() const {
+  return base_.all.size() > 1 && passes_ < passes_max;
+}
+
+void Succession::let_others_try(Instant now, Actions& out) {
+  ++passes_;
+  step_down(now, out);
+  stand_after_ = now + options_.times.lease * 2;
 }
 
 /// Whoever is a voter but has not accepted cannot claim after this record, so it need not know it.
@@ -153,20 +173,17 @@ void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
   decided(now, out);
 }
 
-/// Half a heartbeat later, at least. Who cannot for a lease lets others try, twice. Where they
-/// could not either, it waits for the folder, as long as the coordinator does. Time does not count:
-/// while this process was stopped the others may have had no use for their turn.
+/// Half a heartbeat later, at least. Who cannot for a lease lets others try, and after that waits
+/// for the folder, as long as the coordinator does. Time does not count: while this process was
+/// stopped the others may have had no use for their turn.
 void Succession::claim_again(Instant now, Actions& out) {
   if (!unreached_since_) unreached_since_ = now;
   claim_after_ = now + options_.times.heartbeat / 2;
   accept_by_ = now;
-  const bool others_may = base_.all.size() > 1 && passes_ < passes_max;
-  if (now - *unreached_since_ >= options_.times.lease && others_may) {
+  if (now - *unreached_since_ >= options_.times.lease && others_may_try()) {
     if (may_be_linked_) seen_ = claimed() + 1;
     unreached_since_.reset();
-    ++passes_;
-    step_down(now, out);
-    stand_after_ = now + options_.times.lease * 2;
+    let_others_try(now, out);
   } else if (wanted_) {
     propose(now, *std::exchange(wanted_, std::nullopt), out);
   }

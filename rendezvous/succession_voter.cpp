@@ -56,7 +56,10 @@ void Succession::take(Instant now, const VoteRequest& request, Actions& out) {
   highest_ = std::max(highest_, request.epoch);
   if (founding() && may_win(request)) give_way(out);  // V6
   find_mark(request.epoch, candidate.host, out);
-  if (!may_vote(now, request)) return refuse(candidate.address, out);
+  if (!may_vote(now, request)) {
+    if (known_ && request.record < known_->id()) heed_laggard(now);
+    return refuse(candidate.address, out);
+  }
   if (state_ == State::standing) give_up(now, out);
   const bool asked_by_leader = leader_ && leader_->agent == candidate.agent;
   pledge_.vote(now + options_.times.lease, request.epoch, candidate.agent);

@@ -29,7 +29,7 @@ RULES = {
     "R15": "Nothing is claimed where the founder's proof is not seen; who reaches no folder lets "
            "others try.",
     "R16": "Who leads says so again and again, looks for others' claims, yields to who goes "
-           "before it, and leaves out who does not accept.",
+           "before it, and to others where too few answer; it leaves out who does not accept.",
     "R17": "A member has stopped when it joins for the next generation; what was said to one head "
            "is not repeated to the next.",
     "R18": "Who founds a job gives way to one that lives, which calls there; it needs enough nodes "
@@ -201,8 +201,15 @@ MUTATIONS = [
              "if (state_ == State::standing) return false;"),
     Mutation("R9", "who is not elected frees nobody", "rendezvous/succession_candidate.cpp",
              "    out.emplace_back(SendBallot{voter.address, Release{self.agent, epoch}});\n", ""),
+    Mutation("R9", "who is voted for after it gave up frees nobody",
+             "rendezvous/succession_candidate.cpp",
+             "  if (vote.epoch == given_up_) return release_again(vote.voter, out);\n", ""),
+    Mutation("R9", "who knows a record that a candidate has missed waits for its turn",
+             "rendezvous/succession_candidate.cpp", "  if (laggard_at_ > patience_) {\n",
+             "  if (false) {\n"),
     Mutation("R9", "all stand at once", "rendezvous/succession_candidate.cpp",
-             "lease / 4 * known_->record.voters.place_of(self);", "lease / 4 * 0;"),
+             "Instant turn = patience_ + lease + lease / 4 * place;",
+             "Instant turn = patience_ + lease;"),
     Mutation("R9", "the lead runs from the election", "rendezvous/succession_candidate.cpp",
              "for (const auto& [voter, sent] : election.votes()) lead_.heard(voter, sent);",
              "for (const auto& [voter, sent] : election.votes()) lead_.heard(voter, now);"),
@@ -379,8 +386,9 @@ MUTATIONS = [
              "const bool is_outdated = false;"),
     Mutation("R16", "who gathers never looks for others' claims",
              "rendezvous/succession_claims.cpp",
-             "if (now >= lead_.until() && now >= read_at_ && !claiming_) read_claims(now, out);",
-             ""),
+             "  if (now >= read_at_) read_claims(now, out);\n", ""),
+    Mutation("R16", "who hears too few gathers on for ever", "rendezvous/succession_claims.cpp",
+             "  if (gathers_in_vain(now)) return let_others_try(now, out);\n", ""),
     Mutation("R3", "a majority is enough to lead where voters claim", "rendezvous/voters.cpp",
              "  if (claim) return count > 0 && static_cast<std::size_t>(count) == all.size();\n",
              ""),

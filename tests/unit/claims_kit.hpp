@@ -4,7 +4,6 @@
 
 #include "tests/unit/succession_kit.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -58,10 +57,6 @@ inline Knowledge claimed_in(std::int64_t epoch, Knowledge known) {
 inline Knowledge of_job(AgentId founder, Knowledge known) {
   known.place->folder = founder;
   return known;
-}
-
-inline bool found_in(const Lines& lines, const std::string& line) {
-  return std::ranges::find(lines, line) != lines.end();
 }
 
 /// In which this node gathers first; the low bits are its agent's.

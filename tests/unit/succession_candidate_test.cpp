@@ -60,6 +60,25 @@ TEST_CASE("succession: a candidate that is not elected frees its voters and wait
   CHECK(*story.succession.next_deadline() < Instant{6'750});
 }
 
+TEST_CASE("succession: who votes when the candidate has given up is freed again") {
+  SuccessionStory story = standing();
+  (void)story.at(4'500);
+  CHECK(story.gets_vote(2, 2, Instant{3'250}) == Lines{"n2: release 2"});
+  CHECK(story.gets_vote(2, 1, Instant{0}).empty());  // no epoch in which it stood
+}
+
+TEST_CASE("succession: a leader that gets no higher epoch frees nobody: it leads by those votes") {
+  SuccessionStory story = leading();
+  (void)story.hears(Refusal{voter(2).agent, Epoch{5}});
+  (void)story.at(3'500);
+  (void)story.is_followed(2, 2, Instant{4'000});
+  (void)story.at(5'000);  // it has asked in vain in 6
+  for (const std::int64_t epoch : {2, 6}) {
+    CHECK_FALSE(
+        found_in(story.gets_vote(2, epoch, Instant{3'500}), fmt::format("n2: release {}", epoch)));
+  }
+}
+
 TEST_CASE("succession: a candidate that hears of a higher epoch asks for more") {
   SuccessionStory story = standing();
   CHECK(story.hears(Refusal{voter(2).agent, Epoch{7}}).empty());

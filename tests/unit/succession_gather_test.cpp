@@ -179,6 +179,38 @@ TEST_CASE("succession: without a lead it goes on gathering, and reads the folder
   CHECK(story.succession.state() == Succession::State::leading);
 }
 
+TEST_CASE("succession: who gathers for long and is answered by too few lets others try, twice") {
+  ClaimsStory story = gatherer();  // at 3000; a node counts as lost after 4 s
+  for (int count = 0; count < 2; ++count) {
+    const std::int64_t since = story.now.ms;
+    for (std::int64_t ms = since + 500; ms < since + 8'000; ms += 500) (void)story.at(ms);
+    CHECK(story.succession.state() == Succession::State::leading);
+    CHECK(story.at(since + 8'000).back() == "unfollow");
+    CHECK(story.succession.state() == Succession::State::following);
+    CHECK(story.succession.next_deadline() >= Instant{since + 8'000 + 6'000});
+    (void)story.at(since + 20'000);
+    (void)story.reads(claim_of({0, 1, 2}));
+  }
+  CHECK(story.succession.state() == Succession::State::leading);
+  (void)story.at(story.now.ms + 60'000);
+  CHECK(story.succession.state() == Succession::State::leading);
+}
+
+TEST_CASE("succession: who proposes, or is answered by most, lets nobody else try") {
+  ClaimsStory story = gatherer();
+  ClaimsStory answered = story;
+  (void)story.proposes({1, 2}, 2);
+  (void)story.at(60'000);
+  CHECK(story.succession.state() == Succession::State::leading);
+  for (std::int64_t ms = 3'500; ms < 30'000; ms += 500) {
+    for (const int node : {0, 2}) {
+      (void)answered.is_followed(node, first_epoch(1), Instant{ms - 500});
+    }
+    (void)answered.at(ms);
+  }
+  CHECK(answered.succession.state() == Succession::State::leading);
+}
+
 TEST_CASE("succession: while it leads it does not read the folder") {
   ClaimsStory story = gatherer();
   for (const int node : {0, 2}) (void)story.is_followed(node, first_epoch(1), Instant{3'000});

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,10 @@
 namespace ddprun::succession_story {
 
 using Lines = std::vector<std::string>;
+
+inline bool found_in(const Lines& lines, const std::string& line) {
+  return std::ranges::find(lines, line) != lines.end();
+}
 
 inline Voter voter(int node) {
   const std::string host = fmt::format("n{}", node);

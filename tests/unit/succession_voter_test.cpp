@@ -77,6 +77,26 @@ TEST_CASE("succession: V3 nobody votes for one whose record is older") {
   CHECK(story.is_asked(2, 2, record_of(3, 6)) == Lines{"unfollow", "n2: vote 2"});
 }
 
+TEST_CASE("succession: who knows a record that a candidate has missed stands before its turn") {
+  SuccessionStory story(2);
+  (void)story.is_led(leader_on(0, 1), record_of(3, 5));
+  CHECK(story.succession.next_deadline() == Instant{3'750});
+  story.now = Instant{2'000};
+  (void)story.is_asked(1, 2, record_of(3, 5));
+  CHECK(story.succession.next_deadline() == Instant{3'750});  // that one may be elected
+  SuccessionStory late = story;
+  (void)story.is_asked(1, 3, record_of(3, 4));
+  CHECK(story.succession.next_deadline() == Instant{3'500});  // of 3000 to 3750, its place
+  story.now = Instant{3'200};
+  (void)story.is_asked(1, 4, record_of(3, 4));
+  CHECK(story.succession.next_deadline() == Instant{3'500});
+  late.now = Instant{3'100};
+  (void)late.is_asked(1, 3, record_of(3, 4));
+  CHECK(late.succession.next_deadline() == Instant{3'600});
+  (void)late.is_led(leader_on(0, 1), record_of(3, 5));
+  CHECK(late.succession.next_deadline() == Instant{3'100 + 3'750});  // a leader is heard again
+}
+
 TEST_CASE("succession: V5 who is not named among the electors does not vote") {
   SuccessionStory stranger(7);
   stranger.now = Instant{60'000};
