@@ -96,10 +96,11 @@ void Uplink::learn_of(const Leader& leader, Actions& out) {
 }
 
 void Uplink::on(Instant now, const Follow& follow, Actions& out) {
-  const bool begins_anew = served_ && !served_->continues(follow.leader);
+  const bool is_another = served_ && !served_->continues(follow.leader);
+  const bool begins_anew = is_another && coordinator_ != 0;
   followed_ = served_ = follow.leader;
   knows_ = follow.leader.epoch == Epoch{} ? Epoch{} : std::max(knows_, follow.leader.epoch);
-  if (begins_anew) {
+  if (is_another) {
     served_at_.clear();
     voters_of_ = {};
   }
@@ -108,6 +109,8 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
   if (begins_anew) {  // U4; the one before may be followed again
     ++self_.life;
     forget_all(now, out);
+  } else if (is_another && give_up_at_ && !stop_signal_) {
+    give_up_at_ = now + patience();
   }
   std::optional<ConnectionId> there;
   for (const Line& line : lines_) {
@@ -169,7 +172,6 @@ void Uplink::on(Instant now, const Heard& heard, Actions& out) {
 void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) {
   if (!leads_to_followed(*find(from))) return;
   outbox_.confirm(ack.received);
-  if (ack.received > 0) coordinator_ = followed_->agent;
   while (!beats_.empty() && beats_.front().number < ack.answers) beats_.pop_front();
   if (beats_.empty() || beats_.front().number != ack.answers) return;  // too old to matter
   const Instant end = beats_.front().at + std::min(options_.times.lease, ack.lead);  // U1
@@ -183,7 +185,6 @@ void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
   }
   if (end > now && (!lease_end_ || end > *lease_end_)) {
     lease_end_ = end;
-    coordinator_ = followed_->agent;
     answered_ = true;
     retry_ = options_.retry_first;
     refused_since_.reset();
@@ -356,6 +357,7 @@ void Uplink::greet(ConnectionId connection, Actions& out) const {
 /// leads to is taken only under a lease.
 void Uplink::enter(Instant now, ConnectionId connection, Actions& out) {
   let_in_ = true;
+  coordinator_ = followed_->agent;
   served_at_ = find(connection)->peer;
   beat(now, out);
   repeat_news(connection, out);

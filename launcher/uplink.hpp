@@ -13,7 +13,7 @@
 // Whom it follows is said by the succession. While nobody is followed, or who is does not answer,
 // it knocks at the doors of the last voters and of those that it was given; who does not lead says
 // who does. Only the answers of the leader that is followed count. With another leader the agent
-// begins anew, and nothing is left of what was said to the one before.
+// begins anew once one has let it in, and nothing is left of what was said to that one.
 //
 // Whoever is answered without a lease does not give up: the coordinator is there, and has a verdict
 // of its own, for all nodes, and the better reason. But it does when it was told to start and gets
@@ -225,7 +225,7 @@ class Uplink {
   std::deque<Sent> beats_;  // not answered yet
   std::int64_t beats_count_ = 0;
   std::optional<Instant> lease_end_;
-  AgentId coordinator_ = 0;            // by whom this life was leased or heard
+  AgentId coordinator_ = 0;            // who has let this life in
   Millis retry_;                       // until the next attempt
   bool answered_ = false;              // ever
   std::optional<Instant> give_up_at_;  // unless there is a lease or an answer by then

@@ -22,7 +22,7 @@ struct Hello {
   int nodes_min = 1;           ///< As it was told; the same on all nodes.
   int nodes_max = 1;
   Millis dead_after{4'000};
-  AgentId coordinator = 0;  ///< By whom this life was leased or heard; 0: nobody yet.
+  AgentId coordinator = 0;  ///< Who has let this life in; 0: nobody yet.
   bool any_place = false;   ///< `node` came from a coordinator: another will do if it is taken.
   std::string contact;      ///< Where it listens itself.
   Epoch knows;              ///< The highest epoch of a coordinator that it has followed.

@@ -11,7 +11,7 @@
 //   O3  Of each life, the agent hears all instructions once and in order.
 //   O4  Two agents never have the same place in the order of nodes at once; a member of an
 //       inherited generation keeps its own.
-//   O5  A life is lost that was leased or heard by another coordinator, which this one replaces; or
+//   O5  A life is lost that was let in by another coordinator, which this one replaces; or
 //       by this one, where another node has its place by now.
 //   O6  No ack says that it leads for longer than it was told.
 // Bounds

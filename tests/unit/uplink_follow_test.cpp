@@ -71,11 +71,22 @@ TEST_CASE("uplink: U4 each leader has a life of its own, also one that is follow
   UplinkStory story = leased();
   (void)story.follows(leader_at(2, 2));
   CHECK(story.opens(2) == Lines{"2: hello of life 2"});
+  (void)story.is_welcomed(2, leader_at(2, 2));
   CHECK(story.follows(leader_at(0)) == Lines{"life ended", "disconnect 2", "connect 3"});
   CHECK(story.opens(3) == Lines{"3: hello of life 3"});
   (void)story.meets(Unfollow{});
   (void)story.follows(leader_at(0));  // nobody else was followed meanwhile
   CHECK(story.opens(4) == Lines{"4: hello of life 3"});
+}
+
+TEST_CASE("uplink: U4 a life that nobody has let in goes on with whoever leads next") {
+  UplinkStory story = leased();
+  CHECK(story.follows(leader_at(2, 2)) == Lines{"life ended", "disconnect 1", "connect 2"});
+  CHECK(story.tells() == Lines());
+  (void)story.opens(2);
+  CHECK(story.is_welcomed(2, leader_at(2, 3)) == Lines{"heard of n2"});  // it was elected again
+  CHECK(story.follows(leader_at(2, 3)) == Lines{"2: heartbeat 2 got 0", "2: news 1"});
+  CHECK(story.follows(leader_at(3, 4)).front() == "life ended");
 }
 
 TEST_CASE("uplink: a leader that only raised its epoch is the same one") {
@@ -168,7 +179,7 @@ std::vector<LinkRow> choices() {
       {"follow n2",
        Follow{other_leader},
        {{Link::searching, {"disconnect 1", "connect 2"}},
-        {Link::awaited, {"life ended", "disconnect 2", "connect 3"}},
+        {Link::awaited, {"disconnect 2", "connect 3"}},
         {Link::entered, {"life ended", "disconnect 2", "connect 3"}},
         {Link::leased, {"life ended", "disconnect 2", "connect 3"}}}},
       {"unfollow",
