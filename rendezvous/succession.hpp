@@ -242,7 +242,10 @@ class Succession {
   [[nodiscard]] bool is_voter() const;
   [[nodiscard]] bool may_vote(Instant now, const VoteRequest& request) const;
   [[nodiscard]] bool may_win(const VoteRequest& request) const;
+  [[nodiscard]] bool is_asked(const VoteRequest& request) const;
+  [[nodiscard]] bool has_missed_record(const VoteRequest& request) const;
   [[nodiscard]] bool gives_way_to(const VoteRequest& request) const;
+  [[nodiscard]] bool goes_before(const VoteRequest& request) const;
   [[nodiscard]] std::vector<Voters> electors() const;
   [[nodiscard]] bool may_follow(const Leader& leader) const;
   [[nodiscard]] bool may_follow(Instant now, const Leading& leading) const;
@@ -312,7 +315,7 @@ class Succession {
   void claim_without_silent(Instant now, Actions& out);
   [[nodiscard]] bool gathers_in_vain(Instant now) const;
   [[nodiscard]] bool others_may_try() const;
-  void let_others_try(Instant now, Actions& out);
+  void let_others_try(Instant now, Millis pause, Actions& out);
   [[nodiscard]] bool yields_to(Instant now, const Leading& leading) const;
   void adopt(Instant now, const Knowledge& newest, Actions& out);
 
@@ -361,7 +364,8 @@ class Succession {
   bool claiming_ = false;                   // a place is being linked
   std::optional<Instant> unreached_since_;  // the folder, by this leader's claims
   int passes_ = 0;                          // of the lead, in vain: nobody has claimed more since
-  Instant gathers_since_;
+  int beats_in_vain_ = 0;                   // since nobody answers, and nothing is proposed
+  Instant reread_at_;    // while it does not lead: when it looks again, unless others have a turn
   Instant read_at_;      // while it gathers: when it looks again for others' claims
   Instant accept_by_;    // then those who have not accepted a record do not claim after it
   Instant claim_after_;  // one that failed: not before

@@ -119,6 +119,7 @@ void Succession::be_elected(Instant now, Actions& out) {
 void Succession::take_lead(Instant now, Epoch epoch, Instant old_head_heard, Actions& out) {
   const Voter& self = options_.self;
   state_ = State::leading;
+  highest_ = std::max(highest_, epoch);
   leader_ = Leader{self.agent, self.host, self.address, epoch, epoch, known_->record.founding};
   base_ = known_->decided ? known_->record.voters : known_->before;
   base_of_ = decided_record();

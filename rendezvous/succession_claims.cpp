@@ -29,7 +29,7 @@ void Succession::on(Instant now, const FolderAnswer& answer, Actions& out) {
 
 /// V7: before it gathers, and while it does.
 void Succession::read_claims(Instant now, Actions& out) {
-  stand_after_ = now + options_.times.lease / 4;
+  if (state_ == State::following) stand_after_ = reread_at_ = now + options_.times.lease / 4;
   read_at_ = now + options_.call_interval;
   if (std::exchange(reading_, true)) return;
   const std::uint64_t folder = state_ == State::leading ? claimed_->folder : known_->place->folder;
@@ -53,7 +53,7 @@ void Succession::take(Instant now, const ClaimsRead& read, Actions& out) {
   if (is_on_its_way && !is_named) return;
   if (!is_named || (!is_on_its_way && newest.id() != known_->id())) return adopt(now, newest, out);
   known_ = newest;
-  stand_after_ = {};
+  if (stand_after_ == reread_at_) stand_after_ = {};
   const auto turn = stand_at();
   if (turn && now >= *turn) gather(now, out);
 }
@@ -81,8 +81,7 @@ void Succession::gather(Instant now, Actions& out) {
   claimed_ = known_->place;
   const Epoch epoch = next_epoch();
   lead_ = Lead(options_.self.agent, options_.times, {known_->record.voters});
-  highest_ = epoch;
-  gathers_since_ = now;
+  beats_in_vain_ = 0;
   take_lead(now, epoch, now - options_.times.lease, out);
 }
 
@@ -93,26 +92,33 @@ void Succession::keep_gathering(Instant now, Actions& out) {
     lead_changed(out);
   }
   if (!known_->decided && !claiming_ && now >= accept_by_) claim_without_silent(now, out);
-  if (now < lead_.until() || claiming_) return;
-  if (gathers_in_vain(now)) return let_others_try(now, out);
-  if (now >= read_at_) read_claims(now, out);
+  beats_in_vain_ = gathers_in_vain(now) ? beats_in_vain_ + 1 : 0;
+  const Millis patience = options_.times.dead_after * 2;
+  if (options_.times.heartbeat * beats_in_vain_ >= patience) {
+    return let_others_try(now, patience, out);
+  }
+  if (now >= lead_.until() && now >= read_at_ && !claiming_) read_claims(now, out);
 }
 
-/// It may be heard by others whom it does not hear, and who would gather if it were not.
+/// It may be heard by those whom it does not hear, and who would gather if they heard nobody.
 bool Succession::gathers_in_vain(Instant now) const {
-  const Instant since = std::max(lead_.until(), gathers_since_);
-  return known_->decided && others_may_try() && now >= since + options_.times.dead_after * 2;
+  if (now < lead_.until() || claiming_ || !known_->decided || !others_may_try()) return false;
+  return std::ranges::none_of(base_.all, [&](const Voter& voter) {
+    return voter.agent != options_.self.agent &&
+           lead_.heard_after(now - options_.times.lease, voter.agent);
+  });
 }
 
 /// Twice: where they could not either, it goes on.
 bool Succession::others_may_try() const {
-  return base_.all.size() > 1 && passes_ < passes_max;
+  return !job_over_ && base_.all.size() > 1 && passes_ < passes_max;
 }
 
-void Succession::let_others_try(Instant now, Actions& out) {
+/// They hear nobody for a lease, and need `pause` besides until they have claimed.
+void Succession::let_others_try(Instant now, Millis pause, Actions& out) {
   ++passes_;
   step_down(now, out);
-  stand_after_ = now + options_.times.lease * 2;
+  stand_after_ = now + options_.times.lease * 2 + pause;
 }
 
 /// Whoever is a voter but has not accepted cannot claim after this record, so it need not know it.
@@ -183,7 +189,7 @@ void Succession::claim_again(Instant now, Actions& out) {
   if (now - *unreached_since_ >= options_.times.lease && others_may_try()) {
     if (may_be_linked_) seen_ = claimed() + 1;
     unreached_since_.reset();
-    let_others_try(now, out);
+    let_others_try(now, Millis{}, out);
   } else if (wanted_) {
     propose(now, *std::exchange(wanted_, std::nullopt), out);
   }

@@ -17,13 +17,20 @@ RecordId Succession::decided_record() const {
   return known_ && known_->decided ? known_->id() : RecordId{};
 }
 
-bool Succession::may_vote(Instant now, const VoteRequest& request) const {
-  const bool asked = std::ranges::any_of(
+bool Succession::is_asked(const VoteRequest& request) const {
+  const bool is_named = std::ranges::any_of(
       request.electors, [&](const Voters& voters) { return voters.contains(options_.self.agent); });
-  if (!asked) return false;                               // V5
+  if (!is_named) return false;                            // V5
   if (is_of_earlier_job(request.founding)) return false;  // V9
-  if (request.record <= forgotten_.record) return false;
-  if (known_ && request.record < known_->id()) return false;  // V3
+  return request.record > forgotten_.record;
+}
+
+bool Succession::has_missed_record(const VoteRequest& request) const {
+  return is_asked(request) && known_ && request.record < known_->id();
+}
+
+bool Succession::may_vote(Instant now, const VoteRequest& request) const {
+  if (!is_asked(request) || has_missed_record(request)) return false;  // V3
   if (state_ == State::standing) return gives_way_to(request);
   if (!pledge_.allows(now, request)) return false;
   const bool asked_by_leader = leader_ && leader_->agent == request.candidate.agent;
@@ -42,11 +49,15 @@ bool Succession::may_win(const VoteRequest& request) const {
   return std::ranges::all_of(request.electors, outlive_it);
 }
 
-/// Its vote for itself does not bind a candidate that gives up. Of two with one record the earlier
-/// in order goes on.
+/// Its vote for itself does not bind a candidate that gives up.
 bool Succession::gives_way_to(const VoteRequest& request) const {
+  return request.epoch > pledge_.epoch() && goes_before(request);
+}
+
+/// Of two with one record the earlier in order goes on.
+bool Succession::goes_before(const VoteRequest& request) const {
+  if (!is_asked(request) || has_missed_record(request)) return false;
   const Voters& voters = known_->record.voters;
-  if (request.epoch <= pledge_.epoch()) return false;
   if (request.record != known_->id()) return true;  // it has a newer one
   return voters.place_of(request.candidate.agent) < voters.place_of(options_.self.agent);
 }
@@ -57,7 +68,10 @@ void Succession::take(Instant now, const VoteRequest& request, Actions& out) {
   if (founding() && may_win(request)) give_way(out);  // V6
   find_mark(request.epoch, candidate.host, out);
   if (!may_vote(now, request)) {
-    if (known_ && request.record < known_->id()) heed_laggard(now);
+    if (has_missed_record(request)) heed_laggard(now);
+    if (state_ == State::standing && request.epoch == pledge_.epoch() && goes_before(request)) {
+      give_up(now, out);
+    }
     return refuse(candidate.address, out);
   }
   if (state_ == State::standing) give_up(now, out);

@@ -97,6 +97,28 @@ TEST_CASE("succession: who knows a record that a candidate has missed stands bef
   CHECK(late.succession.next_deadline() == Instant{3'100 + 3'750});  // a leader is heard again
 }
 
+TEST_CASE(
+    "succession: a candidate that is asked in its own epoch gives up for who goes before it") {
+  SuccessionStory story(2);
+  (void)story.is_led(leader_on(0, 1), record_of(4));
+  (void)story.at(3'750);
+  SuccessionStory other = story;
+  CHECK(story.is_asked(1, 2, record_of(4)) ==
+        Lines{"n0: release 2", "n1: release 2", "n3: release 2", "n1: refuse 2"});
+  CHECK(story.is_asked(1, 3, record_of(4)) == Lines{"n1: vote 3"});
+  CHECK(other.is_asked(3, 2, record_of(4)) == Lines{"n3: refuse 2"});
+}
+
+TEST_CASE("succession: a candidate that does not ask this voter is no reason to stand sooner") {
+  SuccessionStory story(2);
+  (void)story.is_led(leader_on(0, 1), record_of(3, 5));
+  story.now = Instant{3'000};
+  Knowledge others = record_of(1, 4);
+  others.before.all = {voter(1)};
+  (void)story.is_asked(1, 2, others);
+  CHECK(story.succession.next_deadline() == Instant{3'750});
+}
+
 TEST_CASE("succession: V5 who is not named among the electors does not vote") {
   SuccessionStory stranger(7);
   stranger.now = Instant{60'000};
