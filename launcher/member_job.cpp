@@ -69,6 +69,7 @@ void MemberJob::begin(const Credentials& credentials, OnLease on_lease) {
                      options_.uplink.host,
                      options_.uplink.contact};
   succession.times = options_.uplink.times;
+  succession.nodes_min = options_.uplink.nodes_min;
   const bool is_there = options_.founds && options_.is_at_endpoint;
   succession.endpoint = is_there ? options_.uplink.contact : text_of(options_.endpoint);
   succession.founds = options_.founds;

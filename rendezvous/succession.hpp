@@ -62,6 +62,7 @@ namespace ddprun {
 struct SuccessionOptions {
   Voter self;
   LeaseTimes times;
+  int nodes_min = 1;  ///< That a generation needs.
   /// Where those who know nobody look for the job; where this process itself listens, that.
   std::string endpoint;
   bool founds = false;          ///< It begins a job where it finds none.

@@ -103,6 +103,7 @@ void Succession::keep_gathering(Instant now, Actions& out) {
 /// It may be heard by those whom it does not hear, and who would gather if they heard nobody.
 bool Succession::gathers_in_vain(Instant now) const {
   if (now < lead_.until() || claiming_ || !known_->decided || !others_may_try()) return false;
+  if (std::ssize(known_->record.members) <= options_.nodes_min) return false;  // they were too few
   return std::ranges::none_of(base_.all, [&](const Voter& voter) {
     return voter.agent != options_.self.agent &&
            lead_.heard_after(now - options_.times.lease, voter.agent);

@@ -38,6 +38,7 @@ SuccessionOptions succession_options(const HostOptions& options, std::uint64_t a
   succession.self = {
       agent, NodeId{options.index}, name_of(options.index), address_of(options.index)};
   succession.times = options.job.times;
+  succession.nodes_min = options.job.coordinator.gathering.nodes_min;
   succession.endpoint = address_of(0);
   succession.founds = options.founds;
   succession.keeps_marks = options.keeps_marks;
