@@ -110,7 +110,7 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
     ++self_.life;
     forget_all(now, out);
   } else if (is_another && give_up_at_ && !stop_signal_) {
-    give_up_at_ = now + patience();
+    give_up_at_ = now + patience();  // as in a new life
   }
   std::optional<ConnectionId> there;
   for (const Line& line : lines_) {

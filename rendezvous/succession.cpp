@@ -193,11 +193,12 @@ void Succession::on(Instant now, const SuccessionTimeout&, Actions& out) {
   if (election_ && now >= election_->ends_at()) give_up(now, out);
   if (election_ && now >= election_->ask_at()) ask(now, out);
   if (state_ != State::leading || now < announce_at_) return;
-  announce(now, out);
+  const bool may_raise = !founding() && !claims() && !election_;
+  if (may_raise && highest_ > leader_->epoch) raise_epoch(now, out);
+  if (now >= announce_at_) announce(now, out);  // it has, if its own vote was enough
   if (founding()) return settle(now, out);
   if (mark_by_ && now >= *mark_by_) on(now, MarkKept{}, out);  // nobody waits for a disk for ever
   if (claims()) return keep_gathering(now, out);
-  if (!election_ && highest_ > leader_->epoch) raise_epoch(now, out);
 }
 
 }  // namespace ddprun

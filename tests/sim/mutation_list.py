@@ -29,7 +29,7 @@ RULES = {
     "R15": "Nothing is claimed where the founder's proof is not seen; who reaches no folder lets "
            "others try.",
     "R16": "Who leads says so again and again, looks for others' claims, yields to who goes "
-           "before it, and to others where too few answer; it leaves out who does not accept.",
+           "before it, and to others where nobody answers; it leaves out who does not accept.",
     "R17": "A member has stopped when it joins for the next generation; what was said to one head "
            "is not repeated to the next.",
     "R18": "Who founds a job gives way to one that lives, which calls there; it needs enough nodes "
@@ -219,7 +219,7 @@ MUTATIONS = [
              "Lead(options_.self.agent, options_.times, electors())",
              "Lead(options_.self.agent, options_.times, {known_->record.voters})"),
     Mutation("R10", "no leader asks for a higher epoch", "rendezvous/succession.cpp",
-             "!election_ && highest_ > leader_->epoch", "false"),
+             "may_raise && highest_ > leader_->epoch", "false"),
     Mutation("R10", "a leader that is not elected again steps down",
              "rendezvous/succession_candidate.cpp",
              "if (state_ == State::leading) return;  // they go on following",
@@ -391,7 +391,7 @@ MUTATIONS = [
              "rendezvous/succession_claims.cpp",
              "if (now >= lead_.until() && now >= read_at_ && !claiming_) read_claims(now, out);",
              ""),
-    Mutation("R16", "who hears too few gathers on for ever", "rendezvous/succession_claims.cpp",
+    Mutation("R16", "who hears nobody gathers on for ever", "rendezvous/succession_claims.cpp",
              "    return let_others_try(now, patience, out);\n  }\n", "  }\n"),
     Mutation("R3", "a majority is enough to lead where voters claim", "rendezvous/voters.cpp",
              "  if (claim) return count > 0 && static_cast<std::size_t>(count) == all.size();\n",

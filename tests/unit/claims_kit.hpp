@@ -65,7 +65,8 @@ inline std::int64_t first_epoch(int node) {
 }
 
 struct ClaimsStory : SuccessionStory {
-  explicit ClaimsStory(int node = 1) : SuccessionStory(node, folder) {}
+  explicit ClaimsStory(int node = 1, int nodes_min = 1)
+      : SuccessionStory(node, folder, nodes_min) {}
 
   Lines opens(std::string why = "", std::int64_t newest = 0, bool in_use = false) {
     return meets(FolderAnswer(FolderOpened{std::move(why), newest, in_use}));
@@ -112,14 +113,14 @@ inline ClaimsStory claimed() {
   return story;
 }
 /// A voter of that claim, which follows n0 since time 0.
-inline ClaimsStory follower(int node = 1) {
-  ClaimsStory story(node);
+inline ClaimsStory follower(int node = 1, int nodes_min = 1) {
+  ClaimsStory story(node, nodes_min);
   (void)story.is_led(leader_on(0, 1), claim_of({0, 1, 2}));
   return story;
 }
 /// It heard nobody, has found the claim in the folder, and gathers.
-inline ClaimsStory gatherer(int node = 1) {
-  ClaimsStory story = follower(node);
+inline ClaimsStory gatherer(int node = 1, int nodes_min = 1) {
+  ClaimsStory story = follower(node, nodes_min);
   (void)story.at(story.succession.next_deadline()->ms);
   (void)story.reads(claim_of({0, 1, 2}));
   return story;

@@ -109,7 +109,8 @@ TEST_CASE("succession: a leader that hears of a higher epoch asks for one, and g
   SuccessionStory story = leading();
   (void)story.hears(Refusal{voter(2).agent, Epoch{5}});
   const Lines asked = story.at(3'500);
-  CHECK(asked.back() == "n2: elect me in 6");
+  CHECK(Lines(asked.begin(), asked.begin() + 2) == Lines{"n0: elect me in 6", "n2: elect me in 6"});
+  CHECK(asked.size() == 4);  // and says to both that it leads
   CHECK(story.gets_vote(2, 6, Instant{3'500}).at(0) == "lead until 6500");
   CHECK(story.succession.reason() == "n1 leads; if it is lost, 2 voters elect another");
 }

@@ -207,6 +207,15 @@ TEST_CASE("succession: who gathers and is answered by one, waits for the others"
   CHECK(story.succession.state() == Succession::State::leading);
 }
 
+TEST_CASE("succession: who is answered by nobody waits all the same where all are needed") {
+  for (const auto& [nodes_min, state] :
+       {std::pair(2, Succession::State::following), std::pair(3, Succession::State::leading)}) {
+    ClaimsStory story = gatherer(1, nodes_min);
+    for (std::int64_t ms = 3'500; ms <= 11'000; ms += 500) (void)story.at(ms);
+    CHECK(story.succession.state() == state);
+  }
+}
+
 TEST_CASE("succession: who was held up while it gathered counts only the time that it was not") {
   ClaimsStory story = gatherer();
   for (std::int64_t ms = 20'000; ms < 27'500; ms += 500) (void)story.at(ms);

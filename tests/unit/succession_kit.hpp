@@ -130,9 +130,10 @@ struct SuccessionStory {
   Succession succession;
   Instant now;
 
-  explicit SuccessionStory(int node = 1, std::string folder = "")
+  explicit SuccessionStory(int node = 1, std::string folder = "", int nodes_min = 1)
       : succession(SuccessionOptions{.self = voter(node),
                                      .times = usual_times,
+                                     .nodes_min = nodes_min,
                                      .endpoint = "n0",
                                      .founds = node == 0,
                                      .folder = std::move(folder)}) {
