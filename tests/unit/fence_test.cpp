@@ -28,8 +28,10 @@ struct FencedNode {
       group.hold() + "sleep 600 & setsid sh -c '" + detached.hold() + "exec sleep 600' 9>&- & wait",
       {.stops = false, .fence = {1, margin}}};
 
-  /// Returns once the fence process has taken the lease.
-  [[nodiscard]] Instant starts_for(Millis time) const {
+  /// Returns once the fence process has taken the lease and set its timer.
+  [[nodiscard]] Instant starts_for(Millis time) {
+    group.begin_anew();
+    detached.begin_anew();
     const Instant end = now() + time;
     node.renew(end);
     node.order(Step::workers_start);
@@ -37,6 +39,7 @@ struct FencedNode {
     REQUIRE(group.was_given());
     REQUIRE(detached.was_given());
     node.order(Step::read);
+    guard_story::wait_for_state(fence_process(), 'S');  // it sleeps only before it takes one
     return end;
   }
 

@@ -51,6 +51,12 @@ class Sign {
  public:
   explicit Sign(std::string path) : path_(std::move(path)) {
     REQUIRE(::mkfifo(path_.c_str(), 0600) == 0);
+    begin_anew();
+  }
+
+  /// Forgets the word and the end of all that held it.
+  void begin_anew() {
+    fd_.reset();
     fd_ = Fd(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   }
 
@@ -172,8 +178,10 @@ class Guarded {
 /// Returns when it is in that state, as a letter of proc(5).
 inline void wait_for_state(int pid, char state) {
   const std::string wanted = std::string(") ") + state + " ";
+  const Instant enough = now() + Millis{patience_ms};
   std::string stat;
   do {
+    REQUIRE(now() < enough);
     std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/stat"), stat);
   } while (stat.find(wanted) == std::string::npos);
 }
