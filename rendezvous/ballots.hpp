@@ -133,6 +133,13 @@ struct Following {
   RecordId record;
   friend bool operator==(const Following&, const Following&) = default;
 };
+/// The answer of a leader that has stepped down meanwhile: what was heard of it came late.
+struct SteppedDown {
+  AgentId leader = 0;
+  Epoch epoch;   ///< Of what it answers.
+  Millis binds;  ///< All that was promised to it ends so long from now, at most.
+  friend bool operator==(const SteppedDown&, const SteppedDown&) = default;
+};
 /// The founder asks whether this voter sees its proof, before there is a record.
 struct SurveyRequest {
   std::string address;  ///< For the answer.
@@ -145,7 +152,14 @@ struct SurveyAnswer {
   bool sees = false;
   friend bool operator==(const SurveyAnswer&, const SurveyAnswer&) = default;
 };
-using Ballot = std::
-    variant<VoteRequest, Vote, Refusal, Release, Leading, Following, SurveyRequest, SurveyAnswer>;
+using Ballot = std::variant<VoteRequest,
+                            Vote,
+                            Refusal,
+                            Release,
+                            Leading,
+                            Following,
+                            SteppedDown,
+                            SurveyRequest,
+                            SurveyAnswer>;
 
 }  // namespace ddprun

@@ -233,6 +233,11 @@ void fields(auto& archive, Is<Following> auto& following) {
   fields(archive, following.sent);
   fields(archive, following.record);
 }
+void fields(auto& archive, Is<SteppedDown> auto& stepped_down) {
+  archive.integer(stepped_down.leader);
+  fields(archive, stepped_down.epoch);
+  fields(archive, stepped_down.binds);
+}
 void fields(auto& archive, Is<SurveyRequest> auto& request) {
   archive.string(request.address, name_bytes_max);
   archive.integer(request.folder);

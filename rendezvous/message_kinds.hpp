@@ -46,6 +46,8 @@ inline constexpr std::uint8_t kind_of<SurveyRequest> = 0x27;
 template <>
 inline constexpr std::uint8_t kind_of<SurveyAnswer> = 0x28;
 template <>
+inline constexpr std::uint8_t kind_of<SteppedDown> = 0x29;
+template <>
 inline constexpr std::uint8_t kind_of<Ack> = 0x81;
 template <>
 inline constexpr std::uint8_t kind_of<Forgotten> = 0x82;

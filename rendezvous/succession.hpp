@@ -229,6 +229,7 @@ class Succession {
   void take(Instant now, const Release& release, Actions& out);
   void take(Instant now, const Leading& leading, Actions& out);
   void take(Instant now, const Following& following, Actions& out);
+  void take(Instant now, const SteppedDown& stepped_down, Actions& out);
   void take(Instant now, const SurveyRequest& request, Actions& out);
   void take(Instant now, const SurveyAnswer& answer, Actions& out);
   void take(Instant now, const FolderOpened& opened, Actions& out);
@@ -291,6 +292,7 @@ class Succession {
   void take_lead(Instant now, Epoch epoch, Instant old_head_heard, Actions& out);
   // As the leader.
   void announce(Instant now, Actions& out);
+  void deny_lead(Instant now, const Following& following, Actions& out) const;
   void tell(Instant now, const Voter& voter, Actions& out);
   void call(Instant now, const std::string& address, Actions& out);
   void name_silent(Actions& out);
@@ -327,6 +329,7 @@ class Succession {
   Pledge pledge_;
   std::set<AgentId> needed_;  // voters, as it has said
   Instant heard_;             // when a leader that it follows was heard last
+  Instant heard_before_;      // when one was before that
   Instant patience_;          // when there was the last sign that any leads
   Instant laggard_at_;        // when somebody first stood since then who has missed a record
   Instant stand_after_;       // a random pause after an attempt
@@ -334,6 +337,7 @@ class Succession {
   std::optional<Election> election_;
   std::optional<Epoch> given_up_;  // the newest, in which it only stood
   bool job_over_ = false;
+  std::optional<Instant> stepped_down_at_;
   // While it leads:
   Lead lead_;
   Instant announce_at_;

@@ -64,7 +64,7 @@ void Succession::name_silent(Actions& out) {
 }
 
 void Succession::take(Instant now, const Following& following, Actions& out) {
-  if (state_ != State::leading) return;
+  if (state_ != State::leading) return deny_lead(now, following, out);
   highest_ = std::max(highest_, following.epoch);
   if (founding()) return;  // it has told nobody anything
   if (following.epoch < leader_->reign || following.epoch > leader_->epoch) return;
@@ -73,6 +73,18 @@ void Succession::take(Instant now, const Following& following, Actions& out) {
   if (lead_.until() != before) lead_changed(out);
   accepted_[following.voter] = following.record;
   decide_if_accepted(now, out);
+}
+
+/// What it said while it led came late, and that voter would be bound from then on. A lease after
+/// the lead nobody is bound by it.
+void Succession::deny_lead(Instant now, const Following& following, Actions& out) const {
+  if (!stepped_down_at_) return;
+  const Instant end = std::max(now, *stepped_down_at_ + options_.times.lease);
+  for (const Voter& each : others()) {
+    if (each.agent != following.voter) continue;
+    out.emplace_back(
+        SendBallot{each.address, SteppedDown{options_.self.agent, following.epoch, end - now}});
+  }
 }
 
 /// Itself first. Who claims must have been a member, and know what it was a member of.
@@ -165,6 +177,7 @@ void Succession::step_down(Instant now, Actions& out) {
   wanted_.reset();
   name_silent_at_.reset();
   leader_.reset();
+  stepped_down_at_ = now;
   heard_ = patience_ = now;
   pledge_.abstain(now + options_.times.lease);
   out.emplace_back(StepDown{});

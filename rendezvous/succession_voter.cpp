@@ -95,6 +95,15 @@ void Succession::take(Instant now, const Release& release, Actions&) {
   stand_after_ = std::max(stand_after_, now + options_.times.lease / 12 * place);
 }
 
+/// As if it had been heard when it still led, at the latest.
+void Succession::take(Instant now, const SteppedDown& stepped_down, Actions& out) {
+  const bool is_followed = leader_ && leader_->agent == stepped_down.leader;
+  if (!is_followed || leader_->epoch != stepped_down.epoch) return;
+  const Instant bound_since = now + stepped_down.binds - options_.times.lease;
+  heard_ = patience_ = std::min(heard_, std::max(heard_before_, bound_since));
+  unfollow(out);
+}
+
 void Succession::take(Instant now, const Leading& leading, Actions& out) {
   const Leader& leader = leading.leader;
   if (leader.agent == options_.self.agent || is_late(leader)) return;
@@ -121,9 +130,9 @@ void Succession::take(Instant now, const Leading& leading, Actions& out) {
     if (is_stale && now >= read_at_) read_claims(now, out);
     return refuse(leader.address, out);
   }
-  heard_ = now;
   const std::size_t count = out.size();
   follow(leader, out);
+  heard_ = now;
   const bool is_followed_anew = out.size() != count;
   const RecordId before = decided_record();
   learn(leading);
@@ -271,6 +280,7 @@ bool Succession::is_late(const Leader& leader) const {
 
 void Succession::follow(const Leader& leader, Actions& out) {
   const bool is_new = !leader_ || !leader_->continues(leader);
+  if (is_new) heard_before_ = heard_;
   if (is_new || leader.epoch > leader_->epoch) leader_ = leader;
   pledge_.follow(leader);
   if (is_new) out.emplace_back(Follow{leader});

@@ -11,12 +11,13 @@ namespace {
 
 constexpr std::array<std::string_view, 4> succession_states{
     "following", "standing", "leading", "finished"};
-constexpr std::array<std::string_view, 20> succession_events{
-    "BallotArrived", "Called",         "HeardOf",       "LeaderAnswered",
-    "RecordDecided", "WorkersStarted", "WorkersGone",   "Propose",
-    "JobOver",       "FolderAnswer",   "MarkKept",      "SuccessionTimeout",
-    "VoteRequest",   "Vote",           "Refusal",       "Release",
-    "Leading",       "Following",      "SurveyRequest", "SurveyAnswer"};
+constexpr std::array<std::string_view, 21> succession_events{
+    "BallotArrived", "Called",         "HeardOf",     "LeaderAnswered",
+    "RecordDecided", "WorkersStarted", "WorkersGone", "Propose",
+    "JobOver",       "FolderAnswer",   "MarkKept",    "SuccessionTimeout",
+    "VoteRequest",   "Vote",           "Refusal",     "Release",
+    "Leading",       "Following",      "SteppedDown", "SurveyRequest",
+    "SurveyAnswer"};
 constexpr std::array<std::string_view, 5> coordinator_states{
     "forming", "deciding", "running", "ending", "finished"};
 constexpr std::array<std::string_view, 10> coordinator_events{"Join",

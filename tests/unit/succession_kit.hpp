@@ -55,6 +55,10 @@ inline std::string text_of(const Ballot& ballot) {
   if (const auto* release = std::get_if<Release>(&ballot)) {
     return fmt::format("release {}", release->epoch.value);
   }
+  if (const auto* stepped_down = std::get_if<SteppedDown>(&ballot)) {
+    return fmt::format(
+        "stepped down in {}, binds for {}", stepped_down->epoch.value, stepped_down->binds.count);
+  }
   if (const auto* leading = std::get_if<Leading>(&ballot)) {
     return fmt::format("leading {} with {}{}{}",
                        leading->leader.epoch.value,

@@ -20,6 +20,17 @@ TEST_CASE("succession: a leader steps down when its lead is over, before anythin
   CHECK(story.is_asked(2, 3, record_of(3)) == Lines{"n2: vote 3"});
 }
 
+TEST_CASE("succession: what a leader said comes late: it says how long that binds") {
+  SuccessionStory story = leading();
+  story.now = Instant{6'000};
+  CHECK(story.is_followed(2, 2, Instant{3'000}).front() == "step down");
+  story.now = Instant{6'400};
+  CHECK(story.is_followed(2, 2, Instant{5'900}) == Lines{"n2: stepped down in 2, binds for 2600"});
+  story.now = Instant{9'500};
+  CHECK(story.is_followed(2, 2, Instant{5'900}) == Lines{"n2: stepped down in 2, binds for 0"});
+  CHECK(SuccessionStory(1).is_followed(2, 2, Instant{3'000}).empty());
+}
+
 TEST_CASE("succession: a generation is decided by a majority of its voters and of the last ones") {
   SuccessionStory story = leading();
   Generation next = record_of(1, 2).record;

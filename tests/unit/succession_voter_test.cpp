@@ -59,6 +59,32 @@ TEST_CASE("succession: V2 after a vote the old leader is not heard any more, unt
   CHECK(story.is_led(leader_on(0, 1)) == Lines{"follow n0", "n0: following 1 with 1"});
 }
 
+TEST_CASE("succession: V2 a leader that was heard late binds for as long as it says") {
+  SuccessionStory story = following();
+  story.now = Instant{3'000};
+  (void)story.is_asked(2, 2, record_of(3));
+  (void)story.hears(Release{voter(2).agent, Epoch{2}});
+  story.now = Instant{4'000};
+  (void)story.is_led(leader_on(0, 1));  // it came late
+  CHECK(story.hears(SteppedDown{voter(0).agent, Epoch{2}, Millis{500}}).empty());
+  CHECK(story.hears(SteppedDown{voter(2).agent, Epoch{1}, Millis{500}}).empty());
+  CHECK(story.is_asked(3, 3, record_of(3)) == Lines{"n3: refuse 2"});
+  CHECK(story.hears(SteppedDown{voter(0).agent, Epoch{1}, Millis{500}}) == Lines{"unfollow"});
+  story.now = Instant{4'499};
+  CHECK(story.is_asked(3, 3, record_of(3)) == Lines{"n3: refuse 2"});
+  story.now = Instant{4'500};
+  CHECK(story.is_asked(3, 3, record_of(3)) == Lines{"n3: vote 3"});
+}
+
+TEST_CASE("succession: V2 a leader that was heard late does not free from what was heard before") {
+  SuccessionStory story = following();
+  story.now = Instant{2'000};
+  (void)story.hears(SteppedDown{voter(0).agent, Epoch{1}, Millis{600'000}});
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"n2: refuse 1"});
+  story.now = Instant{3'000};  // a lease after that
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"n2: vote 2"});
+}
+
 TEST_CASE("succession: who has workers does not vote, and does not stand") {
   SuccessionStory story = following();
   (void)story.meets(WorkersStarted{});
