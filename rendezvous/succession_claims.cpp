@@ -93,9 +93,9 @@ void Succession::keep_gathering(Instant now, Actions& out) {
   }
   if (!known_->decided && !claiming_ && now >= accept_by_) claim_without_silent(now, out);
   beats_in_vain_ = gathers_in_vain(now) ? beats_in_vain_ + 1 : 0;
-  const Millis patience = options_.times.dead_after * 2;
-  if (options_.times.heartbeat * beats_in_vain_ >= patience) {
-    return let_others_try(now, patience, out);
+  const Millis dead_after = options_.times.dead_after;
+  if (options_.times.heartbeat * beats_in_vain_ >= dead_after * 2) {
+    return let_others_try(now, dead_after, out);
   }
   if (now >= lead_.until() && now >= read_at_ && !claiming_) read_claims(now, out);
 }

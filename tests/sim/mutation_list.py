@@ -397,7 +397,7 @@ MUTATIONS = [
              "if (now >= lead_.until() && now >= read_at_ && !claiming_) read_claims(now, out);",
              ""),
     Mutation("R16", "who hears nobody gathers on for ever", "rendezvous/succession_claims.cpp",
-             "    return let_others_try(now, patience, out);\n  }\n", "  }\n"),
+             "    return let_others_try(now, dead_after, out);\n  }\n", "  }\n"),
     Mutation("R3", "a majority is enough to lead where voters claim", "rendezvous/voters.cpp",
              "  if (claim) return count > 0 && static_cast<std::size_t>(count) == all.size();\n",
              ""),

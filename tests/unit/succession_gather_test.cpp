@@ -187,10 +187,10 @@ TEST_CASE("succession: who gathers for long and is answered by nobody lets other
     CHECK(story.succession.state() == Succession::State::leading);
     CHECK(story.at(since + 8'000).back() == "unfollow");
     CHECK(story.succession.state() == Succession::State::following);
-    CHECK(story.succession.next_deadline() == Instant{since + 8'000 + 6'000 + 8'000});
+    CHECK(story.succession.next_deadline() == Instant{since + 8'000 + 6'000 + 4'000});
     (void)story.reads(claim_of({0, 1, 2}));  // asked for before
-    CHECK(story.succession.next_deadline() == Instant{since + 8'000 + 6'000 + 8'000});
-    (void)story.at(since + 22'000);
+    CHECK(story.succession.next_deadline() == Instant{since + 8'000 + 6'000 + 4'000});
+    (void)story.at(since + 18'000);
     (void)story.reads(claim_of({0, 1, 2}));
   }
   CHECK(story.succession.state() == Succession::State::leading);
