@@ -62,7 +62,7 @@ class PretendedNode {
               uplink_options(job),
               Endpoint{loopback, job.port},
               credentials,
-              {[this](const AgentEvent& event) { hear(event); }, [](const std::string&) {}},
+              {[this](const LinkEvent& event) { hear(event); }, [](const std::string&) {}},
               {.on_lease = [](std::optional<Instant>) {},
                .on_leader = [this](const HeardOf& heard) { link_.follow({heard.leader}); },
                .on_answer = [] {},
@@ -83,10 +83,10 @@ class PretendedNode {
     return options;
   }
 
-  void hear(const AgentEvent& event) {
+  void hear(const LinkEvent& event) {
     if (std::holds_alternative<LeaseEnded>(event)) note_fault("a lease has ended");
     if (std::holds_alternative<LifeEnded>(event)) note_fault("an agent was lost");
-    dispatch(event);
+    std::visit([this](const auto& what) { dispatch(what); }, event);
   }
 
   void note_fault(std::string what) {

@@ -20,8 +20,10 @@
 #pragma once
 
 #include "rendezvous/coordinator.hpp"
+#include "rendezvous/link_events.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/units.hpp"
+#include "rendezvous/worker_end.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -59,12 +61,6 @@ struct StoreUnavailable {
 struct SnapshotSeen {
   std::optional<SnapshotPosition> position;  ///< Nothing: it cannot be told.
 };
-struct WorkerEnded {
-  LocalRank local_rank;
-  int pid = 0;
-  WorkerEnd end;
-  friend bool operator==(const WorkerEnded&, const WorkerEnded&) = default;
-};
 /// After KillAll: no descendant is left.
 struct AllGone {};
 struct SignalArrived {
@@ -72,19 +68,6 @@ struct SignalArrived {
   bool from_terminal = false;  ///< By a key: the terminal sent it to its whole foreground group.
 };
 struct GuardLost {};
-/// Nobody says any more that this node's workers may live.
-struct LeaseEnded {
-  friend bool operator==(const LeaseEnded&, const LeaseEnded&) = default;
-};
-/// The coordinator has given this node up, and will only hear of it again when it joins anew.
-struct LifeEnded {
-  friend bool operator==(const LifeEnded&, const LifeEnded&) = default;
-};
-/// There is no coordinator any more, and none is waited for.
-struct GiveUp {
-  Outcome outcome;
-  friend bool operator==(const GiveUp&, const GiveUp&) = default;
-};
 using AgentEvent = std::variant<StoreBound,
                                 StoreUnavailable,
                                 SnapshotSeen,

@@ -42,9 +42,7 @@ WorkerProcess CommandStarter::start(const Command& command,
   const ExecFailures failures;  // what they say is in the child's status, too
   SpawnContext context = context_;
   context.exec_failures_fd = failures.write_end();
-  WorkerPlace place;
-  place.local_rank = local_rank;
-  return spawn_worker(context, command, environment, place);
+  return spawn_worker(context, command, environment, local_rank);
 }
 
 void CommandRun::start(const Command& command,

@@ -25,7 +25,6 @@
 
 #include <signal.h>
 
-#include <cstddef>
 #include <time.h>
 #include <vector>
 
@@ -41,12 +40,6 @@ struct FenceLink {
   Fd line;  ///< Sent are GuardedLeases.
   /// By local rank. To be owned by the worker's process group before the worker's program runs.
   std::vector<Fd> group_ends;
-
-  /// Of that worker; -1 without a fence.
-  [[nodiscard]] int group_end(LocalRank local_rank) const {
-    const auto index = static_cast<std::size_t>(local_rank.value);
-    return index < group_ends.size() ? group_ends[index].get() : -1;
-  }
 };
 
 class Fence {

@@ -82,7 +82,7 @@ void Headquarters::perform(const CoordinatorAction& action) {
         if constexpr (std::is_same_v<std::decay_t<decltype(what)>, Note>) {
           handlers_.on_note(what.text);
         } else if (what.node == own_node_) {
-          handlers_.on_event(AgentEvent(what));
+          handlers_.on_event(LinkEvent(what));
         } else {
           dispatch(RosterEvent(Instruct{what}));
         }

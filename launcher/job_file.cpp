@@ -3,7 +3,7 @@
 #include "launcher/nearest.hpp"
 #include "launcher/option_table.hpp"
 #include "launcher/substitute.hpp"
-#include "launcher/worker_env.hpp"
+#include "launcher/variables.hpp"
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>

@@ -1,8 +1,8 @@
 // The agent's way to its coordinator, which may be in this process or in another.
 #pragma once
 
-#include "launcher/agent.hpp"
 #include "rendezvous/coordinator.hpp"
+#include "rendezvous/link_events.hpp"
 
 #include <functional>
 #include <string>
@@ -13,8 +13,8 @@ class JobLink {
  public:
   /// They run on the thread of the link's context, and may be called inside of `tell`.
   struct Handlers {
-    std::function<void(const AgentEvent&)> on_event;  ///< What the agent must know.
-    std::function<void(std::string)> on_note;         ///< One line for people.
+    std::function<void(const LinkEvent&)> on_event;  ///< What the agent must know.
+    std::function<void(std::string)> on_note;        ///< One line for people.
     /// What the coordinator hears, while it is in this process; may be empty.
     std::function<void(const CoordinatorEvent&)> on_heard = {};
   };

@@ -13,6 +13,7 @@
 #include "launcher/script_job.hpp"
 #include "launcher/supervisor.hpp"
 #include "launcher/task_job.hpp"
+#include "launcher/variables.hpp"
 
 #include <boost/system/system_error.hpp>
 #include <fmt/format.h>

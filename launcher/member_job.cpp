@@ -88,7 +88,7 @@ void MemberJob::begin(const Credentials& credentials, OnLease on_lease) {
       options_.uplink,
       options_.endpoint,
       credentials,
-      Handlers{.on_event = [this](const AgentEvent& event) { handlers_.on_event(event); },
+      Handlers{.on_event = [this](const LinkEvent& event) { handlers_.on_event(event); },
                .on_note = handlers_.on_note},
       std::move(link));
   std::vector<SuccessionAction> first;

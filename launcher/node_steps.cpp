@@ -1,6 +1,7 @@
 #include "launcher/node_steps.hpp"
 
 #include "launcher/clock.hpp"
+#include "rendezvous/result.hpp"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>

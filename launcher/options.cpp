@@ -6,6 +6,7 @@
 #include "launcher/option_table.hpp"
 #include "launcher/read_setting.hpp"
 #include "launcher/restart_options.hpp"
+#include "launcher/variables.hpp"
 
 #include <fmt/format.h>
 

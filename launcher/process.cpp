@@ -121,7 +121,7 @@ int ExecFailures::of(LocalRank local_rank) {
 WorkerProcess spawn_worker(const SpawnContext& context,
                            const Command& command,
                            const Environment& environment,
-                           const WorkerPlace& place) {
+                           LocalRank local_rank) {
   Pipe out = context.share_terminal ? Pipe() : open_pipe();
   Pipe err = context.share_terminal ? Pipe() : open_pipe();
   std::vector<std::string> arguments = command.arguments;
@@ -131,7 +131,7 @@ WorkerProcess spawn_worker(const SpawnContext& context,
   const std::vector<char*> envp = pointers_to(variables);
   const ChildSide child{context,
                         ::getpid(),
-                        place.local_rank.value,
+                        local_rank.value,
                         out.write_end.get(),
                         err.write_end.get(),
                         command.executable.c_str(),
@@ -142,7 +142,7 @@ WorkerProcess spawn_worker(const SpawnContext& context,
   if (pid == 0) child.run();
   // In the child as well: whoever comes first, the group exists from here on.
   if (!context.share_terminal) ::setpgid(pid, pid);
-  return {place.local_rank, place.rank, pid, std::move(out.read_end), std::move(err.read_end)};
+  return {pid, std::move(out.read_end), std::move(err.read_end)};
 }
 
 }  // namespace ddprun

@@ -1,10 +1,9 @@
 // Starting and signalling one worker process.
 #pragma once
 
+#include "launcher/command.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/fd.hpp"
-#include "launcher/program.hpp"
-#include "launcher/rank_map.hpp"
 #include "rendezvous/units.hpp"
 
 #include <signal.h>
@@ -25,8 +24,6 @@ struct Pipe {
 [[nodiscard]] Pipe open_pipe();
 
 struct WorkerProcess {
-  LocalRank local_rank;
-  Rank rank;
   int pid = 0;
   Fd out;  ///< Read end of the worker's stdout; none if it shares the terminal.
   Fd err;  ///< Read end of its stderr, likewise.
@@ -76,6 +73,6 @@ struct SpawnContext {
 [[nodiscard]] WorkerProcess spawn_worker(const SpawnContext& context,
                                          const Command& command,
                                          const Environment& environment,
-                                         const WorkerPlace& place);
+                                         LocalRank local_rank);
 
 }  // namespace ddprun

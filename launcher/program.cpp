@@ -13,12 +13,6 @@
 namespace ddprun {
 namespace {
 
-bool is_executable_file(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-         ::access(path.c_str(), X_OK) == 0;
-}
-
 /// Why the file at `path` cannot be executed, for a path that is_executable_file refused.
 Error why_not(const Setting& program, const std::string& path) {
   const std::string what = fmt::format("cannot run '{}' from {}", program.value, program.origin);
@@ -77,18 +71,6 @@ Result<Command> python_command(const Options& options, const Environment& enviro
 }
 
 }  // namespace
-
-std::string find_on_path(const std::string& name, const Environment& environment) {
-  std::string folders = find_variable(environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
-  while (!folders.empty()) {
-    const std::size_t colon = std::min(folders.find(':'), folders.size());
-    const std::string folder = colon == 0 ? "." : folders.substr(0, colon);
-    const std::string candidate = fmt::format("{}/{}", folder, name);
-    if (is_executable_file(candidate)) return candidate;
-    folders.erase(0, colon + 1);
-  }
-  return {};
-}
 
 Result<Command> find_program(const Options& options, const Environment& environment) {
   const bool python =

@@ -1,30 +1,19 @@
 // PROGRAM as the user wrote it → what is executed.
 #pragma once
 
+#include "launcher/command.hpp"
 #include "launcher/environment.hpp"
 #include "launcher/options.hpp"
 #include "launcher/rank_map.hpp"
 #include "rendezvous/result.hpp"
 
-#include <string>
-#include <vector>
-
 namespace ddprun {
-
-struct Command {
-  std::string executable;              ///< A path, found and executable when it was looked for.
-  std::vector<std::string> arguments;  ///< argv, its first element included.
-  friend bool operator==(const Command&, const Command&) = default;
-};
 
 /// Finds the program: an executable is executed (without a slash in its name ./PROGRAM if that can
 /// be executed, else the first on PATH); a .py file and a module are run by $PYTHON_EXEC or
 /// python3, with -u. The error says what is in the way and has sh's status: 127 not found, 126 not
 /// executable.
 [[nodiscard]] Result<Command> find_program(const Options& options, const Environment& environment);
-
-/// The first executable of that name in the folders of PATH, or empty.
-[[nodiscard]] std::string find_on_path(const std::string& name, const Environment& environment);
 
 /// The command of one worker: ${local_rank} and ${rank} in arguments are replaced.
 [[nodiscard]] Command command_for(const Command& command, const WorkerPlace& place);

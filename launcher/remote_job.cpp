@@ -82,7 +82,7 @@ void RemoteJob::perform(const UplinkAction& action) {
   } else if (const auto* send = std::get_if<SendUp>(&action)) {
     client_.send(send->connection, send->message);
   } else if (const auto* pass = std::get_if<PassOn>(&action)) {
-    std::visit([this](const auto& what) { handlers_.on_event(AgentEvent(what)); },
+    std::visit([this](const auto& what) { handlers_.on_event(LinkEvent(what)); },
                pass->instruction);
   } else if (const auto* heard = std::get_if<HeardOf>(&action)) {
     link_handlers_.on_leader(*heard);
@@ -91,11 +91,11 @@ void RemoteJob::perform(const UplinkAction& action) {
   } else if (const auto* decided = std::get_if<RecordDecided>(&action)) {
     link_handlers_.on_decided(*decided);
   } else if (const auto* lease = std::get_if<LeaseEnded>(&action)) {
-    handlers_.on_event(AgentEvent(*lease));
+    handlers_.on_event(LinkEvent(*lease));
   } else if (const auto* life = std::get_if<LifeEnded>(&action)) {
-    handlers_.on_event(AgentEvent(*life));
+    handlers_.on_event(LinkEvent(*life));
   } else if (const auto* given_up = std::get_if<GiveUp>(&action)) {
-    handlers_.on_event(AgentEvent(*given_up));
+    handlers_.on_event(LinkEvent(*given_up));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "launcher/slurm_control.hpp"
 
 #include "launcher/values.hpp"
+#include "launcher/variables.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "launcher/allocation.hpp"
+#include "launcher/command.hpp"
 #include "launcher/environment.hpp"
-#include "launcher/program.hpp"
 
 #include <cstdint>
 #include <optional>

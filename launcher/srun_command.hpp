@@ -1,8 +1,8 @@
 // How an agent is started on a node of a Slurm job: what srun is called with. Pure.
 #pragma once
 
+#include "launcher/command.hpp"
 #include "launcher/environment.hpp"
-#include "launcher/program.hpp"
 #include "launcher/settings.hpp"
 #include "rendezvous/units.hpp"
 

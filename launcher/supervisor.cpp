@@ -8,6 +8,7 @@
 #include "launcher/random_number.hpp"
 #include "launcher/report.hpp"
 #include "launcher/text_of_count.hpp"
+#include "launcher/variables.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -101,6 +102,15 @@ MemberOptions member_options(const Job& job) {
   return options;
 }
 
+/// Batch systems may send the signals that ask for a save to all processes of a job.
+WorkerPlan plan_of(const Job& job) {
+  WorkerPlan plan{job.command, job.setup, job.options.console, {}, job.share_terminal};
+  for (const int signal : job.options.stop.saving_signals) {
+    if (is_for_workers(signal)) plan.ignored_signals.insert(signal);
+  }
+  return plan;
+}
+
 std::string on_one_host(const Job& job) {
   return fmt::format("{} is an address of every host: only agents of this one can take part",
                      job.options.rendezvous.endpoint->host);
@@ -131,7 +141,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
                dispatch(Timeout{});
              }),
       exit_timer_(context_),
-      workers_(context_, writer_, job_, link_),
+      workers_(context_, writer_, plan_of(job_), link_.user_signals, link_.fence.group_ends),
       snapshot_(
           context_,
           job_.setup.snapshot,
@@ -155,10 +165,10 @@ int Supervisor::run() {
 
 /// In this process if there is one node only.
 void Supervisor::reach_coordinator() {
-  JobLink::Handlers handlers{[this](const AgentEvent& event) {
+  JobLink::Handlers handlers{[this](const LinkEvent& event) {
                                if (std::holds_alternative<LeaseEnded>(event)) say_lease_ended();
                                if (std::holds_alternative<FinishJob>(event)) told_ = true;
-                               dispatch(event);
+                               std::visit([this](const auto& what) { dispatch(what); }, event);
                              },
                              [this](const std::string& text) { say(text); },
                              [this](const CoordinatorEvent& event) {

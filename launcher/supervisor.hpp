@@ -7,6 +7,7 @@
 #include "launcher/deadline_timer.hpp"
 #include "launcher/endpoint.hpp"
 #include "launcher/guard.hpp"
+#include "launcher/job.hpp"
 #include "launcher/job_link.hpp"
 #include "launcher/lease_notice.hpp"
 #include "launcher/node_steps.hpp"

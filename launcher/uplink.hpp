@@ -28,8 +28,8 @@
 //   Two connections. Heartbeats older than the lease are not waited for.
 #pragma once
 
-#include "launcher/agent.hpp"
 #include "rendezvous/lease.hpp"
+#include "rendezvous/link_events.hpp"
 #include "rendezvous/messages.hpp"
 #include "rendezvous/outbox.hpp"
 #include "rendezvous/succession.hpp"

@@ -1,51 +1,10 @@
 #include "launcher/worker_env.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <vector>
 
 namespace ddprun {
-
-namespace {
-
-constexpr std::array<std::string_view, 16> identity_variables{"RANK",
-                                                              "LOCAL_RANK",
-                                                              "WORLD_SIZE",
-                                                              "LOCAL_WORLD_SIZE",
-                                                              "GROUP_RANK",
-                                                              "GROUP_WORLD_SIZE",
-                                                              "ROLE_NAME",
-                                                              "ROLE_RANK",
-                                                              "ROLE_WORLD_SIZE",
-                                                              "MASTER_ADDR",
-                                                              "MASTER_PORT",
-                                                              "TORCHELASTIC_RESTART_COUNT",
-                                                              "TORCHELASTIC_MAX_RESTARTS",
-                                                              "TORCHELASTIC_RUN_ID",
-                                                              "TORCHELASTIC_USE_AGENT_STORE",
-                                                              "TORCHELASTIC_ERROR_FILE"};
-
-}  // namespace
-
-bool is_set_by_ddprun(std::string_view name) {
-  return name.starts_with("DDPRUN_") ||
-         std::ranges::find(identity_variables, name) != identity_variables.end();
-}
-
-std::string replaced_variables_note(const Environment& environment) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : environment) {
-    if (std::ranges::find(identity_variables, name) != identity_variables.end()) {
-      names.push_back(fmt::format("{}={}", name, value));
-    }
-  }
-  if (names.empty()) return {};
-  return fmt::format("{} from the environment: not used, each worker is given its own",
-                     fmt::join(names, ", "));
-}
 
 std::string threads_per_worker(const WorkerSetup& setup, int worker_count) {
   const auto chosen = setup.inherited.find("OMP_NUM_THREADS");

@@ -6,7 +6,6 @@
 #include "rendezvous/generation.hpp"
 
 #include <string>
-#include <string_view>
 
 namespace ddprun {
 
@@ -36,13 +35,6 @@ struct WorkerSetup {
 /// Where the worker may leave a report of its own failure (TORCHELASTIC_ERROR_FILE); empty
 /// likewise.
 [[nodiscard]] std::string error_file_path(const WorkerSetup& setup, const Part& part, Rank rank);
-
-/// Whether a variable says who a worker is, so that no user's value of it reaches a worker.
-[[nodiscard]] bool is_set_by_ddprun(std::string_view name);
-
-/// What the user is told of variables in `environment` that no worker will see as they are; empty
-/// if there are none.
-[[nodiscard]] std::string replaced_variables_note(const Environment& environment);
 
 /// Everything that the worker at `place` finds in its environment. What the user has set is kept
 /// for variables that only advise (OMP_NUM_THREADS, the …_SOCKET_IFNAMEs), and replaced for those

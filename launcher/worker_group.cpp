@@ -1,5 +1,8 @@
 #include "launcher/worker_group.hpp"
 
+#include "launcher/program.hpp"
+#include "launcher/rank_map.hpp"
+
 #include <fmt/format.h>
 
 #include <fcntl.h>
@@ -7,6 +10,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -20,12 +24,13 @@ constexpr std::chrono::milliseconds log_patience{100};  // well within the time 
 
 WorkerGroup::WorkerGroup(boost::asio::io_context& context,
                          Writer& writer,
-                         const Job& job,
-                         const GuardLink& link)
+                         WorkerPlan plan,
+                         const sigset_t& user_signals,
+                         const std::vector<Fd>& fence_ends)
     : context_(context),
       writer_(writer),
-      job_(job),
-      fence_(link.fence),
+      plan_(std::move(plan)),
+      fence_ends_(fence_ends),
       null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
       stdout_(std::make_shared<Sink>(STDOUT_FILENO, "standard output")),
       stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")) {
@@ -35,12 +40,10 @@ WorkerGroup::WorkerGroup(boost::asio::io_context& context,
                         std::strerror(errno),
                         "workers need it as their input"));
   }
-  spawn_context_.user_signals = link.user_signals;
-  for (const int signal : job.options.stop.saving_signals) {  // batch systems may send it to all
-    if (is_for_workers(signal)) sigaddset(&spawn_context_.ignored_signals, signal);
-  }
+  spawn_context_.user_signals = user_signals;
+  for (const int signal : plan_.ignored_signals) sigaddset(&spawn_context_.ignored_signals, signal);
   spawn_context_.user_files_max = raise_files_max();
-  spawn_context_.share_terminal = job.share_terminal;
+  spawn_context_.share_terminal = plan_.share_terminal;
   spawn_context_.null_fd = null_.get();
 }
 
@@ -56,11 +59,11 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
     try {
       if (!exec_failures_) exec_failures_ = std::make_unique<ExecFailures>();
       spawn_context_.exec_failures_fd = exec_failures_->write_end();
-      spawn_context_.group_end = fence_.group_end(place.local_rank);
+      spawn_context_.group_end = fence_end(place.local_rank);
       WorkerProcess worker = spawn_worker(spawn_context_,
-                                          command_for(job_.command, place),
-                                          worker_environment(job_.setup, part, place),
-                                          place);
+                                          command_for(plan_.command, place),
+                                          worker_environment(plan_.setup, part, place),
+                                          place.local_rank);
       reaper_.watch(worker.pid);
       living_.emplace(worker.pid, place.local_rank);
       if (!worker.out.is_open()) continue;
@@ -75,15 +78,21 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
   return refused;
 }
 
+/// -1 without a fence.
+int WorkerGroup::fence_end(LocalRank local_rank) const {
+  const auto index = static_cast<std::size_t>(local_rank.value);
+  return index < fence_ends_.size() ? fence_ends_[index].get() : -1;
+}
+
 /// Before the workers start: they may leave their error files there at once.
 void WorkerGroup::make_log_folder(const Part& part) {
-  const std::string log = log_path(job_.setup, part, part.first_rank);
+  const std::string log = log_path(plan_.setup, part, part.first_rank);
   if (!log.empty()) writer_.open(std::make_shared<Sink>(log + ".out"), log_patience);
 }
 
 void WorkerGroup::signal(int number) const {
   for (const auto& [pid, local_rank] : living_) {
-    const bool reached = !job_.share_terminal && ::kill(-pid, number) == 0;
+    const bool reached = !plan_.share_terminal && ::kill(-pid, number) == 0;
     if (!reached) ::kill(pid, number);  // it shares our group, or has left its own
   }
 }
@@ -121,10 +130,10 @@ std::shared_ptr<WorkerOutput> WorkerGroup::open_output(Fd pipe,
                                                        const std::shared_ptr<Sink>& console,
                                                        const char* log_suffix) {
   WorkerOutput::Destination destination;
-  if (job_.options.console.contains(place.rank)) destination.console = console;
-  const std::string log = log_path(job_.setup, part, place.rank);
+  if (plan_.console.contains(place.rank)) destination.console = console;
+  const std::string log = log_path(plan_.setup, part, place.rank);
   if (!log.empty()) destination.log = std::make_shared<Sink>(log + log_suffix);
-  destination.prefix = fmt::format("[{}:{}] ", job_.setup.host, place.rank.value);
+  destination.prefix = fmt::format("[{}:{}] ", plan_.setup.host, place.rank.value);
   auto output = std::make_shared<WorkerOutput>(context_, writer_, std::move(pipe), destination);
   output->start();
   return output;

@@ -1,16 +1,17 @@
 // The workers of one generation on this node: their processes and what they print.
 #pragma once
 
-#include "launcher/agent.hpp"
-#include "launcher/guard.hpp"
-#include "launcher/job.hpp"
 #include "launcher/process.hpp"
 #include "launcher/reaper.hpp"
-#include "launcher/worker_env.hpp"
 #include "launcher/worker_output.hpp"
+#include "launcher/worker_plan.hpp"
 #include "launcher/writer.hpp"
+#include "rendezvous/generation.hpp"
+#include "rendezvous/worker_end.hpp"
 
 #include <boost/asio/io_context.hpp>
+
+#include <signal.h>
 
 #include <deque>
 #include <map>
@@ -23,10 +24,13 @@ namespace ddprun {
 
 class WorkerGroup {
  public:
+  /// The mask of signals is what workers get. The ends of the fence are by local rank; none: there
+  /// is no fence. They must outlive this.
   WorkerGroup(boost::asio::io_context& context,
               Writer& writer,
-              const Job& job,
-              const GuardLink& link);
+              WorkerPlan plan,
+              const sigset_t& user_signals,
+              const std::vector<Fd>& fence_ends);
 
   /// Starts the workers of this node's part of a generation, unless that lease is over. Returns
   /// those that the system refused to start, as if they had ended.
@@ -49,6 +53,7 @@ class WorkerGroup {
   [[nodiscard]] std::deque<std::string> last_lines(LocalRank local_rank) const;
 
  private:
+  [[nodiscard]] int fence_end(LocalRank local_rank) const;
   void make_log_folder(const Part& part);
   [[nodiscard]] std::shared_ptr<WorkerOutput> open_output(Fd pipe,
                                                           const Part& part,
@@ -58,8 +63,8 @@ class WorkerGroup {
 
   boost::asio::io_context& context_;
   Writer& writer_;
-  const Job& job_;
-  const FenceLink& fence_;
+  WorkerPlan plan_;
+  const std::vector<Fd>& fence_ends_;
   SpawnContext spawn_context_;
   Fd null_;
   Reaper reaper_;

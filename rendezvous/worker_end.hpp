@@ -22,6 +22,14 @@ struct WorkerEnd {
   [[nodiscard]] bool success() const { return kind == Kind::exited && code == 0; }
 };
 
+/// Of this node.
+struct WorkerEnded {
+  LocalRank local_rank;
+  int pid = 0;
+  WorkerEnd end;
+  friend bool operator==(const WorkerEnded&, const WorkerEnded&) = default;
+};
+
 struct WorkerFailure {
   std::string host;
   Rank rank;

@@ -18,6 +18,7 @@ constexpr std::array pure_files{
     "launcher/agent",
     "launcher/allocation",
     "launcher/allocation_settings",
+    "launcher/command.hpp",
     "launcher/command_line",
     "launcher/coordinator_options.hpp",
     "launcher/cores",
@@ -54,7 +55,9 @@ constexpr std::array pure_files{
     "launcher/text_reader",
     "launcher/uplink",
     "launcher/values",
+    "launcher/variables",
     "launcher/worker_env",
+    "launcher/worker_plan.hpp",
     "rendezvous/admission",
     "rendezvous/assert.hpp",
     "rendezvous/ballots.hpp",
@@ -71,6 +74,7 @@ constexpr std::array pure_files{
     "rendezvous/key_value",
     "rendezvous/lead",
     "rendezvous/lease.hpp",
+    "rendezvous/link_events.hpp",
     "rendezvous/message_codec",
     "rendezvous/message_fields.hpp",
     "rendezvous/message_kinds.hpp",
@@ -114,6 +118,7 @@ constexpr std::array shell_files{
     "launcher/marks",
     "launcher/complain.hpp",
     "launcher/clock.hpp",
+    "launcher/command.cpp",
     "launcher/command_run",
     "launcher/coordinator_command",
     "launcher/deadline_timer.hpp",
@@ -183,6 +188,7 @@ struct TestedElsewhere {
   std::string_view test;
 };
 constexpr std::array tested_elsewhere{
+    TestedElsewhere{"launcher/command.cpp", "tests/unit/program_test.cpp"},
     TestedElsewhere{"launcher/coordinator_command.cpp", "tests/e2e/nodes_test.cpp"},
     TestedElsewhere{"launcher/courier.cpp", "tests/e2e/nodes_test.cpp"},
     TestedElsewhere{"launcher/descendants.cpp", "tests/e2e/clean_end_test.cpp"},

@@ -155,9 +155,9 @@ class Guarded {
     context.user_files_max = 1024;
     context.null_fd = null_.get();
     context.exec_failures_fd = failures_.write_end();
-    context.group_end = link.fence.group_end({});
-    workers_.push_back(
-        spawn_worker(context, {"/bin/sh", {"sh", "-c", program_}}, {}, WorkerPlace{}));
+    const std::vector<Fd>& ends = link.fence.group_ends;
+    context.group_end = ends.empty() ? -1 : ends.front().get();
+    workers_.push_back(spawn_worker(context, {"/bin/sh", {"sh", "-c", program_}}, {}, LocalRank{}));
   }
 
   /// Until all that was told there is taken.

@@ -21,7 +21,7 @@ int run_with(SpawnContext context, const Command& command) {
   context.user_files_max = 1024;
   context.null_fd = null.get();
   context.exec_failures_fd = failures.write_end();
-  const WorkerProcess worker = spawn_worker(context, command, {}, WorkerPlace{});
+  const WorkerProcess worker = spawn_worker(context, command, {}, LocalRank{});
   int status = 0;
   REQUIRE(::waitpid(worker.pid, &status, 0) == worker.pid);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

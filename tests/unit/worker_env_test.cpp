@@ -1,5 +1,7 @@
 #include "launcher/worker_env.hpp"
 
+#include "launcher/variables.hpp"
+
 #include <doctest/doctest.h>
 
 #include <set>
@@ -79,12 +81,6 @@ TEST_CASE("worker environment: what says who a worker is replaces what was inher
   CHECK_FALSE(is_set_by_ddprun("PATH"));
   CHECK_FALSE(of_local_rank(again, 0).contains("DDPRUN_DEVICE"));
   CHECK_FALSE(of_local_rank(again, 0).contains("DDPRUN_SNAPSHOT"));
-}
-
-TEST_CASE("worker environment: what is replaced is told, with its value") {
-  CHECK(replaced_variables_note({{"PATH", "/bin"}, {"DDPRUN_GRACE", "1s"}}).empty());
-  CHECK(replaced_variables_note({{"RANK", "3"}, {"MASTER_PORT", "29500"}, {"HOME", "/"}}) ==
-        "MASTER_PORT=29500, RANK=3 from the environment: not used, each worker is given its own");
 }
 
 TEST_CASE("worker environment: everything else is passed on") {
