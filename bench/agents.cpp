@@ -3,13 +3,13 @@
 // the worker and the store, which are pretended. Once all have been told to start the first
 // generation it prints how long that took from the last agent's start, in seconds. It runs until
 // the coordinator ends the job by SIGTERM, and fails if an agent ended otherwise or was cut off.
-#include "launcher/agent.hpp"
-#include "launcher/clock.hpp"
-#include "launcher/deadline_timer.hpp"
-#include "launcher/environment.hpp"
-#include "launcher/random_number.hpp"
-#include "launcher/remote_job.hpp"
-#include "launcher/token.hpp"
+#include "launcher/link/remote_job.hpp"
+#include "launcher/meeting/token.hpp"
+#include "launcher/node/agent.hpp"
+#include "launcher/system/clock.hpp"
+#include "launcher/system/deadline_timer.hpp"
+#include "launcher/system/random_number.hpp"
+#include "launcher/text/environment.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <fmt/format.h>

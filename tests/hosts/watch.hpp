@@ -14,7 +14,7 @@
 // worker's children after its death.
 #pragma once
 
-#include "launcher/fd.hpp"
+#include "launcher/system/fd.hpp"
 #include "tests/hosts/lives.hpp"
 
 #include <filesystem>

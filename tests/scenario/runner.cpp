@@ -13,7 +13,7 @@
 //   pass DURATION                  the clock moves on, and what is due happens
 //   deadline                       the clock moves to what is due next
 //   reason                         why things are as they are
-#include "launcher/values.hpp"
+#include "launcher/text/values.hpp"
 #include "tests/unit/trace.hpp"
 #include "tests/unit/world.hpp"
 

@@ -2,7 +2,7 @@
 // counted here anew: what the product takes for one proves nothing.
 #pragma once
 
-#include "rendezvous/ballots.hpp"
+#include "rendezvous/succession/ballots.hpp"
 
 #include <map>
 #include <set>

@@ -8,7 +8,7 @@
 //   S7  the worker that is blamed has failed, and before the others of its generation
 #pragma once
 
-#include "rendezvous/generation.hpp"
+#include "rendezvous/generations/generation.hpp"
 #include "rendezvous/outcome.hpp"
 #include "tests/sim/story.hpp"
 

@@ -1,10 +1,10 @@
 // Which events each machine has met in each of its states: what no seed has reached is not tested.
 #pragma once
 
-#include "launcher/uplink.hpp"
-#include "rendezvous/coordinator.hpp"
-#include "rendezvous/roster.hpp"
-#include "rendezvous/succession.hpp"
+#include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/membership/roster.hpp"
+#include "rendezvous/membership/uplink.hpp"
+#include "rendezvous/succession/succession.hpp"
 
 #include <array>
 #include <cstddef>

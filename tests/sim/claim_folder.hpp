@@ -1,7 +1,7 @@
 // A pretended folder for claims: what a filesystem that hosts share, or do not, has in it.
 #pragma once
 
-#include "rendezvous/claims.hpp"
+#include "rendezvous/succession/claims.hpp"
 
 #include <cstdint>
 #include <limits>

@@ -2,11 +2,11 @@
 // they ship, with pretended processes, clock, guard and connections around them.
 #pragma once
 
-#include "launcher/agent.hpp"
-#include "launcher/uplink.hpp"
-#include "rendezvous/coordinator.hpp"
-#include "rendezvous/roster.hpp"
-#include "rendezvous/succession.hpp"
+#include "launcher/node/agent.hpp"
+#include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/membership/roster.hpp"
+#include "rendezvous/membership/uplink.hpp"
+#include "rendezvous/succession/succession.hpp"
 #include "tests/sim/causes.hpp"
 #include "tests/sim/claim_folder.hpp"
 #include "tests/sim/leases.hpp"

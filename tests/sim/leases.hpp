@@ -6,8 +6,8 @@
 // What clocks may differ by is allowed.
 #pragma once
 
+#include "rendezvous/generations/voters.hpp"
 #include "rendezvous/units.hpp"
-#include "rendezvous/voters.hpp"
 
 #include <map>
 #include <optional>

@@ -12,7 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 COMPILER = [os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-w"]
 UNIT_SECONDS_MAX = 60
 # The real folder, for which the simulator has one of its own.
-CLAIMS = ["launcher/claims_on_disk.cpp", "rendezvous/message_codec.cpp"]
+CLAIMS = ["launcher/disk/claims_on_disk.cpp", "rendezvous/wire/message_codec.cpp"]
 # Those need sockets; that one goes through all stories there are, which takes long.
 UNIT_TESTS_LEFT_OUT = ("agent_wire", "claims_folder", "claims_on_disk", "coordinator_search")
 WORKER_BUILD = ROOT / "build/dev"
@@ -47,7 +47,10 @@ class Sources:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         text = (HERE / "CMakeLists.txt").read_text(encoding="utf-8")
+        rooms = re.search(r"set\(rooms\n(.*?)\)", text, re.S).group(1).split()
         self.machines = re.search(r"set\(machines\n(.*?)\)", text, re.S).group(1).split()
+        self.machines += sorted(str(file.relative_to(ROOT))
+                                for room in rooms for file in (ROOT / room).glob("*.cpp"))
         options = re.search(r"set\(options\n(.*?)\)", text, re.S).group(1).split()
         own = re.search(r"add_executable\(sim\n(.*?)\)", text, re.S).group(1).split()
         own = [f"tests/sim/{name}" for name in own if name.endswith(".cpp")]
@@ -55,10 +58,11 @@ class Sources:
         self.unit_tests = sorted({
             str(file.relative_to(ROOT))
             for machine in self.machines
-            for file in (ROOT / "tests/unit").glob(f"{pathlib.Path(machine).stem}*_test.cpp")
+            for file in (ROOT / "tests/unit").rglob(f"{pathlib.Path(machine).stem}*_test.cpp")
             if not file.name.startswith(UNIT_TESTS_LEFT_OUT)
         })
-        self.unit_tests += ["tests/unit/claims_on_disk_test.cpp", "tests/unit/orphan_test.cpp"]
+        self.unit_tests += ["tests/unit/launcher/disk/claims_on_disk_test.cpp",
+                            "tests/unit/rendezvous/membership/orphan_test.cpp"]
         self.test_kit = ["tests/main.cpp", "tests/unit/trace.cpp", *CLAIMS]
 
     def all(self):

@@ -129,8 +129,9 @@ def catch_again(mutant, by):
         return play_seed(mutant, seed, ["--near", scenario_file(name)])
     if kind == "unit":
         file, _, case = rest.partition(": ")
-        source = f"tests/unit/{file}.cpp"
-        if source not in mutant.sources.unit_tests:
+        source = next((each for each in mutant.sources.unit_tests
+                       if pathlib.Path(each).stem == file), None)
+        if source is None:
             return None
         found = run_tests(mutant.unit_program([source]), f"-tc={in_filter(case)}")
         return found and found[2]

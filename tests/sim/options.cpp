@@ -1,10 +1,10 @@
 #include "tests/sim/options.hpp"
 
-#include "launcher/coordinator_options.hpp"
-#include "launcher/option_table.hpp"
-#include "launcher/read_setting.hpp"
-#include "launcher/restart_options.hpp"
-#include "launcher/stop_options.hpp"
+#include "launcher/options/coordinator_options.hpp"
+#include "launcher/options/option_table.hpp"
+#include "launcher/options/read_setting.hpp"
+#include "launcher/options/restart_options.hpp"
+#include "launcher/options/stop_options.hpp"
 
 #include <stdexcept>
 

@@ -2,7 +2,7 @@
 // that an option's default and the rules that options are read by are those that ship.
 #pragma once
 
-#include "rendezvous/coordinator.hpp"
+#include "rendezvous/generations/coordinator.hpp"
 #include "rendezvous/lease.hpp"
 
 #include <string>

@@ -5,7 +5,7 @@
 // Its seed only draws what is left: each delay and each end of a process.
 #pragma once
 
-#include "rendezvous/coordinator.hpp"
+#include "rendezvous/generations/coordinator.hpp"
 #include "rendezvous/units.hpp"
 #include "tests/sim/options.hpp"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -10,224 +11,8 @@
 namespace ddprun::tidy {
 namespace {
 
-// A name without an ending stands for the header and the source. One a line, which clang-format
-// would not keep.
-// clang-format off
-
-constexpr std::array pure_files{
-    "launcher/agent",
-    "launcher/allocation",
-    "launcher/allocation_settings",
-    "launcher/command.hpp",
-    "launcher/command_line",
-    "launcher/coordinator_options.hpp",
-    "launcher/cores",
-    "launcher/dry_run",
-    "launcher/end_watch",
-    "launcher/endpoint",
-    "launcher/environment.hpp",
-    "launcher/gpus",
-    "launcher/hostlist",
-    "launcher/interfaces.hpp",
-    "launcher/job.hpp",
-    "launcher/lines",
-    "launcher/meeting.hpp",
-    "launcher/nearest",
-    "launcher/option_table",
-    "launcher/options.hpp",
-    "launcher/program.hpp",
-    "launcher/rank_map",
-    "launcher/read_setting",
-    "launcher/rendezvous_options",
-    "launcher/rendezvous_plan",
-    "launcher/report",
-    "launcher/requeue",
-    "launcher/restart_options",
-    "launcher/settings.hpp",
-    "launcher/slurm_control.hpp",
-    "launcher/srun_command",
-    "launcher/step_gpus",
-    "launcher/step_keeper",
-    "launcher/stop_options",
-    "launcher/substitute",
-    "launcher/task_counts",
-    "launcher/text_of_count.hpp",
-    "launcher/text_reader",
-    "launcher/uplink",
-    "launcher/values",
-    "launcher/variables",
-    "launcher/worker_env",
-    "launcher/worker_plan.hpp",
-    "rendezvous/admission",
-    "rendezvous/assert.hpp",
-    "rendezvous/ballots.hpp",
-    "rendezvous/claims",
-    "rendezvous/connection_end.hpp",
-    "rendezvous/coordinator",
-    "rendezvous/coordinator_generations",
-    "rendezvous/credentials",
-    "rendezvous/election",
-    "rendezvous/founding",
-    "rendezvous/gathering",
-    "rendezvous/generation",
-    "rendezvous/ip_network.hpp",
-    "rendezvous/key_value",
-    "rendezvous/lead",
-    "rendezvous/lease.hpp",
-    "rendezvous/link_events.hpp",
-    "rendezvous/message_codec",
-    "rendezvous/message_fields.hpp",
-    "rendezvous/message_kinds.hpp",
-    "rendezvous/messages.hpp",
-    "rendezvous/outbox.hpp",
-    "rendezvous/outcome.hpp",
-    "rendezvous/pledge",
-    "rendezvous/restart_policy",
-    "rendezvous/result.hpp",
-    "rendezvous/roster",
-    "rendezvous/secure_channel",
-    "rendezvous/set_aside",
-    "rendezvous/store_codec",
-    "rendezvous/succession",
-    "rendezvous/succession_candidate",
-    "rendezvous/succession_claims",
-    "rendezvous/succession_founder",
-    "rendezvous/succession_leader",
-    "rendezvous/succession_voter",
-    "rendezvous/survey",
-    "rendezvous/units.hpp",
-    "rendezvous/voters",
-    "rendezvous/worker_end",
-    "worker/distributed_sampler",
-    "worker/error.hpp",
-    "worker/finite",
-    "worker/module_state",
-    "worker/optimizer_state",
-    "worker/pickle_reader",
-    "worker/pickle_stack",
-    "worker/snapshot",
-    "worker/storage_view",
-    "worker/torch_compat.hpp",
-};
-
-constexpr std::array shell_files{
-    "launcher/batch_job",
-    "launcher/claims_folder",
-    "launcher/claims_on_disk",
-    "launcher/disk_thread",
-    "launcher/marks",
-    "launcher/complain.hpp",
-    "launcher/clock.hpp",
-    "launcher/command.cpp",
-    "launcher/command_run",
-    "launcher/coordinator_command",
-    "launcher/deadline_timer.hpp",
-    "launcher/courier",
-    "launcher/descendants",
-    "launcher/devices",
-    "launcher/environment.cpp",
-    "launcher/fd.hpp",
-    "launcher/fence",
-    "launcher/folders",
-    "launcher/guard",
-    "launcher/headquarters",
-    "launcher/hostlist_command",
-    "launcher/interfaces.cpp",
-    "launcher/job_file",
-    "launcher/job_link.hpp",
-    "launcher/lease_notice",
-    "launcher/main.cpp",
-    "launcher/meeting.cpp",
-    "launcher/member_job",
-    "launcher/node_steps",
-    "launcher/options.cpp",
-    "launcher/process",
-    "launcher/program.cpp",
-    "launcher/random_number.hpp",
-    "launcher/reaper",
-    "launcher/remote_job",
-    "launcher/script_job",
-    "launcher/slurm_control.cpp",
-    "launcher/snapshot_look",
-    "launcher/store_check",
-    "launcher/supervisor",
-    "launcher/task_job",
-    "launcher/token",
-    "launcher/token_file",
-    "launcher/worker_group",
-    "launcher/worker_output",
-    "launcher/writer",
-    "rendezvous/agent_client",
-    "rendezvous/agent_server",
-    "rendezvous/frame_connection",
-    "rendezvous/ip_network.cpp",
-    "rendezvous/store_server",
-    "worker/atomic_file",
-    "worker/context",
-    "worker/distributed_data_parallel",
-    "worker/file_descriptor.hpp",
-    "worker/idx_file",
-    "worker/local_address",
-    "worker/model_agreement",
-    "worker/process_group",
-    "worker/pt_file",
-    "worker/run",
-    "worker/signal_stack.hpp",
-    "worker/snapshot_folder",
-    "worker/snapshot_store",
-    "worker/step_seed",
-    "worker/stop_request",
-    "worker/zip_reader",
-};
-
-// clang-format on
-
-/// Sources that need real processes, sockets or ranks, and the test that runs them.
-struct TestedElsewhere {
-  std::string_view source;
-  std::string_view test;
-};
-constexpr std::array tested_elsewhere{
-    TestedElsewhere{"launcher/command.cpp", "tests/unit/program_test.cpp"},
-    TestedElsewhere{"launcher/coordinator_command.cpp", "tests/e2e/nodes_test.cpp"},
-    TestedElsewhere{"launcher/courier.cpp", "tests/e2e/nodes_test.cpp"},
-    TestedElsewhere{"launcher/descendants.cpp", "tests/e2e/clean_end_test.cpp"},
-    TestedElsewhere{"launcher/headquarters.cpp", "tests/e2e/nodes_test.cpp"},
-    TestedElsewhere{"launcher/hostlist_command.cpp", "tests/e2e/hostlist_test.cpp"},
-    TestedElsewhere{"launcher/main.cpp", "tests/e2e/status_test.cpp"},
-    TestedElsewhere{"launcher/meeting.cpp", "tests/e2e/nodes_refused_test.cpp"},
-    TestedElsewhere{"launcher/member_job.cpp", "tests/e2e/nodes_test.cpp"},
-    TestedElsewhere{"launcher/batch_job.cpp", "tests/slurm/end_test.cpp"},
-    TestedElsewhere{"launcher/node_steps.cpp", "tests/slurm/script_test.cpp"},
-    TestedElsewhere{"launcher/reaper.cpp", "tests/e2e/status_test.cpp"},
-    TestedElsewhere{"launcher/remote_job.cpp", "tests/e2e/nodes_test.cpp"},
-    TestedElsewhere{"launcher/supervisor.cpp", "tests/e2e/restart_test.cpp"},
-    TestedElsewhere{"launcher/task_job.cpp", "tests/slurm/task_test.cpp"},
-    TestedElsewhere{"launcher/worker_group.cpp", "tests/e2e/restart_test.cpp"},
-    TestedElsewhere{"launcher/worker_output.cpp", "tests/e2e/output_test.cpp"},
-    TestedElsewhere{"launcher/writer.cpp", "tests/e2e/slow_reader_test.cpp"},
-    TestedElsewhere{"rendezvous/agent_client.cpp", "tests/unit/agent_wire_test.cpp"},
-    TestedElsewhere{"rendezvous/agent_server.cpp", "tests/unit/agent_wire_test.cpp"},
-    TestedElsewhere{"rendezvous/coordinator_generations.cpp", "tests/unit/coordinator_test.cpp"},
-    TestedElsewhere{"rendezvous/frame_connection.cpp", "tests/unit/agent_wire_test.cpp"},
-    TestedElsewhere{"rendezvous/store_server.cpp", "tests/e2e/store_test.cpp"},
-    TestedElsewhere{"worker/atomic_file.cpp", "tests/worker/snapshot_store_test.cpp"},
-    TestedElsewhere{"worker/local_address.cpp", "tests/worker/context_test.cpp"},
-    TestedElsewhere{"worker/module_state.cpp", "tests/worker/snapshot_test.cpp"},
-    TestedElsewhere{"worker/optimizer_state.cpp", "tests/worker/snapshot_test.cpp"},
-    TestedElsewhere{"worker/pickle_stack.cpp", "tests/worker/pickle_reader_test.cpp"},
-    TestedElsewhere{"worker/process_group.cpp", "tests/worker/distributed_data_parallel_test.cpp"},
-    TestedElsewhere{"worker/pt_file.cpp", "tests/worker/snapshot_test.cpp"},
-    TestedElsewhere{"worker/snapshot_folder.cpp", "tests/worker/snapshot_store_test.cpp"},
-    TestedElsewhere{"worker/storage_view.cpp", "tests/worker/snapshot_test.cpp"},
-    TestedElsewhere{"worker/zip_reader.cpp", "tests/worker/snapshot_test.cpp"},
-};
-
-/// Folders and single headers that the files of a folder may include.
+/// Beginnings of what the files of a folder that is no room may include.
 const std::map<std::string, std::vector<std::string_view>> may_include{
-    {"rendezvous", {"rendezvous/"}},
-    {"launcher", {"launcher/", "rendezvous/"}},
-    {"worker", {"worker/", "rendezvous/units.hpp", "rendezvous/result.hpp"}},
     {"examples", {"examples/", "worker/"}},
     {"bench", {"bench/", "launcher/", "rendezvous/", "worker/"}},
     {"tests/worker", {"tests/", "worker/", "examples/"}},
@@ -273,16 +58,6 @@ bool begins_with_any(std::string_view text, const auto& beginnings) {
                              [&](std::string_view each) { return text.starts_with(each); });
 }
 
-/// Whether `entry` of a list above stands for the file at `path`.
-bool names(std::string_view entry, std::string_view path) {
-  return entry == path || (path.starts_with(entry) && (path.substr(entry.size()) == ".hpp" ||
-                                                       path.substr(entry.size()) == ".cpp"));
-}
-
-bool listed(std::string_view path, const auto& list) {
-  return std::ranges::any_of(list, [&](std::string_view entry) { return names(entry, path); });
-}
-
 bool in_library(std::string_view path) {
   constexpr std::array libraries{"rendezvous/", "launcher/", "worker/"};
   return begins_with_any(path, libraries) && !path.starts_with("worker/compat/");
@@ -298,20 +73,22 @@ bool is_impure_header(std::string_view path) {
 
 }  // namespace
 
-Findings check_layers(const SourceFile& file) {
+Findings check_layers(const SourceFile& file, const Rooms& rooms) {
   Findings findings;
   const std::string folder = folder_of(file.path);
+  const Room* room = room_of(rooms, file.path);
   const auto found = may_include.find(folder);
   const auto& allowed = found == may_include.end() ? other_tests_may_include : found->second;
   const bool torch = std::ranges::find(torch_users, folder) != torch_users.end();
   for (const Include& include : includes_of(file)) {
-    if (include.quoted && !begins_with_any(include.path, allowed)) {
+    const bool may =
+        room != nullptr ? room->allows(include.path) : begins_with_any(include.path, allowed);
+    if (include.quoted && !may) {
       findings.push_back(finding(file,
                                  include.line,
                                  "includes " + include.path +
-                                     ", which is no path from the root or "
-                                     "lies in a layer that " +
-                                     folder + " must not know"));
+                                     ", which is no path from the root or lies where " +
+                                     parent_of(file.path) + " may not include from"));
     }
     if (!torch && begins_with_any(include.path, torch_folders)) {
       findings.push_back(finding(file, include.line, "LibTorch is for worker/ and examples/"));
@@ -320,11 +97,15 @@ Findings check_layers(const SourceFile& file) {
   return findings;
 }
 
-Findings check_purity(const SourceFile& file) {
+Findings check_purity(const SourceFile& file, const Rooms& rooms) {
   Findings findings;
-  if (!listed(file.path, pure_files) || listed(file.path, excused)) return findings;
+  const Room* room = room_of(rooms, file.path);
+  const bool is_excused = std::ranges::find(excused, file.path) != excused.end();
+  if (room == nullptr || !room->is_pure(file.path) || is_excused) return findings;
   for (const Include& include : includes_of(file)) {
-    if (include.quoted ? listed(include.path, shell_files) : is_impure_header(include.path)) {
+    const Room* other = room_of(rooms, include.path);
+    const bool is_shell = other != nullptr && other->is_shell(include.path);
+    if (include.quoted ? is_shell : is_impure_header(include.path)) {
       findings.push_back(
           finding(file, include.line, "is pure and includes " + include.path + " of the shell"));
     }
@@ -338,54 +119,62 @@ Findings check_purity(const SourceFile& file) {
   return findings;
 }
 
-Findings check_classification(const std::vector<SourceFile>& tree) {
+Findings check_classification(const std::vector<SourceFile>& tree, const Rooms& rooms) {
   Findings findings;
-  std::set<std::string_view> stale(pure_files.begin(), pure_files.end());
-  stale.insert(shell_files.begin(), shell_files.end());
   for (const SourceFile& file : tree) {
     if (!in_library(file.path) || !is_cpp(file)) continue;
-    const bool pure = listed(file.path, pure_files);
-    const bool shell = listed(file.path, shell_files);
-    if (pure == shell) {
-      findings.push_back(finding(file,
-                                 1,
-                                 pure ? "is in both lists of tests/tidy/layers.cpp; keep one"
-                                      : "is new: put it into pure_files or shell_files of "
-                                        "tests/tidy/layers.cpp"));
-    }
-    std::erase_if(stale, [&](std::string_view entry) { return names(entry, file.path); });
+    const Room* room = room_of(rooms, file.path);
+    const bool pure = room != nullptr && room->is_pure(file.path);
+    const bool shell = room != nullptr && room->is_shell(file.path);
+    if (pure != shell) continue;
+    const std::string list = parent_of(file.path) + "/CMakeLists.txt";
+    findings.push_back(finding(file,
+                               1,
+                               pure
+                                   ? "is pure and shell in " + list + "; keep one"
+                                   : "is new: put it into PURE or SHELL of add_room() in " + list));
   }
-  for (const std::string_view entry : stale) {
-    findings.push_back("tests/tidy/layers.cpp: " + std::string(entry) + " is listed and not there");
+  for (const auto& [path, room] : rooms) {
+    Room left = room;
+    for (std::vector<std::string>* list : {&left.pure, &left.shell}) {
+      for (const std::string& entry : *list) {
+        Room alone;
+        alone.pure = {entry};
+        const bool is_there = std::ranges::any_of(tree, [&](const SourceFile& file) {
+          return parent_of(file.path) == path && alone.is_pure(file.path);
+        });
+        if (!is_there) findings.push_back(path + "/CMakeLists.txt: " + entry + " is not there");
+      }
+    }
   }
   return findings;
 }
 
-Findings check_tests_exist(const std::vector<SourceFile>& tree) {
+Findings check_tests_exist(const std::vector<SourceFile>& tree, const Rooms& rooms) {
   Findings findings;
-  std::set<std::string_view> paths;
+  std::set<std::string, std::less<>> paths;
   for (const SourceFile& file : tree) paths.insert(file.path);
   for (const SourceFile& file : tree) {
     if (!in_library(file.path) || !file.path.ends_with(".cpp")) continue;
-    const std::size_t slash = file.path.rfind('/');
-    const std::string stem = file.path.substr(slash + 1, file.path.size() - slash - 5);
-    const std::string folder = file.path.starts_with("worker/") ? "tests/worker/" : "tests/unit/";
-    const std::string test = folder + stem + "_test.cpp";
-    const bool elsewhere =
-        std::ranges::find(tested_elsewhere, file.path, &TestedElsewhere::source) !=
-        tested_elsewhere.end();
+    const std::string whole = file.path.substr(0, file.path.size() - 4);
+    const std::string stem = whole.substr(whole.rfind('/') + 1);
+    const bool of_worker = file.path.starts_with("worker/");
+    const std::string test = (of_worker ? "tests/" : "tests/unit/") + whole + "_test.cpp";
+    const Room* room = room_of(rooms, file.path);
+    const bool elsewhere = room != nullptr && room->tested_by.contains(stem);
     if (paths.contains(test) == elsewhere) {
-      findings.push_back(finding(file,
-                                 1,
-                                 elsewhere
-                                     ? test + " is there: remove the entry of tests/tidy/layers.cpp"
-                                     : "has no " + test));
+      findings.push_back(finding(
+          file,
+          1,
+          elsewhere ? test + " is there: remove the entry of TESTED_BY" : "has no " + test));
     }
   }
-  for (const auto& [source, test] : tested_elsewhere) {
-    for (const std::string_view path : {source, test}) {
-      if (!paths.contains(path)) {
-        findings.push_back("tests/tidy/layers.cpp: " + std::string(path) + " is not there");
+  for (const auto& [path, room] : rooms) {
+    for (const auto& [source, test] : room.tested_by) {
+      for (const std::string& each : {path + "/" + source + ".cpp", test}) {
+        if (!paths.contains(each)) {
+          findings.push_back(path + "/CMakeLists.txt: " + each + " is not there");
+        }
       }
     }
   }

@@ -2,8 +2,8 @@
 // workers find in their environment; exit statuses; the invariants that the headers number.
 #include "tests/tidy/manual.hpp"
 
-#include "launcher/option_table.hpp"
-#include "launcher/worker_env.hpp"
+#include "launcher/options/option_table.hpp"
+#include "launcher/workers/worker_env.hpp"
 #include "rendezvous/result.hpp"
 #include "tests/tidy/source.hpp"
 

@@ -9,12 +9,12 @@
 namespace ddprun::tidy {
 
 struct SourceFile {
-  std::string path;  ///< From the root: "launcher/agent.cpp".
+  std::string path;  ///< From the root: "launcher/node/agent.cpp".
   std::string text;  ///< As it is.
   std::string code;  ///< The same with blanks for comments and what strings hold; lines agree.
 };
 
-/// What breaks a rule: "launcher/agent.cpp:12: why".
+/// What breaks a rule: "launcher/node/agent.cpp:12: why".
 using Findings = std::vector<std::string>;
 
 [[nodiscard]] SourceFile make_source(std::string path, std::string text);
@@ -25,7 +25,7 @@ using Findings = std::vector<std::string>;
 [[nodiscard]] bool is_header(const SourceFile& file);
 [[nodiscard]] bool is_cpp(const SourceFile& file);  ///< Header or source of C++.
 
-/// "launcher/agent.cpp" → "launcher"; "tests/unit/agent_test.cpp" → "tests/unit".
+/// "launcher/node/agent.cpp" → "launcher"; "tests/unit/world_test.cpp" → "tests/unit".
 [[nodiscard]] std::string folder_of(std::string_view path);
 
 [[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text);

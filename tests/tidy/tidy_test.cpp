@@ -2,11 +2,13 @@
 // against a piece of code that breaks it.
 #include "tests/tidy/layers.hpp"
 #include "tests/tidy/layout.hpp"
+#include "tests/tidy/rooms.hpp"
 #include "tests/tidy/source.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -16,6 +18,11 @@ using namespace ddprun::tidy;
 const std::vector<SourceFile>& tree() {
   static const std::vector<SourceFile> files = read_tree(DDPRUN_SOURCE_DIR);
   return files;
+}
+
+const Rooms& rooms() {
+  static const Rooms all = rooms_in(tree());
+  return all;
 }
 
 std::string joined(const Findings& findings) {
@@ -28,7 +35,8 @@ void expect_none(const Findings& findings) {
   CHECK_MESSAGE(findings.empty(), joined(findings));
 }
 
-void expect_none_in_tree(Findings (*rule)(const SourceFile&)) {
+template <typename Rule>
+void expect_none_in_tree(const Rule& rule) {
   Findings all;
   for (const SourceFile& file : tree()) {
     const Findings some = rule(file);
@@ -65,46 +73,98 @@ TEST_CASE("tidy: comments and what strings hold are no code") {
   CHECK(lines_of(file.code).size() == lines_of(file.text).size());
 }
 
+TEST_CASE("tidy: a room is what its CMakeLists.txt says") {
+  const Rooms rooms = rooms_in({make_source("a/b/CMakeLists.txt",
+                                            "# B.\nadd_room(a\n  MAY_INCLUDE\n    a/c\n    d\n"
+                                            "  PURE\n    e\n    f.hpp\n  SHELL\n    f.cpp\n"
+                                            "  TESTED_BY\n    f tests/f_test.cpp)\n"),
+                                make_source("a/CMakeLists.txt", "add_library(a)\n")});
+  REQUIRE(rooms.size() == 1);
+  const Room& room = rooms.at("a/b");
+  CHECK(room.is_pure("a/b/e.cpp"));
+  CHECK(room.is_pure("a/b/e.hpp"));
+  CHECK(room.is_pure("a/b/f.hpp"));
+  CHECK_FALSE(room.is_pure("a/b/f.cpp"));
+  CHECK_FALSE(room.is_pure("a/b/e_more.cpp"));
+  CHECK(room.is_shell("a/b/f.cpp"));
+  CHECK(room.tested_by.at("f") == "tests/f_test.cpp");
+  for (const char* may : {"a/b/e.hpp", "a/x.hpp", "a/c/x.hpp", "d/x.hpp", "d/y/x.hpp"}) {
+    CHECK(room.allows(may));
+  }
+  for (const char* may_not : {"a/cc/x.hpp", "a/c/y/x.hpp", "a/z/x.hpp", "e.hpp", "dd/x.hpp"}) {
+    CHECK_FALSE(room.allows(may_not));
+  }
+}
+
+TEST_CASE("tidy: rooms include one way, and say nothing that is not needed") {
+  const auto with = [](const std::string& path, const std::string& other) {
+    return std::vector{
+        make_source(path + "/CMakeLists.txt", "\nadd_room(x\n  MAY_INCLUDE\n    " + other + ")\n"),
+        make_source(path + "/a.cpp", "#include \"" + other + "/b.hpp\"\n")};
+  };
+  std::vector<SourceFile> files = with("a/b", "a/c");
+  CHECK(check_rooms(rooms_in(files), files).empty());
+  files.pop_back();
+  CHECK(check_rooms(rooms_in(files), files).size() == 1);
+  files = with("a/b", "a/c");
+  for (const auto& [path, other] : {std::pair("a/c", "a/d"), std::pair("a/d", "a/b")}) {
+    for (SourceFile& file : with(path, other)) files.push_back(std::move(file));
+  }
+  CHECK(check_rooms(rooms_in(files), files).size() == 3);
+  expect_none(check_rooms(rooms(), tree()));
+}
+
 TEST_CASE("tidy: includes go one way") {
-  CHECK(breaks(check_layers, "rendezvous/x.cpp", "#include \"launcher/agent.hpp\"\n"));
-  CHECK(breaks(check_layers, "launcher/x.cpp", "#include \"worker/run.hpp\"\n"));
-  CHECK(breaks(check_layers, "worker/x.cpp", "#include \"launcher/agent.hpp\"\n"));
-  CHECK(breaks(check_layers, "worker/x.cpp", "#include \"rendezvous/store_server.hpp\"\n"));
-  CHECK(breaks(check_layers, "tests/unit/x_test.cpp", "#include \"worker/run.hpp\"\n"));
-  CHECK(breaks(check_layers, "launcher/x.cpp", "#include \"agent.hpp\"\n"));
-  CHECK(breaks(check_layers, "launcher/x.cpp", "#include <torch/torch.h>\n"));
-  CHECK(breaks(check_layers, "tests/e2e/x_test.cpp", "#include <c10/util/Exception.h>\n"));
-  CHECK_FALSE(breaks(check_layers, "launcher/x.cpp", "#include \"rendezvous/units.hpp\"\n"));
-  CHECK_FALSE(breaks(check_layers, "tests/worker/x_test.cpp", "#include <torch/torch.h>\n"));
-  expect_none_in_tree(check_layers);
+  const auto breaks = [](const char* path, std::string text) {
+    return !check_layers(make_source(path, std::move(text)), rooms()).empty();
+  };
+  CHECK(breaks("rendezvous/x.cpp", "#include \"launcher/node/agent.hpp\"\n"));
+  CHECK(breaks("rendezvous/x.cpp", "#include \"rendezvous/store/key_value.hpp\"\n"));
+  CHECK(breaks("launcher/text/x.cpp", "#include \"launcher/options/options.hpp\"\n"));
+  CHECK(breaks("launcher/node/x.cpp", "#include \"worker/run.hpp\"\n"));
+  CHECK(breaks("worker/x.cpp", "#include \"launcher/node/agent.hpp\"\n"));
+  CHECK(breaks("worker/x.cpp", "#include \"rendezvous/store/store_server.hpp\"\n"));
+  CHECK(breaks("tests/unit/x_test.cpp", "#include \"worker/run.hpp\"\n"));
+  CHECK(breaks("launcher/node/x.cpp", "#include \"agent.hpp\"\n"));
+  CHECK(breaks("launcher/node/x.cpp", "#include <torch/torch.h>\n"));
+  CHECK(breaks("tests/e2e/x_test.cpp", "#include <c10/util/Exception.h>\n"));
+  CHECK_FALSE(breaks("launcher/node/x.cpp", "#include \"rendezvous/units.hpp\"\n"));
+  CHECK_FALSE(breaks("launcher/node/x.cpp", "#include \"launcher/node/agent.hpp\"\n"));
+  CHECK_FALSE(breaks("tests/worker/x_test.cpp", "#include <torch/torch.h>\n"));
+  expect_none_in_tree([](const SourceFile& file) { return check_layers(file, rooms()); });
 }
 
 TEST_CASE("tidy: pure files know nothing of the shell") {
-  CHECK(breaks(check_purity, "launcher/agent.cpp", "#include <boost/asio/io_context.hpp>\n"));
-  CHECK(breaks(check_purity, "launcher/agent.hpp", "#include <chrono>\n"));
-  CHECK(breaks(check_purity, "launcher/lines.cpp", "#include <unistd.h>\n"));
-  CHECK(breaks(check_purity, "launcher/lines.cpp", "#include <sys/wait.h>\n"));
-  CHECK(breaks(check_purity, "rendezvous/key_value.cpp", "#include \"launcher/writer.hpp\"\n"));
-  CHECK(breaks(check_purity, "launcher/report.cpp", "void f() { fmt::print(\"x\"); }\n"));
-  CHECK(breaks(check_purity, "launcher/values.cpp", "auto t = steady_clock::now();\n"));
-  CHECK_FALSE(breaks(check_purity, "launcher/report.cpp", "#include <csignal>\n"));
-  CHECK_FALSE(breaks(check_purity, "launcher/report.cpp", "auto s = \"its stderr\";\n"));
-  CHECK_FALSE(breaks(check_purity, "launcher/writer.cpp", "#include <unistd.h>\n"));
-  expect_none_in_tree(check_purity);
+  const auto breaks = [](const char* path, std::string text) {
+    return !check_purity(make_source(path, std::move(text)), rooms()).empty();
+  };
+  CHECK(breaks("launcher/node/agent.cpp", "#include <boost/asio/io_context.hpp>\n"));
+  CHECK(breaks("launcher/node/agent.hpp", "#include <chrono>\n"));
+  CHECK(breaks("launcher/processes/lines.cpp", "#include <unistd.h>\n"));
+  CHECK(breaks("launcher/processes/lines.cpp", "#include <sys/wait.h>\n"));
+  CHECK(breaks("launcher/node/agent.cpp", "#include \"launcher/processes/writer.hpp\"\n"));
+  CHECK(breaks("launcher/node/report.cpp", "void f() { fmt::print(\"x\"); }\n"));
+  CHECK(breaks("launcher/text/values.cpp", "auto t = steady_clock::now();\n"));
+  CHECK_FALSE(breaks("launcher/node/report.cpp", "#include <csignal>\n"));
+  CHECK_FALSE(breaks("launcher/node/report.cpp", "auto s = \"its stderr\";\n"));
+  CHECK_FALSE(breaks("launcher/processes/writer.cpp", "#include <unistd.h>\n"));
+  expect_none_in_tree([](const SourceFile& file) { return check_purity(file, rooms()); });
 }
 
 TEST_CASE("tidy: every file is known as pure or as shell") {
-  const auto whole = check_classification({make_source("launcher/agent.cpp", "")});
-  CHECK_FALSE(whole.empty());  // all the other entries of the lists are stale
-  const auto with_new = check_classification({make_source("launcher/new.cpp", "")});
-  CHECK(with_new.front().starts_with("launcher/new.cpp:1: is new"));
-  expect_none(check_classification(tree()));
+  CHECK_FALSE(check_classification({}, rooms()).empty());  // all entries of the lists are stale
+  const auto with_new = check_classification({make_source("launcher/node/new.cpp", "")}, {});
+  CHECK(with_new.front() ==
+        "launcher/node/new.cpp:1: is new: put it into PURE or SHELL of add_room() in "
+        "launcher/node/CMakeLists.txt");
+  expect_none(check_classification(tree(), rooms()));
 }
 
 TEST_CASE("tidy: every source has a test named after it") {
-  const auto missing = check_tests_exist({make_source("launcher/lines.cpp", "")});
-  CHECK(missing.front() == "launcher/lines.cpp:1: has no tests/unit/lines_test.cpp");
-  expect_none(check_tests_exist(tree()));
+  const auto missing = check_tests_exist({make_source("launcher/processes/lines.cpp", "")}, {});
+  CHECK(missing.front() ==
+        "launcher/processes/lines.cpp:1: has no tests/unit/launcher/processes/lines_test.cpp");
+  expect_none(check_tests_exist(tree(), rooms()));
 }
 
 TEST_CASE("tidy: files, lines and functions are short") {

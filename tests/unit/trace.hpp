@@ -1,8 +1,8 @@
 // Actions as lines of text: what scenarios record and what failing tests print.
 #pragma once
 
-#include "launcher/agent.hpp"
-#include "rendezvous/coordinator.hpp"
+#include "launcher/node/agent.hpp"
+#include "rendezvous/generations/coordinator.hpp"
 
 #include <ostream>
 #include <string>

@@ -12,8 +12,8 @@
 //       first one of the last generation
 #pragma once
 
-#include "launcher/agent.hpp"
-#include "rendezvous/coordinator.hpp"
+#include "launcher/node/agent.hpp"
+#include "rendezvous/generations/coordinator.hpp"
 
 #include <deque>
 #include <map>

@@ -1,0 +1,61 @@
+#include "launcher/commands/folders.hpp"
+
+#include "launcher/system/fd.hpp"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace ddprun {
+namespace {
+
+Error refused(const char* option,
+              const Setting& setting,
+              std::string why,
+              std::string fix = "name a folder that you may write to") {
+  return {
+      ExitStatus::system_refused,
+      fmt::format("--{}: '{}' from {} cannot be written", option, setting.value, setting.origin),
+      std::move(why),
+      std::move(fix)};
+}
+
+Result<void> prepare(const char* option,
+                     const Setting& setting,
+                     const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return refused(option, setting, error.message());
+  if (!std::filesystem::is_directory(folder, error)) {
+    return refused(option, setting, fmt::format("{} is no folder", folder.string()));
+  }
+  // Only the attempt tells: permissions say yes to root on /proc and on read-only file systems.
+  std::string probe = folder / ".ddprun-XXXXXX";
+  const Fd file(::mkostemp(probe.data(), O_CLOEXEC));
+  if (!file.is_open()) return refused(option, setting, std::strerror(errno));
+  ::unlink(probe.c_str());
+  return {};
+}
+
+}  // namespace
+
+Result<void> prepare_log_dir(const Setting& setting) {
+  return prepare("log-dir", setting, setting.value);
+}
+
+Result<void> prepare_snapshot(const Setting& setting) {
+  const std::filesystem::path path(setting.value);
+  std::error_code ignored;
+  if (!path.has_filename() || std::filesystem::is_directory(path, ignored)) {
+    return refused("snapshot", setting, "it is a folder", "name a file in it");
+  }
+  return prepare("snapshot", setting, path.has_parent_path() ? path.parent_path() : ".");
+}
+
+}  // namespace ddprun

@@ -1,0 +1,18 @@
+// Folders that a job will write to, checked before it starts.
+#pragma once
+
+#include "launcher/text/settings.hpp"
+#include "rendezvous/result.hpp"
+
+#include <string>
+
+namespace ddprun {
+
+/// Creates the folder `setting.value` and tells whether files can be made in it.
+[[nodiscard]] Result<void> prepare_log_dir(const Setting& setting);
+
+/// Creates the folder of the snapshot `setting.value` and tells whether files can be made in it;
+/// the path itself must not be a folder.
+[[nodiscard]] Result<void> prepare_snapshot(const Setting& setting);
+
+}  // namespace ddprun

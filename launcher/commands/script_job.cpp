@@ -1,0 +1,108 @@
+#include "launcher/commands/script_job.hpp"
+
+#include "launcher/allocation/step_gpus.hpp"
+#include "launcher/meeting/token.hpp"
+#include "rendezvous/ip_network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace ddprun {
+namespace {
+
+std::string find_srun(const Allocation& allocation, const Environment& environment) {
+  const std::string srun = find_on_path("srun", environment);
+  if (!srun.empty()) return srun;
+  throw Failure(Error(ExitStatus::system_refused,
+                      fmt::format("cannot start agents on the nodes of Slurm job {}: there is no "
+                                  "srun on PATH",
+                                  allocation.job_id),
+                      "",
+                      "add the folder of Slurm's commands, or write --standalone to run on this "
+                      "node alone"));
+}
+
+std::string own_path() {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) return path.string();
+  throw Failure(Error(ExitStatus::system_refused,
+                      "cannot tell where ddprun itself is",
+                      error.message(),
+                      "/proc must be mounted"));
+}
+
+/// Agents do not ask for the address of a name that means this host only.
+void leave_loopback(Meeting& meeting) {
+  const auto is_own = [](const std::string& text) {
+    const auto address = parse_ip_address(text);
+    return address && is_loopback(*address);
+  };
+  RendezvousPlan& plan = meeting.plan;
+  if (!is_own(plan.own_address)) return;
+  for (const Interface& each : meeting.interfaces) {
+    const auto address = parse_ip_address(each.address);
+    if (!address || is_loopback(*address) || is_link_local(*address)) continue;
+    plan.own_address = plan.listen_address = each.address;
+    return;
+  }
+}
+
+}  // namespace
+
+Job script_job(const Source& command_line,
+               Options options,
+               const Environment& environment,
+               const std::string& host,
+               TokenFile& token_file) {
+  const Allocation allocation = *options.allocation;
+  AgentSteps steps;
+  steps.srun = find_srun(allocation, environment);
+  steps.ddprun = own_path();
+  steps.command_line = command_line;
+  steps.nodes = allocation.nodes;
+  steps.gpus = gpus_of_steps(environment, allocation.nodes.size()).value();
+  steps.nodes_min = options.rendezvous.gathering.nodes_min;
+  steps.nodes_max = options.rendezvous.gathering.nodes_max;
+  steps.join_timeout = options.rendezvous.gathering.join_timeout;
+  steps.nodes.resize(std::min(steps.nodes.size(), static_cast<std::size_t>(steps.nodes_max)));
+  options.rendezvous.gathering.hosts = steps.nodes;
+
+  Environment known = environment;
+  if (!has_token(environment)) {
+    token_file = make_token_file(token_path(options)).value();
+    known["DDPRUN_TOKEN_FILE"] = token_file.path();
+  }
+  Job job;
+  if (allocation.own_node.empty()) options.rendezvous.endpoint->host = host;
+  options.rendezvous.node_rank.reset();
+  job.meeting = prepare_meeting(options.rendezvous, known, host).value();
+  leave_loopback(job.meeting);
+  job.setup.host = host;
+  job.setup.job_id = steps.job_id = job.meeting.credentials.job_id;
+  steps.environment = srun_environment(environment, token_file.path());
+  job.steps = std::move(steps);
+  job.slurm = slurm_control(allocation, environment);
+
+  options.anchored = true;
+  options.worker_count = 0;
+  options.log_dir.clear();
+  options.snapshot.clear();
+  options.claim_dir.clear();
+  job.options = std::move(options);
+  return job;
+}
+
+/// Whatever the environment and the job file say of it, the address is the script's.
+void be_anchored(Options& options) {
+  options.anchored = true;
+  options.rendezvous.is_host = false;
+  options.rendezvous.advertise.clear();
+  options.claim_dir.clear();
+}
+
+}  // namespace ddprun

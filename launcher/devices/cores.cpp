@@ -1,0 +1,48 @@
+#include "launcher/devices/cores.hpp"
+
+#include "launcher/allocation/allocation.hpp"
+#include "launcher/text/text_of_count.hpp"
+
+#include <fmt/format.h>
+
+namespace ddprun {
+namespace {
+
+/// Whether Slurm was told to leave the task all cores of its step.
+bool is_unbound(const Environment& environment) {
+  return find_variable(environment, "SLURM_CPU_BIND_TYPE") == "none";
+}
+
+}  // namespace
+
+std::string core_note(const Environment& environment, int worker_count, int core_count) {
+  if (!environment.contains("SLURM_JOB_ID") || !environment.contains("SLURMD_NODENAME")) return {};
+  const bool is_step = is_in_step(environment);
+  const std::int64_t asked = count_in(environment, "SLURM_CPUS_PER_TASK").value_or(0);
+  if (is_step && core_count < asked) {
+    return fmt::format(
+        "a task of this step has {}, not the {} of --cpus-per-task: srun of Slurm 22.05 to 23.02 "
+        "does not take them over from the script; add export "
+        "SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK before srun, or write srun --cpu-bind=none",
+        text_of_count(core_count, "core"),
+        asked);
+  }
+  if (core_count >= worker_count) return {};
+  const std::string shared = fmt::format(
+      "{} workers of this node share {}", worker_count, text_of_count(core_count, "core"));
+  const std::int64_t all = count_in(environment, "SLURM_CPUS_ON_NODE").value_or(0);
+  if (is_step && core_count < all && !is_unbound(environment)) {
+    return fmt::format(
+        "{}, to which srun has bound the task, and the job has {} here; write srun "
+        "--cpu-bind=none",
+        shared,
+        all);
+  }
+  return fmt::format(
+      "{}; add #SBATCH --cpus-per-task={}{}",
+      shared,
+      worker_count,
+      is_step ? ", and export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK before srun" : "");
+}
+
+}  // namespace ddprun

@@ -1,0 +1,123 @@
+#include "launcher/devices/devices.hpp"
+
+#include "launcher/text/values.hpp"
+
+#include <fmt/format.h>
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ddprun {
+namespace {
+
+using std::filesystem::path;
+
+/// What follows `key` in the file's first line that begins with it, without blanks around it.
+std::string value_in(const path& name, std::string_view key) {
+  std::ifstream file(name);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(key)) return std::string(trimmed(line.substr(key.size())));
+  }
+  return {};
+}
+
+std::vector<path> folders_in(const path& folder) {
+  std::vector<path> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    found.push_back(entry.path());
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+struct NvidiaDevice {
+  std::string uuid;
+  path node;  ///< Empty: not told.
+};
+
+/// access(2) asks the device cgroup as open(2) does, and wakes no device.
+bool may_open(const path& node) {
+  return ::access(node.c_str(), R_OK | W_OK) == 0;
+}
+
+/// /proc/driver/nvidia/gpus has a folder for each device with a file `information`: "GPU UUID:
+/// GPU-…", "Device Minor: 0". Where none of the devices' nodes is there yet, CUDA makes them.
+NodeGpus find_nvidia(const path& root) {
+  std::vector<NvidiaDevice> devices;
+  for (const path& folder : folders_in(root / "proc/driver/nvidia/gpus")) {
+    const path information = folder / "information";
+    const std::string minor = value_in(information, "Device Minor:");
+    const path node = minor.empty() ? path() : root / ("dev/nvidia" + minor);
+    devices.push_back({value_in(information, "GPU UUID:"), node});
+  }
+  std::error_code error;
+  const bool has_nodes = std::ranges::any_of(devices, [&](const NvidiaDevice& device) {
+    return std::filesystem::symlink_status(device.node, error).type() !=
+           std::filesystem::file_type::not_found;
+  });
+  NodeGpus gpus;
+  for (NvidiaDevice& device : devices) {
+    if (has_nodes && !device.node.empty() && !may_open(device.node)) continue;
+    gpus.uuids.push_back(std::move(device.uuid));
+  }
+  return gpus;
+}
+
+/// The kernel's list of what computes: `gpu_id` is 0 for a processor, and cannot be read for a
+/// device that this process may not open.
+NodeGpus find_amd(const path& root) {
+  std::vector<std::pair<std::int64_t, std::string>> devices;  // by number, for 10 comes after 9
+  for (const path& folder : folders_in(root / "sys/class/kfd/kfd/topology/nodes")) {
+    const auto number = parse_count(folder.filename().string());
+    const auto id = parse_count(value_in(folder / "gpu_id", ""));
+    if (!number || !id || *id == 0) continue;
+    std::uint64_t unique = 0;
+    std::istringstream(value_in(folder / "properties", "unique_id ")) >> unique;
+    devices.emplace_back(*number, unique == 0 ? "" : fmt::format("GPU-{:016x}", unique));
+  }
+  std::ranges::sort(devices);
+  NodeGpus gpus;
+  gpus.vendor = GpuVendor::amd;
+  for (auto& [number, uuid] : devices) gpus.uuids.push_back(std::move(uuid));
+  return gpus;
+}
+
+/// Its drivers list processors' own graphics like the GPUs that compute.
+bool has_intel(const path& root) {
+  for (const char* driver : {"i915", "xe"}) {
+    for (const path& entry : folders_in(root / "sys/bus/pci/drivers" / driver)) {
+      const bool is_device = entry.filename().string().find(':') != std::string::npos;
+      if (is_device) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+NodeGpus find_gpus(const path& root) {
+  NodeGpus gpus = find_nvidia(root);
+  if (gpus.uuids.empty()) gpus = find_amd(root);
+  if (gpus.uuids.empty() && has_intel(root)) gpus.vendor = GpuVendor::intel;
+  return gpus;
+}
+
+int count_usable_cores() {
+  cpu_set_t* cores = CPU_ALLOC(CPU_SETSIZE * 8);
+  const std::size_t bytes = CPU_ALLOC_SIZE(CPU_SETSIZE * 8);
+  const int count = sched_getaffinity(0, bytes, cores) == 0 ? CPU_COUNT_S(bytes, cores) : 1;
+  CPU_FREE(cores);
+  return std::max(1, count);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,21 @@
+// Which GPUs and cores this node has for this process, without any vendor's library.
+#pragma once
+
+#include "launcher/devices/gpus.hpp"
+
+#include <filesystem>
+
+namespace ddprun {
+
+/// The devices that the drivers of NVIDIA, or else AMD, list below `root`, and that this process
+/// may open. Slurm, containers and others hide devices so; the drivers list them all the same. Of
+/// Intel's GPUs it is only told that there is one.
+///
+/// NVIDIA's are in the order of PCI addresses, which is CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID,
+/// AMD's in the order of their nodes, which is ROCm's.
+[[nodiscard]] NodeGpus find_gpus(const std::filesystem::path& root = "/");
+
+/// How many cores this process may use, by its affinity mask; at least 1.
+[[nodiscard]] int count_usable_cores();
+
+}  // namespace ddprun

@@ -1,0 +1,31 @@
+// The folder of claims, used without waiting for its filesystem.
+#pragma once
+
+#include "launcher/disk/disk_thread.hpp"
+#include "rendezvous/succession/claims.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <functional>
+#include <string>
+
+namespace ddprun {
+
+class ClaimsFolder {
+ public:
+  using OnAnswer = std::function<void(const FolderAnswer&)>;
+
+  /// `on_answer` runs on the thread of `context`.
+  ClaimsFolder(boost::asio::io_context& context, std::string path, OnAnswer on_answer);
+
+  /// Each task but CloseFolder is answered once, in order, unless the filesystem never does.
+  void start(const FolderTask& task);
+
+ private:
+  boost::asio::io_context& context_;
+  std::string path_;
+  OnAnswer on_answer_;
+  DiskThread disk_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,234 @@
+#include "launcher/disk/claims_on_disk.hpp"
+
+#include "launcher/system/fd.hpp"
+#include "launcher/system/random_number.hpp"
+#include "rendezvous/result.hpp"
+#include "rendezvous/wire/message_codec.hpp"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+namespace ddprun {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t record_bytes_max = 16 * 1024 * 1024;  // the largest job's is a tenth of it
+constexpr std::size_t trial_bytes = 1024 * 1024;            // a record of thousands of nodes
+
+/// What the folder has: names alone, so that a record is read only where it is needed.
+struct Listing {
+  std::string why;  // it cannot be read
+  std::set<std::uint64_t> proofs;
+  std::int64_t newest = 0;  // place
+};
+
+template <typename Number>
+bool read_number(std::string_view name, std::string_view prefix, int base, Number& number) {
+  if (!name.starts_with(prefix)) return false;
+  name.remove_prefix(prefix.size());
+  const auto [stop, failure] =
+      std::from_chars(name.data(), name.data() + name.size(), number, base);
+  return failure == std::errc{} && stop == name.data() + name.size();
+}
+
+/// Read anew each time: whether one name exists may be answered from what a client remembers.
+Listing list(const std::string& path) {
+  Listing listing;
+  std::error_code error;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    std::uint64_t proof = 0;
+    std::int64_t place = 0;
+    if (read_number(name, "proof.", 16, proof)) listing.proofs.insert(proof);
+    const bool is_claim = read_number(name, "claim.", 10, place) && place < number_max;
+    if (is_claim) listing.newest = std::max(listing.newest, place);
+  }
+  if (error) listing.why = fmt::format("{} cannot be read: {}", path, error.message());
+  return listing;
+}
+
+std::string proof_name(const std::string& path, std::uint64_t folder) {
+  return fmt::format("{}/proof.{:016x}", path, folder);
+}
+std::string claim_name(const std::string& path, std::int64_t place) {
+  return fmt::format("{}/claim.{}", path, place);
+}
+
+/// That of a file which is not linked yet, another one each time.
+std::string record_name(const std::string& path) {
+  return fmt::format("{}/record.{:016x}", path, random_number());
+}
+
+std::string reason_of(const std::string& path, int reason) {
+  return fmt::format("{}: {}", path, std::strerror(reason));
+}
+
+/// 0 if `bytes` are in a new file of this name, and on the disk; else why not.
+int write_file(const std::string& name, std::string_view bytes) {
+  const Fd file(::open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+  if (!file.is_open()) return errno;
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return ::fsync(file.get()) == 0 ? 0 : errno;
+}
+
+/// Whether `file` has a second name.
+bool is_linked(const std::string& file) {
+  struct stat status {};
+  return ::stat(file.c_str(), &status) == 0 && status.st_nlink == 2;
+}
+
+/// 0 if `file` has `name` too from now on, whatever link(2) has answered; else its reason.
+int add_name(const std::string& file, const std::string& name) {
+  if (::link(file.c_str(), name.c_str()) == 0) return 0;
+  const int reason = errno;
+  return is_linked(file) ? 0 : reason;
+}
+
+std::optional<std::string> read_file(const std::string& name) {
+  const Fd file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  struct stat status {};
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0) return std::nullopt;
+  if (!S_ISREG(status.st_mode)) return std::nullopt;
+  std::string bytes;
+  std::array<char, 64 * 1024> buffer{};
+  while (bytes.size() <= record_bytes_max) {
+    const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return std::nullopt;
+    if (count == 0) return bytes;
+    bytes.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  return std::nullopt;
+}
+
+/// Nothing where it cannot be read, or is not what its name says.
+std::optional<Knowledge> read_claim(const std::string& path, std::int64_t place) {
+  const std::optional<std::string> bytes = read_file(claim_name(path, place));
+  if (!bytes) return std::nullopt;
+  auto known = decode_record(*bytes);
+  if (!known || !known->decided || !known->place || known->place->number != place) {
+    return std::nullopt;
+  }
+  return *std::move(known);
+}
+
+/// What a name stands for is on the disk only once its folder is.
+void sync_folder(const std::string& path) {
+  const Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.is_open()) ::fsync(folder.get());
+}
+
+/// By a link, of a file that was as large as a record may be: claims will need both.
+std::string make_proof(const std::string& path, std::uint64_t folder) {
+  const std::string file = record_name(path);
+  int reason = write_file(file, std::string(trial_bytes, '\0'));
+  if (reason == 0 && ::truncate(file.c_str(), 0) != 0) reason = errno;
+  std::string why = reason == 0 ? "" : reason_of(path, reason);
+  if (reason == 0) {
+    reason = add_name(file, proof_name(path, folder));
+    if (reason == 0 && !is_linked(file)) reason = ENOTSUP;  // a lost answer could not be told
+    if (reason != 0) why = fmt::format("link(2) fails in {}: {}", path, std::strerror(reason));
+  }
+  ::unlink(file.c_str());
+  return why;
+}
+
+FolderOpened open_folder(const std::string& path, const OpenFolder& open) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  const auto unusable = [](std::string why) { return FolderOpened{std::move(why), 0, false, {}}; };
+  if (error) return unusable(fmt::format("{} cannot be made: {}", path, error.message()));
+  const Listing before = list(path);
+  if (!before.why.empty()) return unusable(before.why);
+  if (std::string why = make_proof(path, open.folder); !why.empty()) {
+    return unusable(std::move(why));
+  }
+  sync_folder(path);
+  const std::optional<Knowledge> newest = read_claim(path, before.newest);
+  const Epoch founded = newest ? newest->record.founding.epoch : Epoch{};
+  return {"", before.newest, !before.proofs.empty(), founded};
+}
+
+ClaimsRead read_claims(const std::string& path, const ReadClaims& read) {
+  const Listing listing = list(path);
+  if (!listing.why.empty()) return {listing.why, std::nullopt};
+  std::optional<Knowledge> newest = read_claim(path, listing.newest);
+  if (!newest) return {fmt::format("{} has no claim that can be read", path), std::nullopt};
+  const bool is_theirs = newest->place->folder == read.folder;
+  if (is_theirs && !listing.proofs.contains(read.folder)) {
+    return {fmt::format("{} has not the proof of this job", path), std::nullopt};
+  }
+  return {"", std::move(newest)};
+}
+
+PlaceClaimed taken(const std::string& path, RecordId record, std::int64_t newest) {
+  std::optional<Knowledge> holder = read_claim(path, newest);
+  if (holder) return {record, "", std::move(holder)};
+  return {record, fmt::format("{} cannot be read", claim_name(path, newest)), std::nullopt};
+}
+
+PlaceClaimed claim_place(const std::string& path, const ClaimPlace& claim) {
+  const RecordId record = claim.known.id();
+  const Place place = *claim.known.place;
+  const std::string file = record_name(path);
+  if (const int reason = write_file(file, encode(claim.known)); reason != 0) {
+    ::unlink(file.c_str());
+    return {record, reason_of(path, reason), std::nullopt};
+  }
+  const Listing listing = list(path);
+  std::string why = listing.why;
+  if (why.empty() && !listing.proofs.contains(place.folder)) {
+    why = fmt::format("{} has not the proof of this job", path);
+  } else if (why.empty() && listing.newest < place.number - 1) {
+    why = fmt::format("{} has lost claims", path);
+  }
+  const bool may = why.empty() && listing.newest == place.number - 1;
+  const int reason = may ? add_name(file, claim_name(path, place.number)) : EEXIST;
+  ::unlink(file.c_str());
+  if (reason == 0) {
+    sync_folder(path);
+    for (const std::uint64_t proof : listing.proofs) {  // of jobs that are over, by this claim
+      if (proof != place.folder) ::unlink(proof_name(path, proof).c_str());
+    }
+    return {record, "", std::nullopt};
+  }
+  if (!why.empty()) return {record, std::move(why), std::nullopt};
+  if (reason != EEXIST) return {record, reason_of(path, reason), std::nullopt, true};
+  return taken(path, record, std::max(listing.newest, list(path).newest));
+}
+
+}  // namespace
+
+std::optional<FolderAnswer> use_claims_on_disk(const std::string& path, const FolderTask& task) {
+  if (const auto* open = std::get_if<OpenFolder>(&task)) return open_folder(path, *open);
+  if (const auto* read = std::get_if<ReadClaims>(&task)) return read_claims(path, *read);
+  if (const auto* claim = std::get_if<ClaimPlace>(&task)) return claim_place(path, *claim);
+  if (const auto* look = std::get_if<LookForProof>(&task)) {
+    return ProofSought{look->folder, list(path).proofs.contains(look->folder)};
+  }
+  ::unlink(proof_name(path, std::get<CloseFolder>(task).folder).c_str());
+  return std::nullopt;
+}
+
+}  // namespace ddprun

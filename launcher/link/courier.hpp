@@ -1,0 +1,56 @@
+// Carries ballots to other processes of the job. A ballot may get lost; so nothing waits for one,
+// and a connection that may have gone dead is replaced instead of being waited for.
+//
+// Bounds
+//   `lines_max` connections, the oldest gives way; `waiting_max` ballots for one that is being
+//   made, the oldest gives way.
+#pragma once
+
+#include "rendezvous/succession/ballots.hpp"
+#include "rendezvous/units.hpp"
+#include "rendezvous/wire/agent_client.hpp"
+#include "rendezvous/wire/credentials.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <string>
+
+namespace ddprun {
+
+class Courier {
+ public:
+  static constexpr std::size_t lines_max = 64;
+  static constexpr std::size_t waiting_max = 8;
+  /// A lost packet is repeated by the kernel after longer and longer pauses, which a new connection
+  /// does not inherit.
+  static constexpr Millis line_age_max{1'000};
+  /// Nor does it wait for a second, as an attempt to connect does that met an outage.
+  static constexpr Millis connect_patience{400};
+
+  Courier(boost::asio::io_context& context, const Credentials& credentials);
+
+  /// `address` is "HOST:PORT"; nothing happens where it is not, or nobody answers there.
+  void send(const std::string& address, const Ballot& ballot);
+
+ private:
+  struct Line {
+    ConnectionId id = 0;
+    bool up = false;
+    Instant opened;
+    std::deque<Ballot> waiting;
+  };
+
+  void open(const std::string& address, Line& line);
+  void make_room();
+  void on_up(ConnectionId id);
+  void on_down(ConnectionId id);
+
+  std::map<std::string, Line> lines_;  // by address
+  ConnectionId connections_ = 0;
+  AgentClient client_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,48 @@
+// The agent's way to its coordinator, which may be in this process or in another.
+#pragma once
+
+#include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/membership/link_events.hpp"
+
+#include <functional>
+#include <string>
+
+namespace ddprun {
+
+class JobLink {
+ public:
+  /// They run on the thread of the link's context, and may be called inside of `tell`.
+  struct Handlers {
+    std::function<void(const LinkEvent&)> on_event;  ///< What the agent must know.
+    std::function<void(std::string)> on_note;        ///< One line for people.
+    /// What the coordinator hears, while it is in this process; may be empty.
+    std::function<void(const CoordinatorEvent&)> on_heard = {};
+  };
+
+  virtual ~JobLink() = default;
+
+  /// To the coordinator.
+  virtual void tell(const CoordinatorEvent& event) = 0;
+
+  /// Lets what is due happen now, before anything else that is known.
+  virtual void look_at_clock() = 0;
+
+  /// The node's workers are about to live; no process of them lives any more.
+  virtual void workers_start() {}
+  virtual void workers_are_gone() {}
+
+  /// Whether the coordinator is in this process.
+  [[nodiscard]] virtual bool coordinates() const = 0;
+
+  /// The job has ended so. Calls `done` once nobody waits for a word from this process any more.
+  virtual void when_told(const Outcome& outcome, std::function<void()> done) = 0;
+
+ protected:
+  JobLink() = default;
+  JobLink(const JobLink&) = default;
+  JobLink& operator=(const JobLink&) = default;
+  JobLink(JobLink&&) = default;
+  JobLink& operator=(JobLink&&) = default;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,78 @@
+#include "launcher/meeting/meeting.hpp"
+
+#include "launcher/disk/marks.hpp"
+#include "launcher/meeting/token.hpp"
+#include "launcher/text/values.hpp"
+#include "rendezvous/ip_network.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace ddprun {
+namespace {
+
+std::string job_id(const RendezvousOptions& options, const Environment& environment) {
+  if (!options.job_id.empty()) return options.job_id;
+  return find_variable(environment, "SLURM_JOB_ID").value_or("none");
+}
+
+/// Slurm runs a job anew, under the same number, only when all of it has ended.
+std::string name_of_run(const std::string& id,
+                        const Endpoint& endpoint,
+                        const Environment& environment) {
+  const auto restarts =
+      parse_count(find_variable(environment, "SLURM_RESTART_COUNT").value_or("0"));
+  const bool is_first = !find_variable(environment, "SLURM_JOB_ID") || restarts.value_or(0) == 0;
+  return fmt::format(
+      "{}{}@{}", id, is_first ? "" : fmt::format(".r{}", *restarts), text_of(endpoint));
+}
+
+/// Names are looked up only where it matters: mostly all doors have the endpoint's port.
+std::uint16_t own_door(const RendezvousOptions& options, const std::vector<Interface>& interfaces) {
+  for (const Endpoint& door : options.other_doors) {
+    if (door.port == options.endpoint->port) continue;
+    for (const std::string& address : addresses_of(door.host)) {
+      const auto parsed = parse_ip_address(address);
+      const bool is_own = parsed && !is_loopback(*parsed);
+      if (is_own && !interface_of(address, interfaces).empty()) return door.port;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<Meeting> prepare_meeting(const RendezvousOptions& options,
+                                const Environment& environment,
+                                const std::string& host) {
+  Meeting meeting;
+  meeting.interfaces = network_interfaces();
+  NodeNetwork network{host, meeting.interfaces, addresses_of(options.endpoint->host), {}};
+  network.towards_endpoint = address_towards(network.endpoint_addresses);
+  network.own_door = own_door(options, meeting.interfaces);
+  auto plan = plan_rendezvous(options, network);
+  if (!plan) return plan.error();
+  meeting.plan = *std::move(plan);
+  const auto token = token_in(environment);
+  if (!token) return token.error();
+  auto credentials = make_credentials(job_id(options, environment), *token);
+  if (!credentials) return credentials.error();
+  meeting.credentials = *std::move(credentials);
+  meeting.name = name_of_run(meeting.credentials.job_id, *options.endpoint, environment);
+  if (options.endpoint->port != 0) {
+    meeting.marks_folder = marks_folder(options.state_dir, meeting.name);
+    meeting.mark = newest_mark(meeting.marks_folder);
+  }
+  if (options.requires_token && !meeting.credentials.authenticated) {
+    return Error(ExitStatus::usage,
+                 "--require-token: there is no token",
+                 "",
+                 "set DDPRUN_TOKEN, or DDPRUN_TOKEN_FILE, to the same on all nodes: openssl rand "
+                 "-hex 32");
+  }
+  return meeting;
+}
+
+}  // namespace ddprun

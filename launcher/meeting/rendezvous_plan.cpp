@@ -1,0 +1,166 @@
+#include "launcher/meeting/rendezvous_plan.hpp"
+
+#include "rendezvous/ip_network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace ddprun {
+namespace {
+
+constexpr const char* debian_own_name = "127.0.1.1";
+
+bool is_ipv6(const std::string& address) {
+  return address.find(':') != std::string::npos;
+}
+
+bool loops_back(const std::string& address) {
+  const auto parsed = parse_ip_address(address);
+  return parsed && is_loopback(*parsed);
+}
+
+bool stays_on_link(const std::string& address) {
+  const auto parsed = parse_ip_address(address);
+  return parsed && is_link_local(*parsed);
+}
+
+/// Whether `address` is in the network `text`, such as 10.1.0.0/16.
+bool is_in_network(const std::string& address, const std::string& text) {
+  const auto parsed = parse_ip_address(address);
+  const auto network = parse_ip_network(text);
+  return parsed && network && network->contains(*parsed);
+}
+
+/// The first usable address of the interface or network that was asked for.
+Result<std::string> address_on(const std::string& wanted, const NodeNetwork& network) {
+  std::string names;
+  for (const Interface& each : network.interfaces) {
+    const bool chosen = each.name == wanted || is_in_network(each.address, wanted);
+    if (chosen && !stays_on_link(each.address)) return each.address;
+    names += fmt::format("{}{} {}", names.empty() ? "" : ", ", each.name, each.address);
+  }
+  return Error(ExitStatus::usage,
+               fmt::format("--interface: '{}' is neither an interface of {} nor a network with "
+                           "one of its addresses",
+                           wanted,
+                           network.host),
+               "",
+               "it has " + names);
+}
+
+/// One that leads somewhere, IPv4 first; empty if there is none.
+std::string first_address(const NodeNetwork& network) {
+  for (const bool ipv6 : {false, true}) {
+    for (const Interface& each : network.interfaces) {
+      if (is_ipv6(each.address) == ipv6 && !loops_back(each.address) &&
+          !stays_on_link(each.address)) {
+        return each.address;
+      }
+    }
+  }
+  return {};
+}
+
+/// Those of the endpoint's addresses that this node has.
+std::vector<std::string> own_endpoint_addresses(const NodeNetwork& network) {
+  std::vector<std::string> own;
+  for (const std::string& address : network.endpoint_addresses) {
+    if (!loops_back(address) && !interface_of(address, network.interfaces).empty()) {
+      own.push_back(address);
+    }
+  }
+  return own;
+}
+
+/// A node of one family alone cannot use an address of the other.
+bool has_both_families(const std::vector<std::string>& addresses) {
+  return std::ranges::any_of(addresses, is_ipv6) && !std::ranges::all_of(addresses, is_ipv6);
+}
+
+bool leads_to_itself(const NodeNetwork& network) {
+  return !network.endpoint_addresses.empty() &&
+         std::ranges::all_of(network.endpoint_addresses, loops_back);
+}
+
+/// Of the endpoint's addresses that this node has, `own`, the first; else, where the endpoint is a
+/// loopback address, that one.
+std::string address_of_head(const NodeNetwork& network, const std::vector<std::string>& own) {
+  const bool named_as_installed = std::ranges::find(network.endpoint_addresses, debian_own_name) !=
+                                  network.endpoint_addresses.end();
+  const bool is_alone = leads_to_itself(network) && !named_as_installed;
+  if (is_alone) return network.endpoint_addresses.front();
+  return own.empty() ? std::string() : own.front();
+}
+
+/// Both families, where this machine has IPv6.
+std::string every_address(const std::vector<Interface>& interfaces) {
+  return std::ranges::any_of(interfaces, is_ipv6, &Interface::address) ? "::" : "0.0.0.0";
+}
+
+}  // namespace
+
+std::string interface_of(const std::string& address, const std::vector<Interface>& interfaces) {
+  const auto found = std::ranges::find(interfaces, address, &Interface::address);
+  return found == interfaces.end() ? std::string() : found->name;
+}
+
+std::string store_address(const std::string& address, const std::vector<Interface>& interfaces) {
+  return interface_of(address, interfaces).empty() ? every_address(interfaces) : address;
+}
+
+std::vector<IpAddress> addresses_for_others(const std::string& own,
+                                            const std::vector<Interface>& interfaces) {
+  std::vector<IpAddress> addresses;
+  const auto add = [&](const std::string& text) {
+    const auto address = parse_ip_address(text);
+    if (!address || is_loopback(*address) || is_link_local(*address)) return;
+    const bool is_new = std::ranges::find(addresses, *address) == addresses.end();
+    if (is_new && addresses.size() < Offer::addresses_max) addresses.push_back(*address);
+  };
+  add(own);
+  for (const Interface& each : interfaces) add(each.address);
+  return addresses;
+}
+
+Result<RendezvousPlan> plan_rendezvous(const RendezvousOptions& options,
+                                       const NodeNetwork& network) {
+  RendezvousPlan plan;
+  const std::vector<std::string> own = own_endpoint_addresses(network);
+  const bool named_as_installed = std::ranges::find(network.endpoint_addresses, debian_own_name) !=
+                                  network.endpoint_addresses.end();
+  plan.is_on_one_host = leads_to_itself(network) && !named_as_installed;
+  const bool told = options.node_rank.has_value() || options.is_host.has_value();
+  if (told) {
+    plan.is_head = options.is_host.value_or(options.node_rank == NodeId{0});
+  } else {
+    plan.is_head = !own.empty() || named_as_installed || plan.is_on_one_host;
+  }
+  if (!options.advertise.empty()) {
+    plan.own_address = options.advertise;
+  } else if (!options.hostname_suffix.empty()) {
+    plan.own_address = network.host + options.hostname_suffix;
+  } else if (!options.interface.empty()) {
+    auto chosen = address_on(options.interface, network);
+    if (!chosen) return chosen.error();
+    plan.own_address = *std::move(chosen);
+  } else {
+    plan.own_address = plan.is_head ? address_of_head(network, own) : network.towards_endpoint;
+    if (plan.own_address.empty()) plan.own_address = first_address(network);
+    if (plan.own_address.empty()) plan.own_address = "127.0.0.1";
+  }
+  plan.interface = interface_of(plan.own_address, network.interfaces);
+  plan.listen_address = store_address(plan.own_address, network.interfaces);
+  const bool is_only_one = own.size() == 1 && own.front() == plan.own_address;
+  if (plan.is_head && !is_only_one) plan.listen_address = every_address(network.interfaces);
+  const bool chosen =
+      !options.advertise.empty() || !options.hostname_suffix.empty() || !options.interface.empty();
+  if (plan.is_head && !chosen && has_both_families(own)) plan.own_address = options.endpoint->host;
+  plan.is_at_endpoint = !own.empty() || leads_to_itself(network);
+  if (plan.is_head || !plan.is_at_endpoint) plan.listen_port = options.endpoint->port;
+  if (!plan.is_head && network.own_door != 0) plan.listen_port = network.own_door;
+  return plan;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,63 @@
+// Whether this node coordinates a job of many nodes, and which of its addresses others use. Pure.
+#pragma once
+
+#include "launcher/meeting/interfaces.hpp"
+#include "launcher/options/rendezvous_options.hpp"
+#include "rendezvous/generations/generation.hpp"
+#include "rendezvous/ip_network.hpp"
+#include "rendezvous/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+/// What this node knows of the network.
+struct NodeNetwork {
+  std::string host;  ///< Its own name.
+  std::vector<Interface> interfaces;
+  std::vector<std::string> endpoint_addresses;  ///< Behind --rdzv-endpoint.
+  std::string towards_endpoint;  ///< This node's address on the way there; empty: there is no way.
+  std::uint16_t own_door = 0;    ///< The port of the first other door that is here; 0: none is.
+};
+
+struct RendezvousPlan {
+  bool is_head = false;         ///< The coordinator is to run here.
+  bool is_at_endpoint = false;  ///< --rdzv-endpoint is an address of this node.
+  /// Where this process listens: at its own address, or at every one if that is none of this
+  /// node's, or if the head's is not the only one of the endpoint's that it has.
+  std::string listen_address;
+  /// The endpoint's, or that of another door that leads here, by which this node may be found
+  /// later; unless that is the head's on this very machine: then 0, any that is free.
+  std::uint16_t listen_port = 0;
+  /// By which others reach this node: as it was asked for, else of the head the endpoint's, as a
+  /// name if that leads to both an IPv4 and an IPv6 address of it; of other nodes the one from
+  /// which they reach the endpoint.
+  std::string own_address;
+  std::string interface;        ///< That has it, or the first address of that name; empty: none.
+  bool is_on_one_host = false;  ///< The endpoint is an address of every node: all agents are here.
+  friend bool operator==(const RendezvousPlan&, const RendezvousPlan&) = default;
+};
+
+/// The head is whoever was told so (--node-rank 0, is_host); else the node that has one of the
+/// endpoint's addresses, which names alone never tell. 127.0.1.1 counts as one: it is what Debian's
+/// installer gives a host's own name. 127.0.0.1 does not, since every node has it: an error.
+[[nodiscard]] Result<RendezvousPlan> plan_rendezvous(const RendezvousOptions& options,
+                                                     const NodeNetwork& network);
+
+/// Where a store for workers of all nodes listens: on `address` if that is one of `interfaces`,
+/// else, since it may be a name, or by --advertise another machine's, on all.
+[[nodiscard]] std::string store_address(const std::string& address,
+                                        const std::vector<Interface>& interfaces);
+
+/// From which a node's workers may come to another: `own`, by which others reach it, if that is no
+/// name, and those of `interfaces`; without loopback and link-local ones, as many as an offer has.
+[[nodiscard]] std::vector<IpAddress> addresses_for_others(const std::string& own,
+                                                          const std::vector<Interface>& interfaces);
+
+/// The name of the interface that has `address`, or empty.
+[[nodiscard]] std::string interface_of(const std::string& address,
+                                       const std::vector<Interface>& interfaces);
+
+}  // namespace ddprun

@@ -1,0 +1,297 @@
+#include "launcher/node/agent.hpp"
+
+#include "launcher/options/stop_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <utility>
+
+namespace ddprun {
+namespace {
+
+/// A timer that is later than this did not just lose a race: this process was stopped.
+constexpr Millis held_up{1'000};
+
+/// Signals that people and batch systems send to whole jobs.
+bool sent_to_jobs(int signal) {
+  constexpr std::array signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+  return std::ranges::find(signals, signal) != signals.end();
+}
+
+}  // namespace
+
+void Agent::start(Actions& out) {
+  if (options_.worker_count == 0) return join(out);
+  out.emplace_back(BindStore{});
+}
+
+void Agent::on_event(Instant now, const AgentEvent& event, Actions& out) {
+  if (state_ == State::finished) return;
+  std::visit([&](const auto& happened) { on(now, happened, out); }, event);
+}
+
+void Agent::on(Instant, const StoreBound& bound, Actions& out) {
+  store_port_ = bound.port;
+  store_address_ = bound.address;
+  store_tried_ = true;
+  join_if_ready(out);
+}
+
+/// Joins even so: no store is needed to be told that the job is over.
+void Agent::on(Instant, const StoreUnavailable& failed, Actions& out) {
+  if (state_ != State::binding) return;
+  store_error_ = failed.error.message();
+  store_tried_ = true;
+  join_if_ready(out);
+}
+
+void Agent::on(Instant, const SnapshotSeen& seen, Actions& out) {
+  if (state_ != State::binding || !looks_) return;
+  looks_ = false;
+  snapshot_ = seen.position;
+  join_if_ready(out);
+}
+
+bool Agent::asks_to_stop(int signal) const {
+  return !is_for_workers(signal) || options_.saving_signals.contains(signal);
+}
+
+/// After the end of a generation, when nobody writes any more.
+void Agent::bind(Instant now, Actions& out) {
+  state_ = State::binding;
+  store_tried_ = false;
+  snapshot_.reset();
+  looks_ = options_.sees_snapshots;
+  if (looks_) {
+    deadline_ = now + options_.snapshot_patience;
+    out.emplace_back(LookAtSnapshot{});
+  }
+  out.emplace_back(BindStore{});
+}
+
+void Agent::join_if_ready(Actions& out) {
+  if (state_ == State::binding && store_tried_ && !looks_) join(out);
+}
+
+void Agent::join(Actions& out) {
+  state_ = State::joined;
+  deadline_.reset();
+  Join join;
+  join.offer.node = node_;
+  join.offer.host = options_.host;
+  join.offer.address = store_address_;
+  join.offer.store_port = store_port_;
+  join.offer.store_error = store_error_;
+  join.offer.worker_count = options_.worker_count;
+  join.offer.addresses = options_.addresses;
+  join.done_with = part_.number;
+  join.snapshot = snapshot_;
+  out.emplace_back(TellCoordinator{join});
+}
+
+void Agent::on(Instant, const StartGeneration& start, Actions& out) {
+  if (state_ != State::joined) return;  // A1
+  part_ = start.part;
+  newest_told_ = part_.number;
+  node_ = start.node;
+  alive_.clear();
+  for (int rank = 0; rank < part_.worker_count; ++rank) alive_.insert(LocalRank{rank});
+  signals_sent_.clear();
+  held_.reset();
+  state_ = State::running;
+  out.emplace_back(SpawnWorkers{part_});
+}
+
+void Agent::on(Instant now, const StopGeneration& stop, Actions& out) {
+  if (state_ == State::joined && stop.generation > newest_told_) {  // it was never started here
+    part_.number = newest_told_ = stop.generation;
+    close_store(out);
+    return bind(now, out);
+  }
+  const bool lives = state_ == State::running || state_ == State::stopping;
+  if (!lives || stop.generation != part_.number) return;
+  if (alive_.empty() || stop.grace <= Millis{0}) return kill_all(now, out);
+  state_ = State::stopping;
+  deadline_ = now + stop.grace;
+  if (options_.shares_terminal && stop.signal == terminal_signal_) return;  // it has it already
+  out.emplace_back(SignalWorkers{stop.signal});
+}
+
+void Agent::on(Instant, const FinishJob& finish, Actions& out) {
+  if (state_ == State::stuck) {
+    Outcome outcome = finish.outcome;
+    outcome.exit_status = static_cast<int>(ExitStatus::system_refused);
+    if (outcome.text != stuck_text()) outcome.text = stuck_text() + "; the job: " + outcome.text;
+    return exit_with(std::move(outcome), out);
+  }
+  if (state_ != State::joined) return;
+  close_store(out);
+  exit_with(finish.outcome, out);
+}
+
+void Agent::on(Instant now, const WorkerEnded& ended, Actions& out) {
+  alive_.erase(ended.local_rank);
+  if (state_ != State::running && state_ != State::stopping) return;
+  if (state_ == State::stopping && alive_.empty()) return kill_all(now, out);
+  if (state_ == State::stopping || held_) return;  // A2; after a held death they are its victims
+  const int signal = ended.end.kind == WorkerEnd::Kind::killed ? ended.end.code : 0;
+  if (sent_to_jobs(signal) && !signals_sent_.contains(signal)) {
+    held_ = ended;
+    deadline_ = now + options_.own_signal_patience;
+    return;
+  }
+  report(ended, out);
+}
+
+void Agent::on(Instant now, const AllGone&, Actions& out) {
+  if (state_ != State::killing && state_ != State::stuck) return;
+  deadline_.reset();
+  close_store(out);  // A4
+  if (guard_lost_) {
+    exit_with({static_cast<int>(ExitStatus::internal_error), "the guard process was killed", {}},
+              out);
+    return;
+  }
+  if (given_up_) return exit_with(*given_up_, out);
+  bind(now, out);
+}
+
+void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
+  if (arrived.from_terminal) terminal_signal_ = arrived.signal;
+  if (asks_to_stop(arrived.signal)) {
+    const bool same_wish = asked_ && now - *asked_ <= options_.same_wish_patience;
+    if (same_wish && arrived.signal != SIGINT) return;
+    asked_ = now;
+    if (state_ == State::running) {
+      held_.reset();
+      deadline_.reset();
+    }
+    out.emplace_back(TellCoordinator{StopRequested{arrived.signal}});
+  } else if (state_ == State::running) {
+    signals_sent_.insert(arrived.signal);
+    out.emplace_back(SignalWorkers{arrived.signal});
+  }
+}
+
+void Agent::on(Instant now, const GuardLost&, Actions& out) {
+  guard_lost_ = true;  // A3
+  if (state_ == State::stuck) return exit_with(stuck_outcome(), out);
+  kill_all(now, out);
+}
+
+void Agent::on(Instant now, const LeaseEnded&, Actions& out) {
+  if (state_ == State::running || state_ == State::stopping) kill_all(now, out);
+}
+
+void Agent::on(Instant now, const LifeEnded&, Actions& out) {
+  newest_told_ = {};  // a job that is founded again begins anew
+  if (state_ == State::running || state_ == State::stopping) kill_all(now, out);
+  if (state_ == State::joined) join(out);
+  if (state_ == State::stuck) tell_of_stuck(out);
+}
+
+void Agent::on(Instant now, const GiveUp& given_up, Actions& out) {
+  given_up_ = given_up.outcome;
+  if (state_ == State::running || state_ == State::stopping) return kill_all(now, out);
+  if (state_ == State::killing) return;
+  if (state_ == State::stuck) return exit_with(stuck_outcome(), out);
+  close_store(out);
+  exit_with(*given_up_, out);
+}
+
+void Agent::on(Instant now, const Timeout&, Actions& out) {
+  if (!deadline_ || now < *deadline_) return;
+  switch (state_) {
+    case State::running: {
+      deadline_.reset();
+      const WorkerEnded held = *std::exchange(held_, std::nullopt);
+      report(held, out);
+      break;
+    }
+    case State::stopping:
+      kill_all(now, out);
+      break;
+    case State::killing:
+      if (now - *deadline_ > held_up) {  // so were they, perhaps: both were frozen
+        deadline_ = now + options_.kill_patience;
+        break;
+      }
+      if (guard_lost_ || given_up_) return exit_with(stuck_outcome(), out);
+      state_ = State::stuck;
+      deadline_.reset();
+      tell_of_stuck(out);
+      break;
+    case State::binding:
+      deadline_.reset();
+      looks_ = false;
+      join_if_ready(out);
+      break;
+    case State::joined:
+    case State::stuck:
+    case State::finished:
+      break;
+  }
+}
+
+void Agent::report(const WorkerEnded& ended, Actions& out) const {
+  const Rank rank{part_.first_rank.value + ended.local_rank.value};
+  if (ended.end.success()) {
+    out.emplace_back(TellCoordinator{WorkerSucceeded{part_.number, rank}});
+    return;
+  }
+  WorkerFailed failed;
+  failed.generation = part_.number;
+  failed.failure = WorkerFailure{options_.host, rank, ended.local_rank, ended.pid, ended.end};
+  out.emplace_back(TellCoordinator{failed});
+}
+
+void Agent::kill_all(Instant now, Actions& out) {
+  state_ = State::killing;
+  held_.reset();
+  deadline_ = now + options_.kill_patience;
+  out.emplace_back(KillAll{});
+}
+
+void Agent::tell_of_stuck(Actions& out) const {
+  out.emplace_back(TellCoordinator{WorkersStuck{node_, part_.number, stuck_text()}});
+}
+
+/// "rank 2, 3 of generation 5 on n1: still there 5 s after SIGKILL, ...".
+std::string Agent::stuck_text() const {
+  constexpr std::size_t named_max = 8;
+  std::string who = alive_.empty() ? "processes that workers have started" : "rank ";
+  std::size_t count = 0;
+  for (const LocalRank rank : alive_) {
+    if (++count > named_max) break;
+    who += fmt::format("{}{}", count == 1 ? "" : ", ", part_.first_rank.value + rank.value);
+  }
+  if (alive_.size() > named_max) who += fmt::format(" and {} more", alive_.size() - named_max);
+  return fmt::format(
+      "{} of generation {} on {}: still there {} s after SIGKILL, stuck inside the kernel, on a "
+      "device or a file system",
+      who,
+      part_.number.value,
+      options_.host,
+      in_seconds(options_.kill_patience));
+}
+
+Outcome Agent::stuck_outcome() const {
+  return {static_cast<int>(ExitStatus::system_refused), stuck_text(), {}};
+}
+
+void Agent::close_store(Actions& out) {
+  if (store_port_ != 0) out.emplace_back(CloseStore{});
+  store_port_ = 0;
+  store_error_.clear();
+}
+
+void Agent::exit_with(Outcome outcome, Actions& out) {
+  state_ = State::finished;
+  deadline_.reset();
+  out.emplace_back(ExitWith{std::move(outcome)});
+}
+
+}  // namespace ddprun

@@ -1,0 +1,193 @@
+// The agent: one node's side of a job. It starts the workers of a generation, reports how they end,
+// and stops them when the coordinator says so.
+//
+// States
+//   binding   a store for the next generation is being opened, and the newest snapshot looked for
+//   joined    offered to the coordinator; waits for a generation or for the job's end
+//   running   workers live
+//   stopping  they were signalled and may use the grace to end
+//   killing   every descendant was sent SIGKILL; waits until none is left
+//   stuck     some of them cannot end, which the coordinator knows; waits for that all the same
+//   finished  the process is about to exit
+// Invariants
+//   A1  No generation starts on this node before every process of the one before is gone.
+//   A2  A worker's end is told to the coordinator at most once, and only while its generation runs.
+//   A3  Whatever happens, once the guard is lost no process outlives this one.
+//   A4  A store closes only after the last process that may use it is gone.
+// Bounds
+//   One wait at a time, each with a deadline but `running`, `joined` and `stuck`, which only events
+//   end.
+#pragma once
+
+#include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/membership/link_events.hpp"
+#include "rendezvous/result.hpp"
+#include "rendezvous/units.hpp"
+#include "rendezvous/worker_end.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ddprun {
+
+struct AgentOptions {
+  std::string host;
+  std::vector<IpAddress> addresses;  ///< From which its workers may come to other nodes.
+  int worker_count = 1;              ///< 0: a witness, which needs no store.
+  std::set<int> saving_signals;      ///< They ask for the job's end, as SIGTERM does.
+  bool shares_terminal = false;   ///< The worker is in the terminal's foreground group, as we are.
+  bool sees_snapshots = false;    ///< The shell knows where they are.
+  Millis snapshot_patience{200};  ///< From LookAtSnapshot; a filesystem may stall.
+  Millis kill_patience{5'000};    ///< After SIGKILL; what lives on is stuck inside the kernel.
+  /// timeout(1), shells and terminals say TERM and HUP twice, to us and to our group.
+  Millis same_wish_patience{1'000};
+  /// scancel and terminals may signal workers before they signal us.
+  Millis own_signal_patience{500};
+  friend bool operator==(const AgentOptions&, const AgentOptions&) = default;
+};
+
+struct StoreBound {
+  std::uint16_t port = 0;
+  std::string address;  ///< By which other nodes reach it, and workers here.
+};
+struct StoreUnavailable {
+  Error error;
+};
+/// After LookAtSnapshot.
+struct SnapshotSeen {
+  std::optional<SnapshotPosition> position;  ///< Nothing: it cannot be told.
+};
+/// After KillAll: no descendant is left.
+struct AllGone {};
+struct SignalArrived {
+  int signal = 0;
+  bool from_terminal = false;  ///< By a key: the terminal sent it to its whole foreground group.
+};
+struct GuardLost {};
+using AgentEvent = std::variant<StoreBound,
+                                StoreUnavailable,
+                                SnapshotSeen,
+                                StartGeneration,
+                                StopGeneration,
+                                FinishJob,
+                                WorkerEnded,
+                                AllGone,
+                                SignalArrived,
+                                GuardLost,
+                                LeaseEnded,
+                                LifeEnded,
+                                GiveUp,
+                                Timeout>;
+
+struct BindStore {
+  friend bool operator==(const BindStore&, const BindStore&) = default;
+};
+struct CloseStore {
+  friend bool operator==(const CloseStore&, const CloseStore&) = default;
+};
+/// Answer SnapshotSeen, sooner or later.
+struct LookAtSnapshot {
+  friend bool operator==(const LookAtSnapshot&, const LookAtSnapshot&) = default;
+};
+struct SpawnWorkers {
+  Part part;
+  friend bool operator==(const SpawnWorkers&, const SpawnWorkers&) = default;
+};
+struct SignalWorkers {
+  int signal = 0;
+  friend bool operator==(const SignalWorkers&, const SignalWorkers&) = default;
+};
+/// SIGKILL to every descendant, again and again until none is left; then answer AllGone.
+struct KillAll {
+  friend bool operator==(const KillAll&, const KillAll&) = default;
+};
+struct TellCoordinator {
+  CoordinatorEvent event;
+};
+/// Print the outcome and exit with its status.
+struct ExitWith {
+  Outcome outcome;
+  friend bool operator==(const ExitWith&, const ExitWith&) = default;
+};
+using AgentAction = std::variant<BindStore,
+                                 CloseStore,
+                                 LookAtSnapshot,
+                                 SpawnWorkers,
+                                 SignalWorkers,
+                                 KillAll,
+                                 TellCoordinator,
+                                 ExitWith>;
+
+class Agent {
+ public:
+  explicit Agent(AgentOptions options) : options_(std::move(options)) {}
+
+  /// The first actions: call once, before any event.
+  void start(std::vector<AgentAction>& out);
+
+  /// Applies one event and appends what must be done, in order. Never blocks, reads a clock, logs
+  /// or throws; total: an event that means nothing in the present state changes nothing.
+  void on_event(Instant now, const AgentEvent& event, std::vector<AgentAction>& out);
+
+  /// When to call again with Timeout, or nothing while only an event can change anything.
+  [[nodiscard]] std::optional<Instant> next_deadline() const { return deadline_; }
+
+  friend bool operator==(const Agent&, const Agent&) = default;
+
+ private:
+  enum class State : std::uint8_t { binding, joined, running, stopping, killing, stuck, finished };
+  using Actions = std::vector<AgentAction>;
+
+  void on(Instant now, const StoreBound& bound, Actions& out);
+  void on(Instant now, const StoreUnavailable& failed, Actions& out);
+  void on(Instant now, const SnapshotSeen& seen, Actions& out);
+  void on(Instant now, const StartGeneration& start, Actions& out);
+  void on(Instant now, const StopGeneration& stop, Actions& out);
+  void on(Instant now, const FinishJob& finish, Actions& out);
+  void on(Instant now, const WorkerEnded& ended, Actions& out);
+  void on(Instant now, const AllGone& gone, Actions& out);
+  void on(Instant now, const SignalArrived& arrived, Actions& out);
+  void on(Instant now, const GuardLost& lost, Actions& out);
+  void on(Instant now, const LeaseEnded& ended, Actions& out);
+  void on(Instant now, const LifeEnded& ended, Actions& out);
+  void on(Instant now, const GiveUp& given_up, Actions& out);
+  void on(Instant now, const Timeout& timeout, Actions& out);
+
+  [[nodiscard]] bool asks_to_stop(int signal) const;
+  void bind(Instant now, Actions& out);
+  void join_if_ready(Actions& out);
+  void join(Actions& out);
+  void report(const WorkerEnded& ended, Actions& out) const;
+  void kill_all(Instant now, Actions& out);
+  void tell_of_stuck(Actions& out) const;
+  [[nodiscard]] std::string stuck_text() const;
+  [[nodiscard]] Outcome stuck_outcome() const;
+  void close_store(Actions& out);
+  void exit_with(Outcome outcome, Actions& out);
+
+  AgentOptions options_;
+  State state_ = State::binding;
+  std::optional<Instant> deadline_;
+  Part part_;                        // in the newest generation; number 0 before the first
+  GenerationNumber newest_told_;     // to start or to stop, in this life
+  NodeId node_;                      // its place in the order of nodes, once it was told
+  std::set<LocalRank> alive_;        // workers of it that have not ended
+  std::set<int> signals_sent_;       // to them
+  std::optional<Instant> asked_;     // when the end of the job was asked for last
+  int terminal_signal_ = 0;          // the newest one that came from a key
+  std::optional<WorkerEnded> held_;  // a death that may turn out to be the end of the whole job
+  std::uint16_t store_port_ = 0;     // 0: none is open,
+  std::string store_address_;
+  std::string store_error_;   // for this reason
+  bool store_tried_ = false;  // for the next generation
+  bool looks_ = false;        // at the newest snapshot, still
+  std::optional<SnapshotPosition> snapshot_;
+  bool guard_lost_ = false;
+  std::optional<Outcome> given_up_;  // set once this node ends without being told by a coordinator
+};
+
+}  // namespace ddprun

@@ -1,0 +1,150 @@
+#include "launcher/node/guard.hpp"
+
+#include "launcher/node/lease_notice.hpp"
+#include "launcher/processes/descendants.hpp"
+#include "launcher/system/clock.hpp"
+#include "launcher/system/complain.hpp"
+#include "rendezvous/result.hpp"
+#include "rendezvous/worker_end.hpp"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace ddprun {
+namespace {
+
+constexpr Millis kill_patience{5'000};
+constexpr std::array forwarded_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+Failure refused(const char* what) {
+  return Failure(Error(ExitStatus::system_refused, what, std::strerror(errno), ""));
+}
+
+int wait_for(int pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  return status;
+}
+
+/// Whether this program was started with `signal` ignored, as nohup does with SIGHUP. A blocked
+/// signal is delivered to a signalfd even so.
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+/// Without one, what it is for is said.
+std::optional<Fence> open_fence(const FenceOptions& options) {
+  if (options.worker_count == 0) return std::nullopt;
+  auto fence = Fence::open(options);
+  if (fence) return *std::move(fence);
+  complain("ddprun: {}\n", fence.error().message());
+  return std::nullopt;
+}
+
+/// Passes signals on and watches the lease, until the agent has closed its end of the socketpair,
+/// which only its death does.
+void watch(int agent_pid, int agent_socket, int signal_fd, std::optional<Fence>& fence) {
+  GuardedLease lease;
+  while (true) {
+    std::array<pollfd, 3> ready{pollfd{agent_socket, POLLIN, 0},
+                                pollfd{signal_fd, POLLIN, 0},
+                                pollfd{fence ? fence->process_end() : -1, 0, 0}};
+    const int time_left = lease.workers_live ? poll_time(lease.end) : -1;
+    if (::poll(ready.data(), ready.size(), time_left) < 0) continue;
+    if (ready[2].revents != 0) fence->on_process_end();
+    if (ready[1].revents != 0) {
+      signalfd_siginfo arrived{};
+      if (::read(signal_fd, &arrived, sizeof arrived) == sizeof arrived) {
+        // A key reaches the whole foreground group; a hang-up only the session's leader.
+        const bool key = arrived.ssi_code == SI_KERNEL && arrived.ssi_signo != SIGHUP;
+        const auto message =
+            static_cast<unsigned char>(arrived.ssi_signo | (key ? from_terminal_bit : 0U));
+        (void)::send(agent_socket, &message, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+      }
+    }
+    if (ready[0].revents != 0) {
+      GuardedLease newer;
+      if (::recv(agent_socket, &newer, sizeof newer, 0) != sizeof newer) return;
+      lease = newer;
+      if (fence && lease.workers_live) fence->on_lease();
+    } else if (lease.workers_live && now() >= lease.end) {
+      lease.workers_live = false;
+      kill_below(agent_pid);
+      kill_below(agent_pid);  // what became the agent's meanwhile, as orphans do
+    }
+  }
+}
+
+int clean_up_after(int agent_pid) {
+  const int status = wait_for(agent_pid);
+  const bool clean = kill_and_reap_all(kill_patience);
+  if (!clean) {
+    complain("ddprun: some processes outlived SIGKILL; they are stuck inside the kernel\n");
+  }
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  complain("ddprun: the agent process {} was killed by {}; all workers were killed\n",
+           agent_pid,
+           signal_name(WTERMSIG(status)));
+  return static_cast<int>(ExitStatus::internal_error);
+}
+
+}  // namespace
+
+int run_guarded(const GuardOptions& options, const std::function<int(GuardLink)>& agent) {
+  if (!children_are_visible()) {
+    throw Failure(Error(ExitStatus::system_refused,
+                        "cannot list child processes",
+                        "/proc is not mounted, or belongs to another PID namespace",
+                        "mount this one's (unshare --mount-proc), else nothing can be cleaned up"));
+  }
+  sigset_t all;
+  GuardLink link;
+  sigfillset(&all);
+  if (options.stops)
+    sigdelset(&all, SIGTSTP);        // ctrl-Z gives the terminal back, as with any program
+  (void)::signal(SIGCHLD, SIG_DFL);  // where it is ignored, children leave no status behind
+  ::sigprocmask(SIG_BLOCK, &all, &link.user_signals);
+  std::array<int, 2> pair{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {
+    throw refused("cannot make a socketpair");
+  }
+  Fd own_end(pair[0]);
+  link.socket = Fd(pair[1]);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t forwarded;
+  sigemptyset(&forwarded);
+  for (const int signal : forwarded_signals) {
+    if (!is_ignored(signal)) sigaddset(&forwarded, signal);
+  }
+  const Fd signal_fd(::signalfd(-1, &forwarded, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signal_fd.is_open()) throw refused("cannot listen to signals");
+  std::optional<Fence> fence = open_fence(options.fence);
+  const int pid = ::fork();
+  if (pid < 0) throw refused("cannot start the agent process");
+  if (pid == 0) {
+    own_end.reset();
+    if (fence) link.fence = fence->take_link();
+    fence.reset();
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // fork does not pass it on
+    std::_Exit(agent(std::move(link)));
+  }
+  link.socket.reset();
+  if (fence) fence->begin(pid, own_end.get());
+  watch(pid, own_end.get(), signal_fd.get(), fence);
+  return clean_up_after(pid);
+}
+
+}  // namespace ddprun

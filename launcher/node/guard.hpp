@@ -1,0 +1,49 @@
+// The guard: the outer of ddprun's two processes, which lives to clean up.
+//
+// It forks the agent, passes signals on to it as messages, and exits with its status. If the agent
+// dies without a word, the guard kills everything that the agent left. If the guard dies, the agent
+// sees the end of their socketpair and does the same on its side: kill -9 of either leaves nothing.
+//
+// Invariants
+//   G1  A signal reaches the agent once, although a terminal sends it to both processes: the agent
+//       blocks them all and hears of them from the guard alone.
+//   G2  Workers whose lease has ended die, also when the agent is stopped: nothing but a later
+//       lease or the end of all workers puts the kill off.
+//   G3  When the guard exits, no process that ddprun started is left.
+//   G4  The process groups of workers that have a lease die between its end and dead-after also
+//       while all of ddprun's processes are stopped: fence.hpp.
+#pragma once
+
+#include "launcher/node/fence.hpp"
+#include "launcher/system/fd.hpp"
+
+#include <signal.h>
+
+#include <functional>
+
+namespace ddprun {
+
+/// Set in a byte whose signal came from a key of the terminal; the other bits are its number.
+constexpr unsigned char from_terminal_bit = 0x80;
+
+/// What the agent process begins with.
+struct GuardLink {
+  /// Each byte received is a signal (see `from_terminal_bit`); its end is the guard's death. Sent
+  /// are GuardedLeases, by a LeaseNotice.
+  Fd socket;
+  FenceLink fence;          ///< Nothing in it without a fence.
+  sigset_t user_signals{};  ///< The mask that this program was started with, for the workers.
+};
+
+struct GuardOptions {
+  /// Whether ctrl-Z stops the program, as others. Workers under a lease must not outlive it.
+  bool stops = false;
+  FenceOptions fence;
+};
+
+/// Runs `agent` in a child process and returns the status to exit with: the agent's own.
+/// Must be called while the process has a single thread.
+[[nodiscard]] int run_guarded(const GuardOptions& options,
+                              const std::function<int(GuardLink)>& agent);
+
+}  // namespace ddprun

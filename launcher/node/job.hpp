@@ -1,0 +1,35 @@
+// All that is needed to start workers, and stays the same for the whole job.
+#pragma once
+
+#include "launcher/meeting/meeting.hpp"
+#include "launcher/options/options.hpp"
+#include "launcher/slurm/slurm_control.hpp"
+#include "launcher/slurm/srun_command.hpp"
+#include "launcher/workers/program.hpp"
+#include "launcher/workers/worker_env.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+struct Job {
+  Options options;
+  Command command;
+  WorkerSetup setup;
+  std::vector<std::string> notes;  ///< For people, one line each, before anything happens.
+  bool share_terminal = false;     ///< The single worker keeps ddprun's terminal.
+  Meeting meeting;                 ///< With the other nodes, if there are any.
+  std::string claims_folder;       ///< The same on all of them; empty: none.
+
+  /// To be started on the nodes by this process, which is a witness.
+  std::optional<AgentSteps> steps;
+
+  std::optional<SlurmControl> slurm;  ///< Of the allocation that says what nodes there are.
+
+  /// It only votes and coordinates, and has no workers.
+  [[nodiscard]] bool is_witness() const { return options.worker_count == 0; }
+};
+
+}  // namespace ddprun

@@ -1,0 +1,93 @@
+#include "launcher/node/report.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace ddprun {
+
+namespace {
+
+std::string hint_for_exec(int error) {
+  switch (error) {
+    case ENOENT:
+      return "the program or the interpreter in its first line is not there";
+    case ENOEXEC:
+      return "it is no program for this machine; a script needs a first line #!";
+    case E2BIG:
+      return "arguments and environment together are too large for the kernel";
+    case EAGAIN:
+      return "too many processes: see ulimit -u and the job's limits";
+    default:
+      return {};
+  }
+}
+
+std::string hint_for_start(int error) {
+  switch (error) {
+    case EMFILE:
+      return "too few descriptors: raise the hard limit, ulimit -Hn";
+    case ENFILE:
+      return "the machine has no descriptors left: see /proc/sys/fs/file-max";
+    case EAGAIN:
+      return "too many processes: see ulimit -u and the job's limits";
+    case ENOMEM:
+      return "too little memory: see the job's memory limit";
+    default:
+      return {};
+  }
+}
+
+std::string hint_for_signal(int signal) {
+  switch (signal) {
+    case SIGKILL:
+      return "from outside, or the kernel was out of memory: see dmesg and the job's memory limit";
+    case SIGBUS:
+      return "often a full /dev/shm: see df /dev/shm";
+    case SIGXCPU:
+      return "the limit of CPU time: see ulimit -t";
+    case SIGXFSZ:
+      return "the limit of file size: see ulimit -f";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::string failure_details(const Outcome& outcome,
+                            const std::deque<std::string>& last_lines,
+                            const std::string& error_file,
+                            const std::string& executable) {
+  if (!outcome.failure) return {};
+  std::string text;
+  if (outcome.failure->end.kind == WorkerEnd::Kind::not_executed) {
+    text += fmt::format("  program: {}\n", executable);
+  }
+  if (!last_lines.empty()) {
+    text += fmt::format("  last lines of rank {}'s stderr:\n", outcome.failure->rank.value);
+    for (const std::string& line : last_lines) text += fmt::format("  | {}\n", line);
+  }
+  if (!error_file.empty()) text += fmt::format("  error file: {}\n", error_file);
+  if (const std::string hint = hint_for(outcome.failure->end); !hint.empty()) {
+    text += fmt::format("  hint: {}\n", hint);
+  }
+  return text;
+}
+
+std::string hint_for(const WorkerEnd& end) {
+  switch (end.kind) {
+    case WorkerEnd::Kind::exited:
+      return {};
+    case WorkerEnd::Kind::killed:
+      return hint_for_signal(end.code);
+    case WorkerEnd::Kind::not_executed:
+      return hint_for_exec(end.code);
+    case WorkerEnd::Kind::not_started:
+      return hint_for_start(end.code);
+  }
+  return {};
+}
+
+}  // namespace ddprun

@@ -1,0 +1,22 @@
+// What is printed about the end of a job. Pure.
+#pragma once
+
+#include "rendezvous/generations/coordinator.hpp"
+
+#include <deque>
+#include <string>
+
+namespace ddprun {
+
+/// The failed worker's last lines, its error file and a hint, if there are any, and the program if
+/// it could not be executed; each line indented, the last one ended. Empty for an outcome without a
+/// failure.
+[[nodiscard]] std::string failure_details(const Outcome& outcome,
+                                          const std::deque<std::string>& last_lines,
+                                          const std::string& error_file,
+                                          const std::string& executable);
+
+/// What to look at first for this kind of end, or empty.
+[[nodiscard]] std::string hint_for(const WorkerEnd& end);
+
+}  // namespace ddprun

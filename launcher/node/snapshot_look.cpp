@@ -1,0 +1,105 @@
+#include "launcher/node/snapshot_look.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <limits>
+#include <mutex>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace ddprun {
+namespace {
+
+std::optional<std::int64_t> parse_whole(std::string_view digits) {
+  std::int64_t value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, failure] = std::from_chars(digits.data(), end, value);
+  if (failure != std::errc{} || stop != end || value < 0) return std::nullopt;
+  return value;
+}
+
+/// Puts the numbers of "snapshot.pt.GENERATION.STEP" into `position`, where `name` is such a name.
+void read_name(std::string_view link_name, std::string_view name, SnapshotPosition& position) {
+  if (!name.starts_with(link_name)) return;
+  name.remove_prefix(link_name.size());
+  const std::size_t dot = name.find('.', 1);
+  if (!name.starts_with('.') || dot == std::string_view::npos) return;
+  const auto generation = parse_whole(name.substr(1, dot - 1));
+  const auto step = parse_whole(name.substr(dot + 1));
+  if (!generation || !step) return;
+  position.generation = *generation;
+  position.step = *step;
+}
+
+std::int64_t nanoseconds_of(const timespec& time) {
+  constexpr std::int64_t second = 1'000'000'000;
+  constexpr std::int64_t seconds_max = std::numeric_limits<std::int64_t>::max() / second / 4;
+  return std::clamp<std::int64_t>(time.tv_sec, 0, seconds_max) * second + time.tv_nsec;
+}
+
+}  // namespace
+
+std::optional<SnapshotPosition> snapshot_position(const std::string& path) {
+  SnapshotPosition position;
+  struct stat file {};
+  if (::stat(path.c_str(), &file) != 0) {
+    return errno == ENOENT ? std::optional(position) : std::nullopt;
+  }
+  position.changed_ns = nanoseconds_of(file.st_mtim);
+  std::error_code ignored;  // no link is an error here
+  const std::filesystem::path target = std::filesystem::read_symlink(path, ignored);
+  const std::string link_name = std::filesystem::path(path).filename().string();
+  read_name(link_name, target.filename().string(), position);
+  return position;
+}
+
+/// What outlives the owner of a look that is stuck.
+struct SnapshotLook::Shared {
+  std::mutex mutex;
+  SnapshotLook* owner = nullptr;  // null: it is gone
+};
+
+SnapshotLook::SnapshotLook(boost::asio::io_context& context, std::string path, OnSeen on_seen)
+    : context_(context),
+      path_(std::move(path)),
+      on_seen_(std::move(on_seen)),
+      shared_(std::make_shared<Shared>()) {
+  shared_->owner = this;
+}
+
+SnapshotLook::~SnapshotLook() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->owner = nullptr;
+}
+
+void SnapshotLook::start() {
+  if (busy_) return on_seen_(std::nullopt);
+  busy_ = true;
+  try {
+    std::thread([shared = shared_, path = path_] {
+      const std::optional<SnapshotPosition> seen = snapshot_position(path);
+      const std::lock_guard lock(shared->mutex);
+      if (shared->owner == nullptr) return;
+      boost::asio::post(shared->owner->context_, [shared, seen] {
+        if (shared->owner != nullptr) shared->owner->finish(seen);  // its own thread
+      });
+    }).detach();
+  } catch (const std::system_error&) {
+    finish(std::nullopt);
+  }
+}
+
+void SnapshotLook::finish(std::optional<SnapshotPosition> seen) {
+  busy_ = false;
+  on_seen_(seen);
+}
+
+}  // namespace ddprun

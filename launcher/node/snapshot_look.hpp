@@ -1,0 +1,51 @@
+// Where the job's newest snapshot stands, seen without waiting for the filesystem that holds it:
+// that may stall for minutes, and the thread that keeps the lease must not.
+//
+// Bounds
+//   One thread, while it looks. As long as that one is stuck, nothing is seen.
+#pragma once
+
+#include "rendezvous/generations/generation.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace ddprun {
+
+/// Of the snapshot that people know as `path`: the numbers in the name of the file that it links
+/// to, as the worker runtime names them, 0 for another file; and its last change. All 0 if there is
+/// none, nothing if that cannot be told. Blocks.
+[[nodiscard]] std::optional<SnapshotPosition> snapshot_position(const std::string& path);
+
+class SnapshotLook {
+ public:
+  using OnSeen = std::function<void(std::optional<SnapshotPosition>)>;
+
+  /// `on_seen` runs on the thread of `context`.
+  SnapshotLook(boost::asio::io_context& context, std::string path, OnSeen on_seen);
+  /// Waits for nothing.
+  ~SnapshotLook();
+  SnapshotLook(const SnapshotLook&) = delete;
+  SnapshotLook& operator=(const SnapshotLook&) = delete;
+
+  /// Looks; `on_seen` gets the answer, whenever it comes, or nothing while an earlier look has not
+  /// come back.
+  void start();
+
+ private:
+  struct Shared;
+
+  void finish(std::optional<SnapshotPosition> seen);
+
+  boost::asio::io_context& context_;
+  std::string path_;
+  OnSeen on_seen_;
+  std::shared_ptr<Shared> shared_;
+  bool busy_ = false;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,150 @@
+#include "launcher/options/command_line.hpp"
+
+#include "launcher/options/option_table.hpp"
+#include "launcher/text/nearest.hpp"
+
+#include <boost/program_options.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ddprun {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr const char* origin = "the command line";
+
+po::options_description descriptions() {
+  po::options_description all;
+  for (const OptionSpec& option : option_table()) {
+    std::string names(option.name);
+    if (!option.short_name.empty()) names += fmt::format(",{}", option.short_name);
+    if (option.is_flag()) {
+      all.add_options()(names.c_str(), "");
+    } else {
+      all.add_options()(names.c_str(), po::value<std::string>(), "");
+    }
+  }
+  return all;
+}
+
+/// The option that a word such as "--grace=5s" or "-f" names, or null.
+const OptionSpec* option_in(const std::string& word) {
+  if (word.starts_with("--")) return find_option(word.substr(2, word.find('=') - 2));
+  const auto table = option_table();
+  const auto found = std::ranges::find_if(table, [&](const OptionSpec& option) {
+    return !option.short_name.empty() && word.substr(1).starts_with(option.short_name);
+  });
+  return found == table.end() ? nullptr : &*found;
+}
+
+bool is_joined(const std::string& word) {
+  return word.starts_with("--") ? word.find('=') != std::string::npos : word.size() > 2;
+}
+
+Error needless_value(const std::string& word) {
+  return {ExitStatus::usage,
+          fmt::format("option '{}' on {} takes no value", word.substr(0, word.find('=')), origin),
+          "",
+          "leave it out where it does not hold"};
+}
+
+Error missing_value(const std::string& word) {
+  return {ExitStatus::usage,
+          fmt::format("option '{}' on {} has no value", word, origin),
+          "",
+          fmt::format("write {} VALUE, or {}=VALUE if it begins with a dash", word, word)};
+}
+
+std::string with_dashes(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+Error unknown_option(const std::string& word) {
+  std::vector<std::string> names;
+  for (const OptionSpec& option : option_table()) names.push_back(fmt::format("--{}", option.name));
+  return {ExitStatus::usage,
+          fmt::format("unknown option '{}' on {}", word, origin),
+          "",
+          did_you_mean(with_dashes(word), names, "ddprun --help lists all options")};
+}
+
+/// The options at the beginning of `arguments`, spelt with dashes and with their values as words of
+/// their own; `count` is how many of the arguments they are.
+Result<std::vector<std::string>> option_words(const std::vector<std::string>& arguments,
+                                              std::size_t& count) {
+  std::vector<std::string> words;
+  for (count = 0; count < arguments.size(); ++count) {
+    const std::string& word = arguments[count];
+    if (word.size() < 2 || word[0] != '-' || word == "--") break;
+    const OptionSpec* option = option_in(word);
+    if (option == nullptr) return unknown_option(word.substr(0, word.find('=')));
+    if (option->is_flag() && word.find('=') != std::string::npos) return needless_value(word);
+    const bool takes_value = !option->is_flag();
+    if (word.starts_with("--") && takes_value && is_joined(word)) {
+      const std::size_t equals = word.find('=');
+      words.push_back(with_dashes(word.substr(0, equals)));
+      words.push_back(word.substr(equals + 1));
+    } else {
+      const bool plain = word.starts_with("--") && !is_joined(word);
+      words.push_back(plain ? with_dashes(word) : word);
+    }
+    if (!takes_value || is_joined(word)) continue;
+    ++count;
+    const bool missing =
+        count == arguments.size() || arguments[count].starts_with("--") ||
+        (arguments[count].starts_with("-") && option_in(arguments[count]) != nullptr);
+    if (missing) return missing_value(word);
+    words.push_back(arguments[count]);
+  }
+  return words;
+}
+
+Result<Settings> parse_options(const std::vector<std::string>& words) {
+  using style = po::command_line_style::style_t;
+  constexpr int options_as_in_getopt =
+      style::allow_long | style::long_allow_adjacent | style::long_allow_next | style::allow_short |
+      style::allow_dash_for_short | style::short_allow_adjacent | style::short_allow_next;
+  Settings settings;
+  try {
+    const auto all = descriptions();
+    const auto parsed =
+        po::command_line_parser(words).options(all).style(options_as_in_getopt).run();
+    for (const auto& option : parsed.options) {
+      const std::string value = option.value.empty() ? "true" : option.value.front();
+      settings[option.string_key] = Setting{value, origin};  // as in torchrun, the last one holds
+    }
+  } catch (const po::unknown_option& unknown) {
+    const std::string name = unknown.get_option_name();
+    return unknown_option(name.substr(0, name.find('=')));
+  } catch (const po::error& error) {
+    return Error(ExitStatus::usage,
+                 fmt::format("cannot read {}", origin),
+                 error.what(),
+                 "ddprun --help lists all options");
+  }
+  return settings;
+}
+
+}  // namespace
+
+Result<Source> parse_command_line(const std::vector<std::string>& arguments) {
+  std::size_t option_count = 0;
+  const auto words = option_words(arguments, option_count);
+  if (!words) return words.error();
+  Result<Settings> settings = parse_options(*words);
+  if (!settings) return settings.error();
+
+  Source source;
+  source.settings = std::move(*settings);
+  std::size_t next = option_count;
+  source.after_dashes = next < arguments.size() && arguments[next] == "--";
+  if (source.after_dashes) ++next;
+  if (next < arguments.size()) source.program = {arguments[next++], origin};
+  source.arguments.assign(arguments.begin() + static_cast<std::ptrdiff_t>(next), arguments.end());
+  return source;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,17 @@
+// argv → settings, program and arguments.
+#pragma once
+
+#include "launcher/text/settings.hpp"
+#include "rendezvous/result.hpp"
+
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+/// Reads `arguments` (argv without its first element). Options end at the first word that is none:
+/// that is the program, and all that follows is its own. After `--` comes the program, or, with -f,
+/// arguments that replace the job file's.
+[[nodiscard]] Result<Source> parse_command_line(const std::vector<std::string>& arguments);
+
+}  // namespace ddprun

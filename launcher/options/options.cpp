@@ -1,0 +1,204 @@
+#include "launcher/options/options.hpp"
+
+#include "launcher/allocation/allocation_settings.hpp"
+#include "launcher/options/job_file.hpp"
+#include "launcher/options/option_table.hpp"
+#include "launcher/options/read_setting.hpp"
+#include "launcher/options/restart_options.hpp"
+#include "launcher/options/variables.hpp"
+#include "launcher/text/nearest.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+
+namespace ddprun {
+namespace {
+
+Result<int> read_worker_count(const Setting& setting, int core_count, const GpuView& gpus) {
+  constexpr const char* name = "nproc-per-node";
+  const std::string& value = setting.value;
+  if (value == "cpu" || (value == "auto" && gpus.count == 0)) return core_count;
+  if (value == "gpu" || value == "auto") {
+    if (!gpus.problem.empty()) {
+      return refused_setting(name, setting, "cannot be counted: " + gpus.problem, gpus.remedy);
+    }
+    if (gpus.count > 0) return gpus.count;
+    return refused_setting(
+        name,
+        setting,
+        "finds no GPU on this node",
+        "check nvidia-smi and CUDA_VISIBLE_DEVICES, or write a number, 'cpu' or 'auto'");
+  }
+  const auto count = parse_count(value);
+  if (!count) {
+    return refused_setting(
+        name,
+        setting,
+        "is no number of workers",
+        did_you_mean(value, {"gpu", "cpu", "auto"}, "write a number, 'gpu', 'cpu' or 'auto'"));
+  }
+  if (*count < 1 || *count > workers_per_node_max) {
+    return refused_setting(
+        name, setting, "is out of range", fmt::format("write 1 to {}", workers_per_node_max));
+  }
+  return static_cast<int>(*count);
+}
+
+Result<RankSet> read_ranks(const char* name, const Setting& setting) {
+  auto ranks = RankSet::parse(setting.value);
+  if (!ranks) {
+    return refused_setting(
+        name,
+        setting,
+        "is no set of ranks",
+        did_you_mean(setting.value, {"all", "none"}, "write all, none, or ranks as 0,2-5"));
+  }
+  return *std::move(ranks);
+}
+
+Settings defaults() {
+  Settings settings;
+  for (const OptionSpec& option : option_table()) {
+    settings[std::string(option.name)] = Setting{std::string(option.fallback), "default"};
+  }
+  return settings;
+}
+
+void overlay(Settings& below, const Settings& above) {
+  for (const auto& [name, setting] : above) below[name] = setting;
+}
+
+/// Of the workers: the job file may change it.
+Environment changed(Environment environment, const std::map<std::string, Setting>& changes) {
+  for (const auto& [name, setting] : changes) environment[name] = setting.value;
+  return environment;
+}
+
+/// What the workers run. After "--" there are only arguments if the job file has a program.
+void choose_program(const Source& command_line, const Source& job, Options& options) {
+  options.program = command_line.program;
+  options.arguments = command_line.arguments;
+  if (command_line.program.value.empty()) {
+    options.program = job.program;
+    options.arguments = job.arguments;
+  } else if (command_line.after_dashes && !job.program.value.empty()) {
+    options.program = job.program;
+    options.arguments.insert(options.arguments.begin(), command_line.program.value);
+  }
+}
+
+/// Beside the snapshot unless it was named, since nodes share that.
+std::string claim_dir(const Settings& all) {
+  const std::string& given = all.at("claim-dir").value;
+  if (given == "none") return {};
+  if (!given.empty()) return given;
+  const std::string& snapshot = all.at("snapshot").value;
+  if (snapshot.empty()) return {};
+  const std::string folder = std::filesystem::path(snapshot).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+/// Several tasks on a node share it: each has one worker.
+Result<void> check_tasks(const Settings& all, const Options& options) {
+  const bool several = options.allocation && options.allocation->tasks_per_node_max > 1;
+  if (!several || options.worker_count == 1) return {};
+  return refused_setting("nproc-per-node",
+                         all.at("nproc-per-node"),
+                         fmt::format("is more than one worker, in a Slurm step with {} tasks on a "
+                                     "node, each of which has one",
+                                     options.allocation->tasks_per_node_max),
+                         "write srun --ntasks-per-node=1, or leave --nproc-per-node out");
+}
+
+/// Turns the texts in `options.effective` into values.
+Result<void> interpret(int core_count, Options& options) {
+  const Settings& all = options.effective;
+  const Setting& wished = all.at("nproc-per-node");
+  const auto worker_count = read_worker_count(wished, core_count, options.gpus);
+  const bool is_counted_elsewhere =  // by the agents of those nodes
+      options.starts_agents() && (wished.value == "gpu" || wished.value == "auto");
+  if (!worker_count && !is_counted_elsewhere) return worker_count.error();
+  options.worker_count = worker_count.has_value() ? *worker_count : 1;
+  const auto restarts = read_restart_options(all);
+  if (!restarts) return restarts.error();
+  options.restarts = *restarts;
+  auto stop = read_stop_options(all);
+  if (!stop) return stop.error();
+  options.stop = *std::move(stop);
+  const auto restart_grace = read_duration("restart-grace", all.at("restart-grace"));
+  if (!restart_grace) return restart_grace.error();
+  options.restart_grace = *restart_grace;
+  auto console = read_ranks("console", all.at("console"));
+  if (!console) return console.error();
+  options.console = *std::move(console);
+  for (const auto& [name, target] : {std::pair{"module", &options.module},
+                                     std::pair{"no-python", &options.no_python},
+                                     std::pair{"dry-run", &options.dry_run}}) {
+    const auto on = read_flag(name, all.at(name));
+    if (!on) return on.error();
+    *target = *on;
+  }
+  if (const auto on = read_flag("standalone", all.at("standalone")); !on) return on.error();
+  auto rendezvous = read_rendezvous_options(all);
+  if (!rendezvous) return rendezvous.error();
+  options.rendezvous = *std::move(rendezvous);
+  if (auto right = check_tasks(all, options); !right) return right.error();
+  if (options.allocation && options.allocation->situation == Situation::script) {
+    options.rendezvous.is_host = true;
+    if (options.rendezvous.endpoint) options.rendezvous.endpoint->port = 0;  // any that is free
+  }
+  options.snapshot = all.at("snapshot").value;
+  options.claim_dir = claim_dir(all);
+  options.log_dir = all.at("log-dir").value;
+  if (options.module && options.no_python) {
+    return Error(ExitStatus::usage,
+                 "--module and --no-python contradict each other",
+                 fmt::format("the first is from {}, the second from {}",
+                             all.at("module").origin,
+                             all.at("no-python").origin),
+                 "keep one of them");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Options> assemble_options(const Source& command_line,
+                                 const Environment& environment,
+                                 const NodeResources& resources) {
+  const Result<Settings> variables = settings_in(environment);
+  if (!variables) return variables.error();
+  Settings given = *variables;
+  overlay(given, command_line.settings);
+
+  Source job;
+  if (const auto file = given.find("file"); file != given.end()) {
+    Result<Source> read = read_job_file(file->second.value, environment);
+    if (!read) return read.error();
+    job = *std::move(read);
+  }
+  Options options;
+  options.effective = defaults();
+  overlay(options.effective, job.settings);
+  overlay(options.effective, given);
+  auto allocation = apply_allocation(environment, options.effective);
+  if (!allocation) return allocation.error();
+  options.allocation = *std::move(allocation);
+  options.gpus = view_gpus(resources.gpus, changed(environment, job.environment));
+  auto interpreted = interpret(resources.core_count, options);
+  if (!interpreted) return interpreted.error();
+  choose_program(command_line, job, options);
+  options.environment = std::move(job.environment);
+  if (options.program.value.empty()) {
+    return Error(
+        ExitStatus::usage,
+        "no program to run",
+        "",
+        "write ddprun [options] PROGRAM [ARGS...], or name it in the job file given by -f");
+  }
+  return options;
+}
+
+}  // namespace ddprun

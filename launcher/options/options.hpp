@@ -1,0 +1,68 @@
+// All sources of a job's options → one set of checked values, each of which knows its origin.
+#pragma once
+
+#include "launcher/allocation/allocation.hpp"
+#include "launcher/devices/gpus.hpp"
+#include "launcher/options/rendezvous_options.hpp"
+#include "launcher/options/stop_options.hpp"
+#include "launcher/text/environment.hpp"
+#include "launcher/text/settings.hpp"
+#include "launcher/text/values.hpp"
+#include "rendezvous/generations/restart_policy.hpp"
+#include "rendezvous/result.hpp"
+#include "rendezvous/units.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+/// More workers on one node than this are a typing error.
+constexpr int workers_per_node_max = 1024;
+
+/// What this node has, for `gpu`, `cpu` and `auto`.
+struct NodeResources {
+  int core_count = 1;
+  NodeGpus gpus;
+};
+
+struct Options {
+  int worker_count = 1;  ///< On this node.
+  GpuView gpus;
+  RestartOptions restarts;
+  StopOptions stop;
+  Millis restart_grace;
+  RendezvousOptions rendezvous;
+  std::optional<Allocation> allocation;  ///< That says what nodes there are, unless it was said.
+  bool anchored = false;                 ///< The job lives as long as the script that started it.
+  std::string snapshot;                  ///< Empty: not given.
+  std::string claim_dir;                 ///< Empty: nodes vote.
+  std::string log_dir;                   ///< Empty: no files.
+  RankSet console;
+  bool module = false;
+  bool no_python = false;
+  bool dry_run = false;
+  Setting program;
+  std::vector<std::string> arguments;
+  std::map<std::string, Setting> environment;  ///< For the workers, from the job file.
+  Settings effective;                          ///< Each option's value and origin, for the dry run.
+
+  /// Whether this is a script, which has agents started on the nodes of its allocation.
+  [[nodiscard]] bool starts_agents() const {
+    return allocation && allocation->situation == Situation::script && !allocation->is_alone();
+  }
+  /// Whether this is one of several tasks of a step, each of which is an agent.
+  [[nodiscard]] bool is_task_of_many() const {
+    return allocation && allocation->situation == Situation::task && !allocation->is_alone();
+  }
+};
+
+/// Puts the sources together by precedence: command line, environment, job file (read here if one
+/// is named), Slurm's allocation, defaults. The first value that makes no sense is the error.
+[[nodiscard]] Result<Options> assemble_options(const Source& command_line,
+                                               const Environment& environment,
+                                               const NodeResources& resources);
+
+}  // namespace ddprun

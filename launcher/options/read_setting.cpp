@@ -1,0 +1,43 @@
+#include "launcher/options/read_setting.hpp"
+
+#include "launcher/text/values.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace ddprun {
+
+Error refused_setting(std::string_view name,
+                      const Setting& setting,
+                      std::string why,
+                      std::string fix) {
+  return {ExitStatus::usage,
+          fmt::format("--{}: '{}' from {} {}", name, setting.value, setting.origin, why),
+          "",
+          std::move(fix)};
+}
+
+Result<int> read_count(
+    std::string_view name, const Setting& setting, std::string_view what, int low, int high) {
+  const auto count = parse_count(setting.value);
+  if (!count || *count < low || *count > high) {
+    return refused_setting(
+        name, setting, fmt::format("is no {}", what), fmt::format("write {} to {}", low, high));
+  }
+  return static_cast<int>(*count);
+}
+
+Result<Millis> read_duration(std::string_view name, const Setting& setting) {
+  const auto duration = parse_duration(setting.value);
+  if (!duration) return refused_setting(name, setting, "is no time", "write 250ms, 5s, 2m or 1h");
+  return *duration;
+}
+
+Result<bool> read_flag(std::string_view name, const Setting& setting) {
+  if (setting.value == "true") return true;
+  if (setting.value == "false" || setting.value.empty()) return false;
+  return refused_setting(name, setting, "is neither true nor false", "write 1 or 0");
+}
+
+}  // namespace ddprun

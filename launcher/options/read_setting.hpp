@@ -1,0 +1,28 @@
+// A setting's text → its value, or an error that names the option, the text and where it stands.
+#pragma once
+
+#include "launcher/text/settings.hpp"
+#include "rendezvous/result.hpp"
+#include "rendezvous/units.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ddprun {
+
+/// `--grace: 'soon' from DDPRUN_GRACE <why>; <fix>`.
+[[nodiscard]] Error refused_setting(std::string_view name,
+                                    const Setting& setting,
+                                    std::string why,
+                                    std::string fix);
+
+/// From `low` to `high`; `what` is "number of restarts".
+[[nodiscard]] Result<int> read_count(
+    std::string_view name, const Setting& setting, std::string_view what, int low, int high);
+
+[[nodiscard]] Result<Millis> read_duration(std::string_view name, const Setting& setting);
+
+[[nodiscard]] Result<bool> read_flag(std::string_view name, const Setting& setting);
+
+}  // namespace ddprun

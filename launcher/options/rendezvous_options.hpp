@@ -1,0 +1,47 @@
+// What the options say of a job of many nodes: how many there are, where they meet, and how long
+// anybody waits. Pure.
+#pragma once
+
+#include "launcher/text/endpoint.hpp"
+#include "launcher/text/settings.hpp"
+#include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/ip_network.hpp"
+#include "rendezvous/lease.hpp"
+#include "rendezvous/result.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+/// More nodes than this are a typing error.
+constexpr int nodes_limit = 20'000;
+/// Places in --rdzv-endpoint.
+constexpr std::size_t doors_limit = 64;
+
+struct RendezvousOptions {
+  GatheringOptions gathering;
+  JoinPolicy join_policy = JoinPolicy::now;
+  LeaseTimes times;
+  std::optional<Endpoint> endpoint;   ///< Of the coordinator; always there with many nodes.
+  std::vector<Endpoint> other_doors;  ///< Where a node that starts asks for the job as well.
+  std::optional<NodeId> node_rank;
+  std::optional<bool> is_host;  ///< Whether the coordinator runs on this node, where that is said.
+  std::string job_id;           ///< Empty: none was given.
+  std::string advertise;        ///< This node's address for others; empty: found out.
+  std::string interface;        ///< A name or a CIDR that it must be of; empty: any.
+  std::string hostname_suffix;
+  std::string state_dir;  ///< For marks of jobs; "none": none are kept; empty: the usual one.
+  std::vector<IpNetwork> store_allow;  ///< Who may use the store, besides the nodes.
+  bool requires_token = false;
+
+  [[nodiscard]] bool has_many_nodes() const { return gathering.nodes_max > 1; }
+};
+
+/// Needs all options with their defaults. torchrun's static options (--master-addr, --master-port,
+/// --node-rank) and its --rdzv-conf mean the same as ours.
+[[nodiscard]] Result<RendezvousOptions> read_rendezvous_options(const Settings& all);
+
+}  // namespace ddprun

@@ -1,0 +1,13 @@
+// The options about restarts: their texts → the coordinator's values. Pure.
+#pragma once
+
+#include "launcher/text/settings.hpp"
+#include "rendezvous/generations/restart_policy.hpp"
+#include "rendezvous/result.hpp"
+
+namespace ddprun {
+
+/// Of effective settings; the first value that makes no sense is the error.
+[[nodiscard]] Result<RestartOptions> read_restart_options(const Settings& all);
+
+}  // namespace ddprun

@@ -1,0 +1,33 @@
+// How a job that is to go on later is stopped: by which signals, and how long before the batch
+// system would end it. Pure.
+#pragma once
+
+#include "launcher/text/settings.hpp"
+#include "rendezvous/result.hpp"
+#include "rendezvous/units.hpp"
+
+#include <csignal>
+#include <set>
+
+namespace ddprun {
+
+/// Whether such a signal is passed on to workers, unless it asks them to save.
+[[nodiscard]] constexpr bool is_for_workers(int signal) {
+  return signal == SIGUSR1 || signal == SIGUSR2;
+}
+
+struct StopOptions {
+  Millis grace;                  ///< For an end after which nothing goes on.
+  Millis before_end{120'000};    ///< 0: the batch system ends the job.
+  std::set<int> saving_signals;  ///< By which the end is asked for like that.
+  int requeues_max = 0;          ///< How often the job may have been put back into the queue.
+
+  /// What workers have for saving: all but the last seconds before the end, in which the job may
+  /// still be queued again; no less than the usual grace.
+  [[nodiscard]] Millis save_grace() const;
+};
+
+/// From --grace, --stop-before-end, --on-signal and --requeue.
+[[nodiscard]] Result<StopOptions> read_stop_options(const Settings& all);
+
+}  // namespace ddprun

@@ -1,0 +1,148 @@
+#include "launcher/processes/process.hpp"
+
+#include "launcher/system/clock.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace ddprun {
+namespace {
+
+std::system_error system_failure(const char* what) {
+  return {errno, std::generic_category(), what};
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+struct ExecFailure {
+  int local_rank;
+  int error;
+};
+
+unsigned long raise_now() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 1024;
+  const unsigned long before = files.rlim_cur;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  return before;
+}
+
+/// The child after fork: nothing but async-signal-safe calls, since other threads may have held
+/// locks.
+struct ChildSide {
+  const SpawnContext& context;
+  int parent_pid;
+  int local_rank;
+  int out_fd;
+  int err_fd;
+  const char* executable;
+  char* const* arguments;
+  char* const* environment;
+
+  [[noreturn]] void run() const {
+    if (!context.share_terminal) ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent_pid) ::_exit(1);  // it died before the line above
+    if (!joins_fence()) give_up();
+    restore_limits();
+    if (!context.share_terminal) {
+      ::dup2(context.null_fd, STDIN_FILENO);
+      ::dup2(out_fd, STDOUT_FILENO);
+      ::dup2(err_fd, STDERR_FILENO);
+    }
+    for (int signal = 1; signal < NSIG; ++signal) {
+      if (sigismember(&context.ignored_signals, signal) == 1) (void)::signal(signal, SIG_IGN);
+    }
+    ::sigprocmask(SIG_SETMASK, &context.user_signals, nullptr);
+    if (context.lease_end && now() >= *context.lease_end) ::_exit(1);
+    ::execve(executable, arguments, environment);
+    give_up();
+  }
+
+  /// What the fence kills: a process alone where the group is ddprun's own.
+  [[nodiscard]] bool joins_fence() const {
+    if (context.group_end < 0) return true;
+    const int owner = context.share_terminal ? ::getpid() : -::getpid();
+    return ::fcntl(context.group_end, F_SETOWN, owner) == 0;
+  }
+
+  [[noreturn]] void give_up() const {
+    const ExecFailure failure{local_rank, errno};
+    (void)!::write(context.exec_failures_fd, &failure, sizeof failure);
+    ::_exit(failure.error == ENOENT ? 127 : 126);
+  }
+
+  void restore_limits() const {
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+    files.rlim_cur = context.user_files_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
+};
+
+}  // namespace
+
+unsigned long raise_files_max() {
+  static const unsigned long before = raise_now();
+  return before;
+}
+
+Pipe open_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    throw system_failure("pipe");
+  }
+  Pipe pipe{Fd(ends[0]), Fd(ends[1])};
+  ::fcntl(ends[1], F_SETFL, 0);  // the worker's end blocks, as programs expect of their output
+  return pipe;
+}
+
+int ExecFailures::of(LocalRank local_rank) {
+  ExecFailure failure{};
+  while (::read(pipe_.read_end.get(), &failure, sizeof failure) == sizeof failure) {
+    errors_[failure.local_rank] = failure.error;
+  }
+  const auto found = errors_.find(local_rank.value);
+  return found == errors_.end() ? 0 : found->second;
+}
+
+WorkerProcess spawn_worker(const SpawnContext& context,
+                           const Command& command,
+                           const Environment& environment,
+                           LocalRank local_rank) {
+  Pipe out = context.share_terminal ? Pipe() : open_pipe();
+  Pipe err = context.share_terminal ? Pipe() : open_pipe();
+  std::vector<std::string> arguments = command.arguments;
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+  const std::vector<char*> argv = pointers_to(arguments);
+  const std::vector<char*> envp = pointers_to(variables);
+  const ChildSide child{context,
+                        ::getpid(),
+                        local_rank.value,
+                        out.write_end.get(),
+                        err.write_end.get(),
+                        command.executable.c_str(),
+                        argv.data(),
+                        envp.data()};
+  const int pid = ::fork();
+  if (pid < 0) throw system_failure("fork");
+  if (pid == 0) child.run();
+  // In the child as well: whoever comes first, the group exists from here on.
+  if (!context.share_terminal) ::setpgid(pid, pid);
+  return {pid, std::move(out.read_end), std::move(err.read_end)};
+}
+
+}  // namespace ddprun

@@ -1,0 +1,63 @@
+#include "launcher/processes/reaper.hpp"
+
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+
+namespace ddprun {
+namespace {
+
+enum class Waited { reaped, none_ended, no_children };
+
+Waited reap_one(idtype_t which, int pid, std::vector<EndedChild>& out) {
+  siginfo_t info{};
+  while (::waitid(which, static_cast<id_t>(pid), &info, WEXITED | WNOHANG) != 0) {
+    if (errno != EINTR) return Waited::no_children;
+  }
+  if (info.si_pid == 0) return Waited::none_ended;
+  const auto kind = info.si_code == CLD_EXITED ? WorkerEnd::Kind::exited : WorkerEnd::Kind::killed;
+  out.push_back({info.si_pid, WorkerEnd{kind, info.si_status}});
+  return Waited::reaped;
+}
+
+}  // namespace
+
+Reaper::Reaper() : order_(::epoll_create1(EPOLL_CLOEXEC)) {}
+
+void Reaper::watch(int pid) {
+  Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));  // close-on-exec by definition
+  if (!pidfd.is_open()) return;
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = pid;
+  if (::epoll_ctl(order_.get(), EPOLL_CTL_ADD, pidfd.get(), &event) != 0) return;
+  watched_.emplace_back(pid, std::move(pidfd));
+}
+
+std::vector<EndedChild> Reaper::reap() {
+  std::vector<EndedChild> ended;
+  std::array<epoll_event, 64> ready{};
+  int count = 0;
+  do {
+    count = ::epoll_wait(order_.get(), ready.data(), static_cast<int>(ready.size()), 0);
+    for (int i = 0; i < count; ++i) {
+      const int pid = ready[static_cast<std::size_t>(i)].data.fd;
+      reap_one(P_PID, pid, ended);
+      std::erase_if(watched_, [&](const auto& entry) { return entry.first == pid; });
+    }
+  } while (count > 0);
+  Waited waited{};
+  do {
+    waited = reap_one(P_ALL, 0, ended);
+  } while (waited == Waited::reaped);
+  none_left_ = waited == Waited::no_children;
+  return ended;
+}
+
+}  // namespace ddprun

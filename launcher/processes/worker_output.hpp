@@ -1,0 +1,51 @@
+// One stream of one worker: its pipe → the terminal, its log file and the tail kept for the report.
+#pragma once
+
+#include "launcher/processes/lines.hpp"
+#include "launcher/processes/writer.hpp"
+#include "launcher/system/fd.hpp"
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+class WorkerOutput : public std::enable_shared_from_this<WorkerOutput> {
+ public:
+  struct Destination {
+    std::shared_ptr<Sink> console;                      ///< Null: not shown.
+    std::shared_ptr<Sink> log;                          ///< Null: not kept.
+    std::string prefix;                                 ///< Of each line on the console,
+    std::vector<std::string> prefixed_beginnings = {};  ///< or of those that begin so.
+  };
+
+  WorkerOutput(boost::asio::io_context& context, Writer& writer, Fd pipe, Destination destination);
+
+  /// Reads from now on, whenever the writer has room.
+  void start();
+
+  /// Takes what the pipe still holds, without waiting, and ends: right when no process is left that
+  /// could write to it. Afterwards nothing of this stream is missing on any of its ways.
+  void finish();
+
+  [[nodiscard]] std::deque<std::string> last_lines() const { return tail_.lines(); }
+
+ private:
+  enum class Left { more, nothing_now, ended };
+
+  void wait();
+  [[nodiscard]] Left read_once();
+  void take(std::string_view bytes);
+
+  Writer& writer_;
+  boost::asio::posix::stream_descriptor pipe_;
+  Destination destination_;
+  LinePrefixer lines_;
+  Tail tail_;
+};
+
+}  // namespace ddprun

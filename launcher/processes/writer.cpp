@@ -1,0 +1,156 @@
+#include "launcher/processes/writer.hpp"
+
+#include <boost/asio/post.hpp>
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace ddprun {
+namespace {
+
+constexpr std::size_t chunk_overhead_bytes = 64;  // so that empty chunks are bounded, too
+
+Fd open_log(const std::string& path) {
+  std::error_code ignored;  // the next line says what is wrong
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+}
+
+/// A terminal or pipe that some other program has made non-blocking.
+void wait_until_writable(int fd) {
+  pollfd ready{fd, POLLOUT, 0};
+  (void)::poll(&ready, 1, -1);
+}
+
+}  // namespace
+
+Writer::Writer(boost::asio::io_context& context, std::function<void(std::string)> on_error)
+    : context_(context), on_error_(std::move(on_error)), thread_([this] { run(); }) {}
+
+Writer::~Writer() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void Writer::write(std::shared_ptr<Sink> sink, std::string bytes) {
+  if (!bytes.empty()) push({std::move(sink), std::move(bytes), false});
+}
+
+void Writer::open(const std::shared_ptr<Sink>& sink, std::chrono::milliseconds patience) {
+  push({sink, {}, false});
+  std::unique_lock lock(mutex_);
+  (void)reached_.wait_for(lock, patience, [&] { return sink->reached_; });
+}
+
+void Writer::finish(std::shared_ptr<Sink> sink) {
+  push({std::move(sink), {}, true});
+}
+
+bool Writer::full() const {
+  const std::lock_guard lock(mutex_);
+  return queued_bytes_ > full_bytes;
+}
+
+void Writer::when_room(std::function<void()> handler) {
+  const std::lock_guard lock(mutex_);
+  on_room_.push_back(std::move(handler));
+  wake_waiters(queued_bytes_);
+}
+
+void Writer::when_drained(std::function<void()> handler) {
+  const std::lock_guard lock(mutex_);
+  on_drained_.push_back(std::move(handler));
+  wake_waiters(queued_bytes_);
+}
+
+void Writer::push(Chunk chunk) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (queued_bytes_ + chunk.bytes.capacity() > queued_bytes_max && !chunk.last) {
+      chunk.sink->dropped_bytes_ += chunk.bytes.size();
+      return;
+    }
+    queued_bytes_ += chunk.bytes.capacity() + chunk_overhead_bytes;
+    queue_.push_back(std::move(chunk));
+  }
+  changed_.notify_one();
+}
+
+void Writer::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return closing_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    const Chunk chunk = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    write_out(chunk);
+    lock.lock();
+    chunk.sink->reached_ = true;
+    reached_.notify_all();
+    if (const std::size_t dropped = std::exchange(chunk.sink->dropped_bytes_, 0); dropped > 0) {
+      say(fmt::format(
+          "dropped {} bytes for {}, which takes them too slowly", dropped, chunk.sink->name_));
+    }
+    queued_bytes_ -= chunk.bytes.capacity() + chunk_overhead_bytes;
+    wake_waiters(queued_bytes_);
+  }
+}
+
+void Writer::write_out(const Chunk& chunk) {
+  Sink& sink = *chunk.sink;
+  if (!sink.path_.empty() && !sink.file_.is_open() && !sink.failed_) {
+    sink.file_ = open_log(sink.path_);
+    sink.number_ = sink.file_.get();
+    if (!sink.file_.is_open()) fail(sink, errno);
+  }
+  std::string_view left = chunk.bytes;
+  while (!left.empty() && !sink.failed_) {
+    const ssize_t count = ::write(sink.number_, left.data(), left.size());
+    if (count >= 0) {
+      left.remove_prefix(static_cast<std::size_t>(count));
+    } else if (errno == EAGAIN) {
+      wait_until_writable(sink.number_);
+    } else if (errno != EINTR) {
+      fail(sink, errno);
+    }
+  }
+  if (chunk.last) sink.file_.reset();
+}
+
+void Writer::fail(Sink& sink, int error) {
+  sink.failed_ = true;
+  say(fmt::format("cannot write to {}: {}; its output is dropped from here on",
+                  sink.name_,
+                  std::strerror(error)));
+}
+
+void Writer::say(std::string text) {
+  boost::asio::post(context_, [this, text = std::move(text)] { on_error_(text); });
+}
+
+/// With the mutex held: hands the handlers whose time has come to the context's thread.
+void Writer::wake_waiters(std::size_t left) {
+  if (left <= full_bytes / 2) {
+    for (auto& handler : std::exchange(on_room_, {}))
+      boost::asio::post(context_, std::move(handler));
+  }
+  if (left == 0) {
+    for (auto& handler : std::exchange(on_drained_, {}))
+      boost::asio::post(context_, std::move(handler));
+  }
+}
+
+}  // namespace ddprun

@@ -1,0 +1,103 @@
+// The thread that writes: terminal, pipes and log files may block for as long as they like, and the
+// thread that supervises must not.
+//
+// Bounds
+//   Beyond `full_bytes` in the queue `full()` holds: callers stop reading from workers, whose pipes
+//   then fill and block them in turn, as a terminal would have. What workers leave in their pipes
+//   when they end is taken all the same, up to `queued_bytes_max`; the rest is dropped, and said.
+#pragma once
+
+#include "launcher/system/fd.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace ddprun {
+
+/// One place to write to. Made by Writer; a file is opened by the writer's thread, and its folder
+/// made, when it is first written to, opened or finished.
+class Sink {
+ public:
+  Sink(int borrowed, std::string name) : number_(borrowed), name_(std::move(name)) {}
+  explicit Sink(std::string path) : name_(std::move(path)), path_(name_) {}
+
+ private:
+  friend class Writer;
+  int number_ = -1;
+  std::string name_;
+  std::string path_;  // empty: nothing to open
+  Fd file_;
+  bool failed_ = false;
+  bool reached_ = false;           // by the writer's thread; under its mutex
+  std::size_t dropped_bytes_ = 0;  // not said yet; under the writer's mutex
+};
+
+class Writer {
+ public:
+  static constexpr std::size_t full_bytes = 4 * 1024 * 1024;
+  static constexpr std::size_t queued_bytes_max = 64 * 1024 * 1024;
+
+  /// Throws a std::system_error if there cannot be another thread. `on_error` gets one line for
+  /// people when something is dropped: once from a sink that fails, and whenever the queue has been
+  /// over its bound. Handlers run on the thread of `context`.
+  Writer(boost::asio::io_context& context, std::function<void(std::string)> on_error);
+
+  /// Writes out what is queued, then returns: for ever, where a terminal or file takes nothing
+  /// more.
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  /// Queues `bytes`. Never blocks.
+  void write(std::shared_ptr<Sink> sink, std::string bytes);
+
+  /// Creates the file, and waits for that, but no longer than `patience`.
+  void open(const std::shared_ptr<Sink>& sink, std::chrono::milliseconds patience);
+
+  /// Creates the file if nothing was written to it, and closes it after what is queued.
+  void finish(std::shared_ptr<Sink> sink);
+
+  [[nodiscard]] bool full() const;
+
+  /// Calls `handler` once, on the context's thread, when at most half of the queue is left (`room`)
+  /// or nothing (`drained`).
+  void when_room(std::function<void()> handler);
+  void when_drained(std::function<void()> handler);
+
+ private:
+  struct Chunk {
+    std::shared_ptr<Sink> sink;
+    std::string bytes;
+    bool last = false;
+  };
+
+  void push(Chunk chunk);
+  void run();
+  void write_out(const Chunk& chunk);
+  void fail(Sink& sink, int error);
+  void say(std::string text);
+  void wake_waiters(std::size_t left);
+
+  boost::asio::io_context& context_;
+  std::function<void(std::string)> on_error_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::condition_variable reached_;
+  std::deque<Chunk> queue_;
+  std::size_t queued_bytes_ = 0;  // in the queue or being written
+  bool closing_ = false;
+  std::deque<std::function<void()>> on_room_;
+  std::deque<std::function<void()>> on_drained_;
+  std::thread thread_;  // last, since it uses all others
+};
+
+}  // namespace ddprun

@@ -1,0 +1,79 @@
+// The job of the batch system around this process, for the process that coordinates: the shell of
+// EndWatch while it runs, and of Requeue when it is over. It decides nothing.
+#pragma once
+
+#include "launcher/options/stop_options.hpp"
+#include "launcher/processes/command_run.hpp"
+#include "launcher/slurm/end_watch.hpp"
+#include "launcher/slurm/requeue.hpp"
+#include "launcher/slurm/slurm_control.hpp"
+#include "launcher/system/deadline_timer.hpp"
+#include "rendezvous/outcome.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <csignal>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+class BatchJob {
+ public:
+  struct Handlers {
+    std::function<void(std::string)> on_note;  ///< One line for people.
+    std::function<void()> on_stop;             ///< The job shall stop, so that it can go on later.
+    /// Whether a command may be started now: not while all children are being killed.
+    std::function<bool()> may_start;
+  };
+
+  BatchJob(boost::asio::io_context& context,
+           Writer& writer,
+           const sigset_t& user_signals,
+           SlurmControl slurm,
+           const StopOptions& options,
+           Handlers handlers);
+
+  /// Watches for the end from now on, unless it does so already.
+  void watch();
+
+  /// A child of this process has ended; it need not be one of this.
+  void on_child(const EndedChild& child);
+
+  using OnFinished = std::function<void(const Outcome&)>;
+
+  /// Whether `finish` has not called back yet.
+  [[nodiscard]] bool is_finishing() const { return done_ != nullptr; }
+
+  /// Calls `done`, with another outcome where it is Slurm that needs the nodes, once the job is in
+  /// the queue again, if it is to be, or Slurm has refused that or does not answer. By then Slurm
+  /// may be about to end this process.
+  void finish(const Outcome& outcome, OnFinished done);
+
+ private:
+  void dispatch(const EndEvent& event);
+  void perform(const std::vector<EndAction>& actions);
+  void on(const AskForEnd& question);
+  void on(const StopJob& stop) const;
+  void on(const Note& note) const;
+  void answer(const CommandRun::End& end);
+  void perform(const std::vector<RequeueAction>& actions);
+  void on(const AskSlurm& question);
+  void on(const LeaveJob& leave);
+
+  boost::asio::io_context& context_;
+  SlurmControl slurm_;
+  StopOptions options_;
+  Handlers handlers_;
+  EndWatch end_;
+  DeadlineTimer timer_;
+  CommandRun ask_end_;
+  bool watches_ = false;
+  std::optional<Requeue> requeue_;  // once the job is over
+  CommandRun ask_slurm_;            // for it
+  OnFinished done_;                 // until it has said how the job ends
+};
+
+}  // namespace ddprun

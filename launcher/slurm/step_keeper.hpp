@@ -1,0 +1,143 @@
+// Keeps one agent on each node of an allocation, each in a step of its own.
+//
+// A step's end says nothing about why: srun ends with 0 for a step that was lost, too. So a step
+// that has ended while the job lives is started again, after a while that doubles with each start
+// in vain, and whether a node's agent lives is heard from the coordinator alone. Only an agent that
+// has not joined is believed that it can make no sense of its options: it is not started again.
+// Slurm ends the step of a node that has lost its power when that is back, or when it gives the
+// node up; if neither comes, the step is ended here.
+//
+// States, of each node
+//   waiting   its step is to be started at some time
+//   started   its step runs, its agent has not joined yet
+//   joined    its agent is known to the coordinator
+//   lost      the coordinator has lost it, its step runs still: either may change
+//   given up  it was started too often in vain, or makes no sense of its options
+// Invariants
+//   K1  A node has at most one step.
+//   K2  Nothing is started once the job is over, or its end was asked for.
+// Bounds
+//   `starts_max` starts of a node in a row in vain, at most `retry_max` apart. As long as no agent
+//   at all has joined, `first_starts_max`: then it is no node's fault. So long as `join_timeout` at
+//   most, since steps that hang do not end.
+#pragma once
+
+#include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/units.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ddprun {
+
+struct StepKeeperOptions {
+  std::vector<std::string> nodes;  ///< Their names.
+  int nodes_min = 1;               ///< Fewer are not enough for the job.
+  Millis retry_first{250};
+  Millis retry_max{30'000};
+  int starts_max = 16;  ///< Five minutes, in which a node is back or was given up by Slurm.
+  int first_starts_max = 4;
+  Millis join_timeout{600'000};  ///< For the first agent of all.
+  Millis settled_after{60'000};  ///< An agent for so long was not started in vain.
+  Millis lost_for_good{30'000};  ///< From then on its step is ended.
+  Millis end_patience{10'000};   ///< From the job's end until steps are ended that have not yet.
+  friend bool operator==(const StepKeeperOptions&, const StepKeeperOptions&) = default;
+};
+
+struct StepEnded {
+  NodeId node;
+  std::string how;        ///< "exit status 1"
+  bool is_usage = false;  ///< As of an agent that can make no sense of what it was told.
+};
+struct AgentJoined {
+  NodeId node;
+};
+struct AgentLost {
+  NodeId node;
+};
+/// The end of the job was asked for, which Slurm may have done of the steps, too.
+struct StopAsked {};
+/// Agents have been told, and end by themselves.
+struct JobEnds {};
+using StepEvent = std::variant<StepEnded, AgentJoined, AgentLost, StopAsked, JobEnds, Timeout>;
+
+struct StartStep {
+  NodeId node;
+  friend bool operator==(const StartStep&, const StartStep&) = default;
+};
+/// Its end is to be told, as any.
+struct KillStep {
+  NodeId node;
+  friend bool operator==(const KillStep&, const KillStep&) = default;
+};
+/// Too few nodes can be started, or no agent has come; once the job has ended by that, so do the
+/// steps that are left, which have nothing to wait for.
+struct AbandonJob {
+  std::string why;
+  friend bool operator==(const AbandonJob&, const AbandonJob&) = default;
+};
+/// The end was asked for, and there is nobody any more who could tell that it has come.
+struct NoneLeft {
+  friend bool operator==(const NoneLeft&, const NoneLeft&) = default;
+};
+using StepAction = std::variant<StartStep, KillStep, AbandonJob, NoneLeft, Note>;
+
+class StepKeeper {
+ public:
+  explicit StepKeeper(StepKeeperOptions options);
+
+  /// The first actions: call once, before any event.
+  void start(Instant now, std::vector<StepAction>& out);
+
+  /// Applies one event and appends what must be done, in order. Never blocks, reads a clock, logs
+  /// or throws; total: an event that means nothing in the present state, or of a node that there is
+  /// not, changes nothing.
+  void on_event(Instant now, const StepEvent& event, std::vector<StepAction>& out);
+
+  [[nodiscard]] std::optional<Instant> next_deadline() const;
+
+  /// Nodes whose step has not ended.
+  [[nodiscard]] int steps_count() const;
+
+  friend bool operator==(const StepKeeper&, const StepKeeper&) = default;
+
+ private:
+  enum class State : std::uint8_t { waiting, started, joined, lost, given_up };
+  using Actions = std::vector<StepAction>;
+  struct Node {
+    std::string name;
+    State state = State::waiting;
+    Instant since;           // it is in that state
+    Instant due;             // what a waiting or lost one does next
+    int starts_in_vain = 0;  // and in a row
+    friend bool operator==(const Node&, const Node&) = default;
+  };
+
+  void on(Instant now, const StepEnded& ended, Actions& out);
+  void on(Instant now, const AgentJoined& joined, Actions& out);
+  void on(Instant now, const AgentLost& lost, Actions& out);
+  void on(Instant now, const StopAsked&, Actions& out);
+  void on(Instant now, const JobEnds&, Actions& out);
+  void on(Instant now, const Timeout&, Actions& out);
+  void say_if_none_left(Actions& out) const;
+  void end_all(Instant now, Actions& out);
+  void start_step(Instant now, NodeId id, Actions& out);
+  void give_up(Instant now, Node& node, const std::string& how, Actions& out);
+  void abandon(std::string why, Actions& out);
+  [[nodiscard]] Millis delay_of(const Node& node) const;
+  [[nodiscard]] Node* find(NodeId id);
+  static void enter(Instant now, Node& node, State state);
+
+  StepKeeperOptions options_;
+  std::vector<Node> nodes_;
+  bool any_joined_ = false;               // ever
+  std::optional<Instant> none_deadline_;  // until then one has
+  bool stops_ = false;
+  bool abandoned_ = false;
+  std::optional<Instant> end_deadline_;  // once the job is over
+};
+
+}  // namespace ddprun

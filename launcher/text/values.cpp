@@ -1,0 +1,88 @@
+#include "launcher/text/values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace ddprun {
+namespace {
+
+constexpr std::int64_t year_ms = 366LL * 24 * 3600 * 1000;
+
+struct Unit {
+  std::string_view suffix;
+  double ms;
+};
+constexpr std::array units{Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}, Unit{"h", 3'600'000}};
+
+}  // namespace
+
+std::optional<std::int64_t> parse_count(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || text.front() == '-') return std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::string_view trimmed(std::string_view text, std::string_view blanks) {
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::vector<std::string_view> parts_of(std::string_view list) {
+  std::vector<std::string_view> parts;
+  while (!list.empty()) {
+    parts.push_back(list.substr(0, list.find(',')));
+    list.remove_prefix(std::min(parts.back().size() + 1, list.size()));
+  }
+  return parts;
+}
+
+std::optional<Millis> parse_duration(std::string_view text) {
+  double factor = 1000;
+  for (const Unit& unit : units) {
+    if (!text.ends_with(unit.suffix)) continue;
+    factor = unit.ms;
+    text.remove_suffix(unit.suffix.size());
+    break;  // "ms" stands before "s"
+  }
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  const double ms = number * factor;
+  if (!(ms >= 0 && ms <= static_cast<double>(year_ms))) return std::nullopt;
+  return Millis{std::llround(ms)};
+}
+
+std::optional<RankSet> RankSet::parse(std::string_view text) {
+  RankSet set;
+  if (text == "none") return set;
+  if (text == "all") {
+    set.ranges_.emplace_back(0, std::numeric_limits<std::int64_t>::max());
+    return set;
+  }
+  while (true) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view range = text.substr(0, comma);
+    const std::size_t dash = std::min(range.find('-'), range.size());
+    const auto first = parse_count(range.substr(0, dash));
+    const auto last = dash == range.size() ? first : parse_count(range.substr(dash + 1));
+    if (!first || !last || *last < *first) return std::nullopt;
+    set.ranges_.emplace_back(*first, *last);
+    if (comma == text.size()) return set;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+bool RankSet::contains(Rank rank) const {
+  return std::ranges::any_of(ranges_, [&](const auto& range) {
+    return range.first <= rank.value && rank.value <= range.second;
+  });
+}
+
+}  // namespace ddprun

@@ -1,0 +1,104 @@
+#include "launcher/workers/program.hpp"
+
+#include "launcher/text/substitute.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace ddprun {
+namespace {
+
+/// Why the file at `path` cannot be executed, for a path that is_executable_file refused.
+Error why_not(const Setting& program, const std::string& path) {
+  const std::string what = fmt::format("cannot run '{}' from {}", program.value, program.origin);
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    return {errno == ENOENT || errno == ENOTDIR ? ExitStatus::program_not_found
+                                                : ExitStatus::cannot_execute,
+            what,
+            std::strerror(errno),
+            "check the path, which counts from the current folder"};
+  }
+  if (S_ISDIR(status.st_mode)) {
+    return {ExitStatus::cannot_execute, what, "it is a folder", "name the program in it"};
+  }
+  return {ExitStatus::cannot_execute,
+          what,
+          "it is not executable",
+          fmt::format("chmod +x {}, or name it .py if Python is to run it", program.value)};
+}
+
+Result<std::string> find_executable(const Setting& program, const Environment& environment) {
+  const std::string& name = program.value;
+  if (name.find('/') != std::string::npos) {
+    if (is_executable_file(name)) return name;
+    return why_not(program, name);
+  }
+  const std::string here = "./" + name;
+  if (is_executable_file(here)) return here;
+  std::string found = find_on_path(name, environment);
+  if (!found.empty()) return found;
+  struct stat status {};
+  if (::stat(here.c_str(), &status) == 0) return why_not(program, here);
+  return Error(ExitStatus::program_not_found,
+               fmt::format("cannot run '{}' from {}", name, program.origin),
+               "there is no such program in the current folder or on PATH",
+               "check its name or give its path");
+}
+
+Result<Command> python_command(const Options& options, const Environment& environment) {
+  const std::string chosen = find_variable(environment, "PYTHON_EXEC").value_or("");
+  const Setting python = chosen.empty() ? Setting{"python3", "the default for Python programs"}
+                                        : Setting{chosen, "PYTHON_EXEC"};
+  const Result<std::string> executable = find_executable(python, environment);
+  if (!executable) return executable.error();
+  Command command{*executable, {python.value, "-u"}};
+  if (options.module) {
+    command.arguments.emplace_back("-m");
+  } else if (::access(options.program.value.c_str(), R_OK) != 0) {
+    return Error(
+        errno == ENOENT ? ExitStatus::program_not_found : ExitStatus::cannot_execute,
+        fmt::format("cannot read '{}' from {}", options.program.value, options.program.origin),
+        std::strerror(errno),
+        "check the path, which counts from the current folder");
+  }
+  return command;
+}
+
+}  // namespace
+
+Result<Command> find_program(const Options& options, const Environment& environment) {
+  const bool python =
+      !options.no_python && (options.module || options.program.value.ends_with(".py"));
+  Command command;
+  if (python) {
+    auto interpreter = python_command(options, environment);
+    if (!interpreter) return interpreter.error();
+    command = *std::move(interpreter);
+  } else {
+    const Result<std::string> executable = find_executable(options.program, environment);
+    if (!executable) return executable.error();
+    command.executable = *executable;
+  }
+  command.arguments.push_back(options.program.value);
+  command.arguments.insert(
+      command.arguments.end(), options.arguments.begin(), options.arguments.end());
+  return command;
+}
+
+Command command_for(const Command& command, const WorkerPlace& place) {
+  Command own = command;
+  for (std::string& argument : own.arguments) {
+    argument = expand_macros(argument,
+                             {{"local_rank", std::to_string(place.local_rank.value)},
+                              {"rank", std::to_string(place.rank.value)}});
+  }
+  return own;
+}
+
+}  // namespace ddprun

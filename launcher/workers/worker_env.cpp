@@ -1,0 +1,67 @@
+#include "launcher/workers/worker_env.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ddprun {
+
+std::string threads_per_worker(const WorkerSetup& setup, int worker_count) {
+  const auto chosen = setup.inherited.find("OMP_NUM_THREADS");
+  if (chosen != setup.inherited.end()) return chosen->second;
+  return std::to_string(std::max(1, setup.core_count / worker_count));
+}
+
+std::string log_path(const WorkerSetup& setup, const Part& part, Rank rank) {
+  if (setup.log_dir.empty()) return {};
+  return fmt::format("{}/{}/{}/{}", setup.log_dir, setup.job_id, part.number.value, rank.value);
+}
+
+std::string error_file_path(const WorkerSetup& setup, const Part& part, Rank rank) {
+  const std::string log = log_path(setup, part, rank);
+  return log.empty() ? log : log + ".error.json";
+}
+
+Environment worker_environment(const WorkerSetup& setup,
+                               const Part& part,
+                               const WorkerPlace& place) {
+  const std::string rank = std::to_string(place.rank.value);
+  const std::string world_size = std::to_string(place.world_size);
+
+  Environment all = setup.inherited;
+  all["RANK"] = rank;
+  const int local_rank = setup.workers_before + place.local_rank.value;
+  all["LOCAL_RANK"] = std::to_string(local_rank);
+  all["WORLD_SIZE"] = world_size;
+  all["LOCAL_WORLD_SIZE"] = std::to_string(setup.workers_beside + place.local_world_size);
+  all["GROUP_RANK"] = std::to_string(place.group_rank);
+  all["GROUP_WORLD_SIZE"] = std::to_string(place.group_world_size);
+  all["ROLE_NAME"] = "default";
+  all["ROLE_RANK"] = rank;
+  all["ROLE_WORLD_SIZE"] = world_size;
+  all["MASTER_ADDR"] = part.master_address;
+  all["MASTER_PORT"] = std::to_string(part.master_port);
+  all["TORCHELASTIC_RESTART_COUNT"] = std::to_string(part.restart_count);
+  all["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(setup.restarts_max);
+  all["TORCHELASTIC_RUN_ID"] = setup.job_id;
+  all["TORCHELASTIC_USE_AGENT_STORE"] = "True";
+  all["TORCHELASTIC_ERROR_FILE"] = error_file_path(setup, part, place.rank);
+
+  all["DDPRUN_GENERATION"] = std::to_string(part.number.value);
+  all["DDPRUN_JOB_ID"] = setup.job_id;
+  all["DDPRUN_NODE"] = setup.host;
+  all.erase("DDPRUN_DEVICE");
+  if (setup.gpu_count > 0) all["DDPRUN_DEVICE"] = std::to_string(local_rank % setup.gpu_count);
+  all.erase("DDPRUN_SNAPSHOT");
+  if (!setup.snapshot.empty()) all["DDPRUN_SNAPSHOT"] = setup.snapshot;
+
+  all.emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
+  all["OMP_NUM_THREADS"] = threads_per_worker(setup, place.local_world_size);
+  if (!setup.interface.empty()) {
+    all.emplace("GLOO_SOCKET_IFNAME", setup.interface);
+    all.emplace("NCCL_SOCKET_IFNAME", setup.interface);
+  }
+  return all;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,46 @@
+// A worker's place → its environment: torchrun's variables, exactly, and ddprun's own. Pure.
+#pragma once
+
+#include "launcher/text/environment.hpp"
+#include "launcher/workers/rank_map.hpp"
+#include "rendezvous/generations/generation.hpp"
+
+#include <string>
+
+namespace ddprun {
+
+/// What is the same for all workers of a job on one node.
+struct WorkerSetup {
+  Environment inherited;  ///< The launcher's own, overlaid with the job file's `env`.
+  std::string job_id;
+  std::string host;       ///< This node's name.
+  std::string interface;  ///< The network interface that leads to the store; empty: unknown.
+  std::string snapshot;   ///< Empty: none was named.
+  std::string log_dir;    ///< Empty: no log files, so no error files either.
+  int restarts_max = 0;
+  int core_count = 1;      ///< Usable on this node.
+  int gpu_count = 0;       ///< Visible on this node.
+  int workers_before = 0;  ///< On this node, of other agents: they have the lower local ranks,
+  int workers_beside = 0;  ///< and so many there are in all.
+};
+
+/// OMP_NUM_THREADS for each of `worker_count` workers: the user's, or an even share of the cores,
+/// at least 1.
+[[nodiscard]] std::string threads_per_worker(const WorkerSetup& setup, int worker_count);
+
+/// DIR/<job>/<generation>/<rank>, to which ".out" and ".err" are appended; empty
+/// without a log folder.
+[[nodiscard]] std::string log_path(const WorkerSetup& setup, const Part& part, Rank rank);
+
+/// Where the worker may leave a report of its own failure (TORCHELASTIC_ERROR_FILE); empty
+/// likewise.
+[[nodiscard]] std::string error_file_path(const WorkerSetup& setup, const Part& part, Rank rank);
+
+/// Everything that the worker at `place` finds in its environment. What the user has set is kept
+/// for variables that only advise (OMP_NUM_THREADS, the …_SOCKET_IFNAMEs), and replaced for those
+/// that say who a worker is.
+[[nodiscard]] Environment worker_environment(const WorkerSetup& setup,
+                                             const Part& part,
+                                             const WorkerPlace& place);
+
+}  // namespace ddprun

@@ -1,0 +1,142 @@
+#include "launcher/workers/worker_group.hpp"
+
+#include "launcher/workers/program.hpp"
+#include "launcher/workers/rank_map.hpp"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace ddprun {
+namespace {
+
+constexpr std::chrono::milliseconds log_patience{100};  // well within the time for a heartbeat
+
+}  // namespace
+
+WorkerGroup::WorkerGroup(boost::asio::io_context& context,
+                         Writer& writer,
+                         WorkerPlan plan,
+                         const sigset_t& user_signals,
+                         const std::vector<Fd>& fence_ends)
+    : context_(context),
+      writer_(writer),
+      plan_(std::move(plan)),
+      fence_ends_(fence_ends),
+      null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
+      stdout_(std::make_shared<Sink>(STDOUT_FILENO, "standard output")),
+      stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")) {
+  if (!null_.is_open()) {
+    throw Failure(Error(ExitStatus::system_refused,
+                        "cannot open /dev/null",
+                        std::strerror(errno),
+                        "workers need it as their input"));
+  }
+  spawn_context_.user_signals = user_signals;
+  for (const int signal : plan_.ignored_signals) sigaddset(&spawn_context_.ignored_signals, signal);
+  spawn_context_.user_files_max = raise_files_max();
+  spawn_context_.share_terminal = plan_.share_terminal;
+  spawn_context_.null_fd = null_.get();
+}
+
+std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Instant> lease_end) {
+  spawn_context_.lease_end = lease_end;
+  std::vector<WorkerEnded> refused;
+  living_.clear();
+  outputs_.clear();
+  errors_.clear();
+  exec_failures_.reset();
+  make_log_folder(part);
+  for (const WorkerPlace& place : places_in(part)) {
+    try {
+      if (!exec_failures_) exec_failures_ = std::make_unique<ExecFailures>();
+      spawn_context_.exec_failures_fd = exec_failures_->write_end();
+      spawn_context_.group_end = fence_end(place.local_rank);
+      WorkerProcess worker = spawn_worker(spawn_context_,
+                                          command_for(plan_.command, place),
+                                          worker_environment(plan_.setup, part, place),
+                                          place.local_rank);
+      reaper_.watch(worker.pid);
+      living_.emplace(worker.pid, place.local_rank);
+      if (!worker.out.is_open()) continue;
+      outputs_.push_back(open_output(std::move(worker.out), part, place, stdout_, ".out"));
+      outputs_.push_back(open_output(std::move(worker.err), part, place, stderr_, ".err"));
+      errors_[place.local_rank] = outputs_.back();
+    } catch (const std::system_error& error) {
+      const WorkerEnd end{WorkerEnd::Kind::not_started, error.code().value()};
+      refused.push_back({place.local_rank, 0, end});
+    }
+  }
+  return refused;
+}
+
+/// -1 without a fence.
+int WorkerGroup::fence_end(LocalRank local_rank) const {
+  const auto index = static_cast<std::size_t>(local_rank.value);
+  return index < fence_ends_.size() ? fence_ends_[index].get() : -1;
+}
+
+/// Before the workers start: they may leave their error files there at once.
+void WorkerGroup::make_log_folder(const Part& part) {
+  const std::string log = log_path(plan_.setup, part, part.first_rank);
+  if (!log.empty()) writer_.open(std::make_shared<Sink>(log + ".out"), log_patience);
+}
+
+void WorkerGroup::signal(int number) const {
+  for (const auto& [pid, local_rank] : living_) {
+    const bool reached = !plan_.share_terminal && ::kill(-pid, number) == 0;
+    if (!reached) ::kill(pid, number);  // it shares our group, or has left its own
+  }
+}
+
+std::vector<WorkerEnded> WorkerGroup::reap(std::vector<EndedChild>& others) {
+  std::vector<WorkerEnded> ended;
+  for (const EndedChild& child : reaper_.reap()) {
+    const auto worker = living_.extract(child.pid);
+    if (worker.empty()) {  // perhaps an orphan that this subreaper had inherited
+      others.push_back(child);
+      continue;
+    }
+    const LocalRank local_rank = worker.mapped();
+    WorkerEnd end = child.end;
+    if (const int error = exec_failures_->of(local_rank); error != 0) {
+      end = WorkerEnd{WorkerEnd::Kind::not_executed, error};
+    }
+    ended.push_back({local_rank, child.pid, end});
+  }
+  return ended;
+}
+
+void WorkerGroup::finish_output() {
+  for (const auto& output : outputs_) output->finish();
+}
+
+std::deque<std::string> WorkerGroup::last_lines(LocalRank local_rank) const {
+  const auto found = errors_.find(local_rank);
+  return found == errors_.end() ? std::deque<std::string>() : found->second->last_lines();
+}
+
+std::shared_ptr<WorkerOutput> WorkerGroup::open_output(Fd pipe,
+                                                       const Part& part,
+                                                       const WorkerPlace& place,
+                                                       const std::shared_ptr<Sink>& console,
+                                                       const char* log_suffix) {
+  WorkerOutput::Destination destination;
+  if (plan_.console.contains(place.rank)) destination.console = console;
+  const std::string log = log_path(plan_.setup, part, place.rank);
+  if (!log.empty()) destination.log = std::make_shared<Sink>(log + log_suffix);
+  destination.prefix = fmt::format("[{}:{}] ", plan_.setup.host, place.rank.value);
+  auto output = std::make_shared<WorkerOutput>(context_, writer_, std::move(pipe), destination);
+  output->start();
+  return output;
+}
+
+}  // namespace ddprun

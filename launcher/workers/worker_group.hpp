@@ -1,0 +1,79 @@
+// The workers of one generation on this node: their processes and what they print.
+#pragma once
+
+#include "launcher/processes/process.hpp"
+#include "launcher/processes/reaper.hpp"
+#include "launcher/processes/worker_output.hpp"
+#include "launcher/processes/writer.hpp"
+#include "launcher/workers/worker_plan.hpp"
+#include "rendezvous/generations/generation.hpp"
+#include "rendezvous/worker_end.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <signal.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+class WorkerGroup {
+ public:
+  /// The mask of signals is what workers get. The ends of the fence are by local rank; none: there
+  /// is no fence. They must outlive this.
+  WorkerGroup(boost::asio::io_context& context,
+              Writer& writer,
+              WorkerPlan plan,
+              const sigset_t& user_signals,
+              const std::vector<Fd>& fence_ends);
+
+  /// Starts the workers of this node's part of a generation, unless that lease is over. Returns
+  /// those that the system refused to start, as if they had ended.
+  [[nodiscard]] std::vector<WorkerEnded> spawn(const Part& part, std::optional<Instant> lease_end);
+
+  /// To each living worker's process group.
+  void signal(int number) const;
+
+  /// Reaps. Returns the workers that have ended, in the order in which they did; `others` gets all
+  /// further children.
+  [[nodiscard]] std::vector<WorkerEnded> reap(std::vector<EndedChild>& others);
+
+  /// After `reap`: whether no descendant of this process is left.
+  [[nodiscard]] bool none_left() const { return reaper_.none_left(); }
+
+  /// Takes the rest of what the workers printed. Call when none is left.
+  void finish_output();
+
+  /// The last lines of a worker's stderr, oldest first.
+  [[nodiscard]] std::deque<std::string> last_lines(LocalRank local_rank) const;
+
+ private:
+  [[nodiscard]] int fence_end(LocalRank local_rank) const;
+  void make_log_folder(const Part& part);
+  [[nodiscard]] std::shared_ptr<WorkerOutput> open_output(Fd pipe,
+                                                          const Part& part,
+                                                          const WorkerPlace& place,
+                                                          const std::shared_ptr<Sink>& console,
+                                                          const char* log_suffix);
+
+  boost::asio::io_context& context_;
+  Writer& writer_;
+  WorkerPlan plan_;
+  const std::vector<Fd>& fence_ends_;
+  SpawnContext spawn_context_;
+  Fd null_;
+  Reaper reaper_;
+  std::unique_ptr<ExecFailures> exec_failures_;
+  std::map<int, LocalRank> living_;  // by pid
+  std::vector<std::shared_ptr<WorkerOutput>> outputs_;
+  std::map<LocalRank, std::shared_ptr<WorkerOutput>> errors_;  // the stderr streams among them
+  std::shared_ptr<Sink> stdout_;
+  std::shared_ptr<Sink> stderr_;
+};
+
+}  // namespace ddprun

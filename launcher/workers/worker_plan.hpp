@@ -1,0 +1,20 @@
+// What the workers of this node are started with, in each generation.
+#pragma once
+
+#include "launcher/processes/command.hpp"
+#include "launcher/text/values.hpp"
+#include "launcher/workers/worker_env.hpp"
+
+#include <set>
+
+namespace ddprun {
+
+struct WorkerPlan {
+  Command command;
+  WorkerSetup setup;
+  RankSet console;                ///< Whose output is shown.
+  std::set<int> ignored_signals;  ///< Until the program says otherwise.
+  bool share_terminal = false;    ///< The single worker keeps ddprun's terminal.
+};
+
+}  // namespace ddprun

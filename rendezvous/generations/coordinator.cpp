@@ -1,0 +1,310 @@
+#include "rendezvous/generations/coordinator.hpp"
+
+#include "rendezvous/assert.hpp"
+#include "rendezvous/result.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+
+namespace ddprun {
+
+namespace {
+
+std::optional<Instant> earliest(std::initializer_list<std::optional<Instant>> deadlines) {
+  std::optional<Instant> first;
+  for (const auto& each : deadlines) {
+    if (each && (!first || *each < *first)) first = each;
+  }
+  return first;
+}
+
+}  // namespace
+
+bool saves(const StopRequested& request, const std::set<int>& saving_signals) {
+  return request.signal == time_is_up || saving_signals.contains(request.signal);
+}
+
+Outcome outcome_of(const StopRequested& request, const std::set<int>& saving_signals) {
+  const std::string name = signal_name(request.signal);
+  if (!saves(request, saving_signals)) return {128 + request.signal, "stopped by " + name, {}};
+  return {static_cast<int>(ExitStatus::run_again),
+          fmt::format("stopped {}; what was saved is kept: run again",
+                      request.signal == time_is_up ? "before its time is up" : "by " + name),
+          {}};
+}
+
+Coordinator::Coordinator(CoordinatorOptions options, const Generation& inherited, std::string cause)
+    : options_(options),
+      state_(State::ending),
+      gathering_(options.gathering),
+      restarts_(options.restarts, inherited),
+      aside_(inherited),
+      current_(inherited),
+      inherited_(true),
+      newest_number_(inherited.number),
+      member_lost_(true),
+      cause_(std::move(cause)) {}
+
+void Coordinator::on_event(Instant now, const CoordinatorEvent& event, Actions& out) {
+  std::visit([&](const auto& happened) { on(now, happened, out); }, event);
+}
+
+std::optional<Instant> Coordinator::next_deadline() const {
+  switch (state_) {
+    case State::forming: {
+      const auto next = resume_at_ ? resume_at_ : gathering_.next_deadline();
+      return earliest({next, settle_deadline_});
+    }
+    case State::running:
+      return earliest({straggler_deadline_, last_call_, settled_at_});
+    case State::deciding:
+      return earliest({undecided_deadline_, give_up_deciding_at(), settle_deadline_});
+    case State::ending:
+    case State::finished:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::string Coordinator::reason() const {
+  switch (state_) {
+    case State::forming:
+      if (resume_at_) return fmt::format("waiting before {}", cause_);
+      return fmt::format("waiting: {} of {} nodes joined",
+                         gathering_.ready().size(),
+                         options_.gathering.nodes_max);
+    case State::deciding:
+      return fmt::format("generation {} waits for its {} voters",
+                         proposal_->number.value,
+                         proposal_->voters.all.size());
+    case State::running:
+      return fmt::format("generation {} runs: {} of {} workers have ended",
+                         current_.number.value,
+                         succeeded_.size(),
+                         current_.world_size());
+    case State::ending:
+      return fmt::format("generation {} ends: {} of {} nodes have stopped",
+                         current_.number.value,
+                         stopped_.size(),
+                         current_.members.size());
+    case State::finished:
+      break;
+  }
+  return outcome_->text;
+}
+
+/// Whether workers of the current generation may live on `node`.
+bool Coordinator::lives_on(NodeId node) const {
+  const bool started = state_ == State::running || state_ == State::ending;
+  return started && current_.member_on(node) != nullptr && !stopped_.contains(node);
+}
+
+void Coordinator::on(Instant now, const Join& join, Actions& out) {
+  const NodeId node = join.offer.node;
+  if (state_ == State::finished) {
+    out.emplace_back(FinishJob{node, *outcome_});
+    return;
+  }
+  if (join.offer.worker_count == 0) {
+    witnesses_[node] = join.offer;
+    if (state_ == State::forming) return;
+    out.emplace_back(
+        Note{join.offer.host + " is a witness, and votes from the next generation on"});
+    return;
+  }
+  const bool stopped = inherited_ || join.done_with >= current_.number;
+  if (lives_on(node) && !stopped) return;
+  const auto stuck = stuck_.find(node);
+  if (stuck != stuck_.end() && join.done_with < stuck->second.generation) return;
+  const Member* proposed = proposal_ ? proposal_->member_on(node) : nullptr;
+  if (proposed != nullptr && proposed->offer == join.offer) return;  // said twice
+  if (proposed != nullptr) withdraw(now);
+  const bool was_member = lives_on(node);
+  const bool stopped_unasked = state_ == State::running && was_member;
+  if (was_member) stopped_.insert(node);
+  if (restarts_.see(join.snapshot)) {
+    aside_.progressed(current_);
+    settle();
+    if (was_member) newcomers_.clear();
+  }
+  stuck_.erase(node);
+  if (!left_out_.contains(node)) gathering_.add(join.offer);
+  if (stopped_unasked) {
+    interrupt(fmt::format("{} was cut off and stopped its workers", join.offer.host), out);
+  } else if (state_ == State::running) {
+    return consider_joiners(now, out);
+  }
+  if (state_ == State::deciding) return;
+  state_ == State::ending ? conclude(now, out) : form(now, out);
+}
+
+void Coordinator::on(Instant now, const NodeLost& lost, Actions& out) {
+  if (state_ == State::finished) return;
+  if (const auto witness = witnesses_.extract(lost.node); !witness.empty()) {
+    out.emplace_back(Note{fmt::format("witness {} was lost: {}", witness.mapped().host, lost.why)});
+  }
+  const Member* member = lives_on(lost.node) ? current_.member_on(lost.node) : nullptr;
+  if (state_ == State::deciding && proposal_->member_on(lost.node) != nullptr) withdraw(now);
+  gathering_.remove(lost.node);
+  stuck_.erase(lost.node);
+  left_out_.erase(lost.node);
+  if (member != nullptr) {
+    stopped_.insert(lost.node);
+    member_lost_ = true;
+    interrupt(fmt::format("{} was lost: {}", member->offer.host, lost.why), out);
+  }
+  if (state_ == State::ending) conclude(now, out);
+  if (state_ == State::forming) form(now, out);
+}
+
+void Coordinator::on(Instant, const WorkerFailed& failed, Actions& out) {
+  if (state_ != State::running || failed.generation != current_.number) return;  // C5
+  failure_ = failed.failure;
+  stop(SIGTERM, options_.restart_grace, out);
+}
+
+void Coordinator::on(Instant now, const WorkerSucceeded& succeeded, Actions& out) {
+  if (state_ != State::running || succeeded.generation != current_.number) return;
+  if (succeeded_.empty()) straggler_deadline_ = now + options_.straggler_after;
+  succeeded_.insert(succeeded.rank);
+  if (static_cast<int>(succeeded_.size()) < current_.world_size()) return;
+  outcome_ = Outcome{0, "all workers ended with success", {}};
+  stop(SIGTERM, Millis{0}, out);  // what they left behind
+}
+
+/// What is wrong between nodes would be so again: a restart would not help, but for one without a
+/// node that has come last.
+void Coordinator::on(Instant, const StoreUnreachable& unreachable, Actions& out) {
+  const Member* member = current_.member_on(unreachable.node);
+  if (state_ != State::running || unreachable.generation != current_.number) return;
+  if (member == nullptr) return;
+  const Offer& owner = current_.members.front().offer;
+  std::string text = fmt::format(
+      "{} cannot reach the workers' store of {} at {}:{} ({}): check --advertise, --interface and "
+      "firewalls",
+      member->offer.host,
+      owner.host,
+      owner.address,
+      owner.store_port,
+      unreachable.why);
+  if (newcomers_.contains(unreachable.node)) {
+    left_out_.insert(unreachable.node);
+    out.emplace_back(Note{text + "; the node is left out"});
+    return interrupt(std::move(text), out);
+  }
+  const bool first = current_.restart_count == 0;
+  const auto status = first ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
+  outcome_ = Outcome{static_cast<int>(status), std::move(text), {}};
+  stop(SIGTERM, options_.restart_grace, out);
+}
+
+void Coordinator::on(Instant now, const Decided& decided, Actions& out) {
+  if (state_ != State::deciding || decided.number != proposal_->number) return;
+  start(now, *std::exchange(proposal_, std::nullopt), out);
+  consider_joiners(now, out);  // who came meanwhile
+}
+
+/// What was proposed meanwhile may be of too few nodes.
+void Coordinator::on(Instant now, const MarkFound& found, Actions& out) {
+  const bool founds = current_.number == GenerationNumber{};
+  if (!founds || state_ == State::finished) return;
+  if (gathering_.heed_mark(static_cast<int>(witnesses_.size()))) {
+    out.emplace_back(Note{fmt::format(
+        "this job has not ended everywhere, says a mark on {}: it starts with {} nodes, so that it "
+        "cannot run on without them; if it does not, remove the mark or give --risk-two-jobs",
+        found.where,
+        gathering_.needed_first())});
+  }
+  if (state_ == State::deciding) withdraw(now);
+  form(now, out);
+}
+
+void Coordinator::on(Instant now, const WorkersStuck& stuck, Actions& out) {
+  const NodeId node = stuck.node;
+  if (state_ == State::finished) {
+    out.emplace_back(FinishJob{node, *outcome_});
+    return;
+  }
+  const bool has_joined =
+      gathering_.contains(node) || (proposal_ && proposal_->member_on(node) != nullptr);
+  const bool stopped = inherited_ || stuck.generation >= current_.number;
+  if (has_joined || stuck_.contains(node) || (lives_on(node) && !stopped)) return;
+  stuck_[node] = stuck;
+  left_out_.erase(node);
+  aside_.outlived_kill(node);
+  if (options_.gathering.nodes_max > 1) {
+    out.emplace_back(Note{stuck.text + "; the node is set aside"});
+  }
+  if (!lives_on(node)) return;
+  stopped_.insert(node);
+  interrupt(stuck.text, out);
+  conclude(now, out);
+}
+
+bool Coordinator::is_same_wish(Instant now, const StopRequested& request) const {
+  return asked_ && now - *asked_ < options_.same_wish && request == asked_by_ &&
+         request.signal != SIGINT;
+}
+
+void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
+  const bool saving = saves(request, options_.saving_signals);
+  switch (state_) {
+    case State::deciding:
+      withdraw(now);
+      [[fallthrough]];
+    case State::forming:
+      outcome_ = outcome_of(request, options_.saving_signals);
+      finish(out);
+      break;
+    case State::running:
+      outcome_ = outcome_of(request, options_.saving_signals);
+      asked_ = now;
+      asked_by_ = request;
+      if (saving) return stop(SIGTERM, options_.save_grace, out);
+      stop(request.signal, options_.grace, out);
+      break;
+    case State::ending:
+      stop_sooner(now, request, out);
+      break;
+    case State::finished:
+      break;
+  }
+}
+
+/// Instead of the restart that is under way, or as a further wish.
+void Coordinator::stop_sooner(Instant now, const StopRequested& request, Actions& out) {
+  if (is_same_wish(now, request)) return;
+  const std::set<int>& saving = options_.saving_signals;
+  const bool ends_anyway = verdict(now).has_value();
+  outcome_ = verdict(now).value_or(outcome_of(request, saving));
+  if (saves(request, saving)) return;
+  const bool is_saving = asked_ && saves(asked_by_, saving) && request.signal != SIGINT;
+  asked_ = now;
+  asked_by_ = request;
+  if (ends_anyway) stop(request.signal, is_saving ? options_.grace : Millis{0}, out);
+}
+
+void Coordinator::on(Instant now, const Timeout&, Actions& out) {
+  const auto due = [&](const std::optional<Instant>& deadline) {
+    return deadline && now >= *deadline;
+  };
+  const bool settles = state_ == State::forming || state_ == State::deciding;
+  if (settles && due(settle_deadline_)) return give_up_settling(out);
+  if (state_ == State::forming && due(next_deadline())) return form(now, out);
+  if (state_ == State::deciding && now >= give_up_deciding_at()) return give_up_deciding(out);
+  if (state_ == State::deciding && due(undecided_deadline_)) {
+    undecided_deadline_.reset();
+    out.emplace_back(Note{reason() + ": all nodes must reach each other where they listen"});
+  }
+  if (state_ != State::running) return;
+  if (due(settled_at_)) settle();
+  if (due(straggler_deadline_)) name_stragglers(out);
+  if (due(last_call_)) consider_joiners(now, out);
+}
+
+}  // namespace ddprun

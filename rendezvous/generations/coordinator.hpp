@@ -1,0 +1,266 @@
+// The coordinator: who is in which generation, when one ends, whether another follows.
+//
+// It exists once per job, so that "restart" is one decision of the job and never one of every node.
+// Agents tell it what happens on their nodes; it answers with what each of them has to do.
+//
+// States
+//   forming   waits until enough nodes have joined, and before that for as long as the restart
+//             policy says
+//   deciding  the next generation waits until its voters have accepted it
+//   running   a generation lives
+//   ending    its members have been told to stop; each confirms by joining once more, or is lost
+//   finished  the verdict has been given; whoever joins now is told it
+// Invariants
+//   C1  A generation starts only when every member of the one before has joined after its end, was
+//       lost, or has nothing left of it but processes that SIGKILL has reached and that are stuck
+//       inside the kernel: no two generations ever run at once.
+//   C2  Generation numbers only grow.
+//   C3  Ranks are 0 … world size - 1, follow the order of nodes, and each exists once.
+//   C4  Only a worker's failure spends the restart budget, and a generation spends at most one;
+//       none where a node was lost, since that is what made workers fail.
+//   C5  The failure reported is the first one of its generation; later ones are its victims.
+//   C6  Every StartGeneration is followed by exactly one verdict on that generation, and every node
+//       that joined, or is stuck, is told the job's outcome once.
+//   C7  Where voters decide, nothing starts before they have. What is proposed, again and again
+//       perhaps, waits for them for no longer than `replace_timeout` in all, or the job ends.
+//   C8  Where nodes come and go for `settle_timeout`, and no generation runs for `settled_after`,
+//       makes progress or fails, the job ends.
+// Bounds
+//   At most one offer and one action per node and event, and two notes.
+#pragma once
+
+#include "rendezvous/generations/gathering.hpp"
+#include "rendezvous/generations/generation.hpp"
+#include "rendezvous/generations/restart_policy.hpp"
+#include "rendezvous/generations/set_aside.hpp"
+#include "rendezvous/outcome.hpp"
+#include "rendezvous/units.hpp"
+#include "rendezvous/worker_end.hpp"
+
+#include <csignal>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ddprun {
+
+enum class JoinPolicy : std::uint8_t {
+  now,    ///< A node that joins ends the generation, so that the next one has it.
+  defer,  ///< It waits for the next one, whatever starts that.
+};
+
+/// In place of a signal's number: the batch system will soon end the job. Nobody sends it.
+inline constexpr int time_is_up = SIGALRM;
+
+struct CoordinatorOptions {
+  GatheringOptions gathering;
+  JoinPolicy join_policy = JoinPolicy::now;
+  bool voters_decide = false;  ///< Over each generation, before it starts.
+  bool anchored = false;       ///< Its witness alone votes: the job ends with that process.
+  RestartOptions restarts;
+  Millis grace{10'000};          ///< From the first signal to SIGKILL when asked to end.
+  std::set<int> saving_signals;  ///< After an end by these, as by time_is_up, the job is to go on.
+  Millis save_grace{10'000};     ///< Instead of `grace` then.
+  Millis same_wish{1'000};       ///< Batch systems tell every process of a job at once.
+  Millis restart_grace{1'000};   ///< The same for what is left of a failed generation.
+  Millis straggler_after{30'000};  ///< From the first success until those still running are named.
+  Millis settle_timeout{600'000};  ///< For so long nodes may come and go,
+  Millis settled_after{30'000};    ///< until a generation runs for so long.
+  Millis undecided_after{5'000};   ///< After which it is said that the voters have not agreed.
+  friend bool operator==(const CoordinatorOptions&, const CoordinatorOptions&) = default;
+};
+
+/// A node is ready for the next generation; nothing of `done_with` or an older one lives on it.
+struct Join {
+  Offer offer;
+  GenerationNumber done_with;
+  std::optional<SnapshotPosition> snapshot;  ///< The newest one it sees; nothing: it cannot tell.
+  friend bool operator==(const Join&, const Join&) = default;
+};
+/// Nothing that was started there lives any more, and nothing comes from there until it joins anew.
+struct NodeLost {
+  NodeId node;
+  std::string why;  ///< "silent for 4 s"
+};
+struct WorkerFailed {
+  GenerationNumber generation;
+  WorkerFailure failure;
+  friend bool operator==(const WorkerFailed&, const WorkerFailed&) = default;
+};
+struct WorkerSucceeded {
+  GenerationNumber generation;
+  Rank rank;
+  friend bool operator==(const WorkerSucceeded&, const WorkerSucceeded&) = default;
+};
+/// A member cannot use the generation's store, and so its workers cannot meet the others.
+struct StoreUnreachable {
+  NodeId node;  ///< Where that was found; the roster knows better than who says so.
+  GenerationNumber generation;
+  std::string why;  ///< "Connection timed out"
+  friend bool operator==(const StoreUnreachable&, const StoreUnreachable&) = default;
+};
+/// Processes of a node have outlived SIGKILL: nothing of them runs any more, but they cannot leave
+/// the kernel. They are not waited for; the node joins once they are gone.
+struct WorkersStuck {
+  NodeId node;
+  GenerationNumber generation;
+  std::string text;  ///< Which, where, and for how long.
+  friend bool operator==(const WorkersStuck&, const WorkersStuck&) = default;
+};
+/// Somebody asked for the end of the job. Asked again while it ends, the grace is skipped; but the
+/// same signal within `same_wish` is the same wish, unless it is SIGINT, which people send. Where
+/// the first wish was to save, the next one but SIGINT still leaves workers `grace`; and to save is
+/// no second wish at all.
+struct StopRequested {
+  int signal = 0;
+  friend bool operator==(const StopRequested&, const StopRequested&) = default;
+};
+/// Whether the job is to go on after such an end, and how it ends by that.
+[[nodiscard]] bool saves(const StopRequested& request, const std::set<int>& saving_signals);
+[[nodiscard]] Outcome outcome_of(const StopRequested& request, const std::set<int>& saving_signals);
+
+/// `next_deadline()` has come.
+struct Timeout {};
+using CoordinatorEvent = std::variant<Join,
+                                      NodeLost,
+                                      WorkerFailed,
+                                      WorkerSucceeded,
+                                      StoreUnreachable,
+                                      WorkersStuck,
+                                      StopRequested,
+                                      Decided,
+                                      MarkFound,
+                                      Timeout>;
+
+struct StartGeneration {
+  NodeId node;
+  Part part;
+  friend bool operator==(const StartGeneration&, const StartGeneration&) = default;
+};
+/// Signal the workers, kill what is left after the grace, then join. Said again, the newer one
+/// holds.
+struct StopGeneration {
+  NodeId node;
+  GenerationNumber generation;
+  int signal = 0;
+  Millis grace;
+  friend bool operator==(const StopGeneration&, const StopGeneration&) = default;
+};
+struct FinishJob {
+  NodeId node;
+  Outcome outcome;
+  friend bool operator==(const FinishJob&, const FinishJob&) = default;
+};
+/// One line for people.
+struct Note {
+  std::string text;
+  friend bool operator==(const Note&, const Note&) = default;
+};
+using CoordinatorAction = std::variant<StartGeneration, StopGeneration, FinishJob, Note>;
+
+class Coordinator {
+ public:
+  explicit Coordinator(CoordinatorOptions options)
+      : options_(options), gathering_(options.gathering), restarts_(options.restarts) {}
+
+  /// Goes on where a lost coordinator stopped: ends the generation that it may have started, and
+  /// forms the next. Whoever joins under this coordinator has nothing left of it.
+  Coordinator(CoordinatorOptions options, const Generation& inherited, std::string cause);
+
+  /// Applies one event and appends what must be done, in order. Never blocks, reads a clock, logs
+  /// or throws. Events of a generation that is not the current one change nothing.
+  void on_event(Instant now, const CoordinatorEvent& event, std::vector<CoordinatorAction>& out);
+
+  /// When to call again with Timeout, or nothing while only an event can change anything.
+  [[nodiscard]] std::optional<Instant> next_deadline() const;
+
+  /// The generation that waits for `Decided`; changes with each event.
+  [[nodiscard]] const std::optional<Generation>& proposal() const { return proposal_; }
+
+  [[nodiscard]] const SetAside& set_aside() const { return aside_; }
+
+  enum class State : std::uint8_t { forming, deciding, running, ending, finished };
+  [[nodiscard]] State state() const { return state_; }
+
+  /// Why things are as they are: "waiting: 1 of 2 nodes joined".
+  [[nodiscard]] std::string reason() const;
+
+  friend bool operator==(const Coordinator&, const Coordinator&) = default;
+
+ private:
+  using Actions = std::vector<CoordinatorAction>;
+
+  void on(Instant now, const Join& join, Actions& out);
+  void on(Instant now, const NodeLost& lost, Actions& out);
+  void on(Instant now, const WorkerFailed& failed, Actions& out);
+  void on(Instant now, const WorkerSucceeded& succeeded, Actions& out);
+  void on(Instant now, const StoreUnreachable& unreachable, Actions& out);
+  void on(Instant now, const WorkersStuck& stuck, Actions& out);
+  void on(Instant now, const StopRequested& request, Actions& out);
+  [[nodiscard]] bool is_same_wish(Instant now, const StopRequested& request) const;
+  void stop_sooner(Instant now, const StopRequested& request, Actions& out);
+  void on(Instant now, const Decided& decided, Actions& out);
+  void on(Instant now, const MarkFound& found, Actions& out);
+  void on(Instant now, const Timeout& timeout, Actions& out);
+
+  [[nodiscard]] bool lives_on(NodeId node) const;
+  [[nodiscard]] std::optional<Outcome> verdict(Instant now) const;
+  void consider_joiners(Instant now, Actions& out);
+  void interrupt(std::string cause, Actions& out);
+  void stop(int signal, Millis grace, Actions& out);
+  void conclude(Instant now, Actions& out);
+  void restart(Instant now, Actions& out);
+  void form(Instant now, Actions& out);
+  void say_who_is_here(Instant now, Actions& out);
+  [[nodiscard]] std::string not_seen() const;
+  void propose(Instant now, Actions& out);
+  void withdraw(Instant now);
+  void put_back();
+  void settle();
+  void give_up_for(std::string why, Actions& out);
+  void note_newcomers(const Generation& next);
+  void start(Instant now, Generation next, Actions& out);
+  void give_up(Actions& out);
+  [[nodiscard]] Instant give_up_deciding_at() const;
+  void give_up_deciding(Actions& out);
+  void give_up_settling(Actions& out);
+  void name_stragglers(Actions& out);
+  void finish(Actions& out);
+
+  CoordinatorOptions options_;
+  State state_ = State::forming;
+  Gathering gathering_;
+  std::map<NodeId, Offer> witnesses_;  // they vote, and are told how the job has ended
+  RestartPolicy restarts_;
+  SetAside aside_;
+  std::map<NodeId, WorkersStuck> stuck_;  // who has not joined since
+  std::size_t hosts_told_ = 0;            // when it was said last who has joined
+  Generation current_;                    // the newest generation; number 0 before the first
+  bool inherited_ = false;                // from a coordinator that was lost
+  std::optional<Generation> proposal_;    // of the next one
+  GenerationNumber newest_number_;        // ever given
+  std::set<NodeId> stopped_;              // members of it that have joined since, or were lost
+  bool member_lost_ = false;              // of those, one that had not joined
+  std::set<Rank> succeeded_;              // of it
+  std::optional<WorkerFailure> failure_;  // the first one of it
+  std::set<NodeId> newcomers_;            // to a store that others use, since the last progress
+  std::set<NodeId> left_out_;             // of those, who cannot reach it; until they are lost
+  std::optional<Instant> straggler_deadline_;
+  std::optional<Instant> undecided_deadline_;  // to say that the voters take long
+  Instant deciding_since_;
+  Millis undecided_{0};                     // for which earlier proposals have waited in vain
+  std::optional<Instant> settle_deadline_;  // from the first proposal since the job was settled
+  std::optional<Instant> settled_at_;       // if what runs does so until then
+  std::optional<Instant> last_call_;        // for nodes that join while it runs
+  std::optional<Instant> asked_;            // for the end of the job, when last
+  StopRequested asked_by_;                  // and how
+  std::optional<Instant> resume_at_;        // the wait before a restart is over
+  std::string cause_ = "start";             // of the next one
+  std::optional<Outcome> outcome_;          // set once no further generation will follow
+};
+
+}  // namespace ddprun

@@ -1,0 +1,269 @@
+// The coordinator: from the end of one generation to the start of the next, or to that of the job.
+#include "rendezvous/assert.hpp"
+#include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/result.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace ddprun {
+
+/// Ends the generation for the nodes that joined while it ran, once no more need to be waited for.
+void Coordinator::consider_joiners(Instant now, Actions& out) {
+  const int room = options_.gathering.nodes_max - static_cast<int>(current_.members.size());
+  const int count = gathering_.count_without(aside_);
+  if (count == 0) last_call_.reset();  // they have left again
+  if (options_.join_policy != JoinPolicy::now || room == 0 || count == 0) return;
+  if (!last_call_) last_call_ = now + options_.gathering.last_call;
+  if (count < room && now < *last_call_) return;
+  interrupt(gathering_.hosts_without(aside_) + " joined", out);
+}
+
+/// Ends the generation for a reason that spends no budget. An end that has begun only changes its
+/// cause.
+void Coordinator::interrupt(std::string cause, Actions& out) {
+  if (!inherited_) cause_ = std::move(cause);
+  if (state_ == State::running) stop(SIGTERM, options_.restart_grace, out);
+}
+
+void Coordinator::stop(int signal, Millis grace, Actions& out) {
+  state_ = State::ending;
+  straggler_deadline_.reset();
+  last_call_.reset();
+  for (const Member& member : current_.members) {
+    if (!lives_on(member.offer.node)) continue;
+    out.emplace_back(StopGeneration{member.offer.node, current_.number, signal, grace});
+  }
+}
+
+/// How the job ends after this generation, nothing if another one follows.
+std::optional<Outcome> Coordinator::verdict(Instant now) const {
+  if (outcome_ || !failure_) return outcome_;
+  if (failure_->end.kind == WorkerEnd::Kind::not_executed) {
+    return Outcome{exit_status_of(failure_->end), describe(*failure_), failure_};
+  }
+  return member_lost_ ? std::nullopt : restarts_.verdict(now, *failure_);
+}
+
+/// Once no member lives any more: only now is it known what the failures came from.
+void Coordinator::conclude(Instant now, Actions& out) {
+  if (stopped_.size() < current_.members.size()) return;
+  outcome_ = verdict(now);
+  const GatheringOptions& gathering = options_.gathering;
+  const bool alone = std::max(gathering.nodes_max, gathering.nodes_all) == 1 && !stuck_.empty();
+  if (alone && !outcome_) {
+    outcome_ =
+        Outcome{static_cast<int>(ExitStatus::system_refused), stuck_.begin()->second.text, {}};
+  }
+  if (outcome_) return finish(out);
+  if (failure_ && !member_lost_) restart(now, out);
+  state_ = State::forming;
+  form(now, out);
+}
+
+/// That nodes have come and gone before counts no more.
+void Coordinator::settle() {
+  settle_deadline_.reset();
+  settled_at_.reset();
+}
+
+/// After the failure of a worker, and of nothing else: the budget bounds these.
+void Coordinator::restart(Instant now, Actions& out) {
+  settle();
+  const Member* first = current_.member_with(failure_->rank);
+  if (first != nullptr) aside_.failed_first(first->offer.node);
+  const Millis pause = restarts_.restart(now);
+  cause_ = fmt::format("{}: {}", restarts_.which(now), describe(*failure_));
+  if (pause <= Millis{0}) return;
+  resume_at_ = now + pause;
+  out.emplace_back(Note{fmt::format("waiting {} s before {}", in_seconds(pause), cause_)});
+}
+
+void Coordinator::form(Instant now, Actions& out) {
+  if (resume_at_ && now < *resume_at_) return;
+  resume_at_.reset();
+  if (settle_deadline_ && now >= *settle_deadline_) return give_up_settling(out);  // C8
+  const bool first = current_.number == GenerationNumber{};
+  switch (first ? gathering_.ask_first(now) : gathering_.ask_next(now)) {
+    case Gathering::Answer::wait:
+      return say_who_is_here(now, out);
+    case Gathering::Answer::start:
+      return propose(now, out);
+    case Gathering::Answer::give_up:
+      return give_up(out);
+  }
+}
+
+/// When twice as many have joined as the last time.
+void Coordinator::say_who_is_here(Instant now, Actions& out) {
+  const std::size_t count = gathering_.ready().size();
+  if (count < 2 * hosts_told_ || count == 0) return;
+  hosts_told_ = count;
+  const Millis left = gathering_.next_deadline().value_or(now) - now;
+  out.emplace_back(Note{fmt::format("{}: {}; {:.0f} s left{}",
+                                    reason(),
+                                    gathering_.hosts_without({}),
+                                    in_seconds(left),
+                                    not_seen())});
+}
+
+std::string Coordinator::not_seen() const {
+  const std::string missing = gathering_.hosts_missing(current_);
+  return missing.empty() ? missing : "; not seen: " + missing;
+}
+
+void Coordinator::propose(Instant now, Actions& out) {
+  const bool first = current_.number == GenerationNumber{};
+  Generation next;
+  next.number = newest_number_ = GenerationNumber{newest_number_.value + 1};  // C2
+  next.restart_count = first ? 0 : current_.restart_count + 1;
+  next.cause = cause_;
+  restarts_.record(now, next);
+  next.blames = aside_.record();
+  int rank = 0;
+  for (const Offer& offer : gathering_.take(current_, aside_)) {  // C3: it is in order of nodes
+    next.members.push_back({offer, Rank{rank}});
+    rank += offer.worker_count;
+  }
+  DDPRUN_ASSERT(rank > 0);
+  if (const Offer& head = next.members.front().offer; head.store_port == 0) {
+    outcome_ = Outcome{static_cast<int>(ExitStatus::system_refused), head.store_error, {}};
+    for (const Member& member : next.members) gathering_.add(member.offer);
+    return finish(out);
+  }
+  if (std::string text = aside_.say(gathering_.ready()); !text.empty()) {
+    out.emplace_back(Note{std::move(text)});
+  }
+  if (!options_.voters_decide) return start(now, std::move(next), out);
+  const auto add_voter = [&](const Offer& offer) {
+    if (next.voters.all.size() >= Voters::count_max) return;
+    next.voters.all.push_back({offer.agent, offer.node, offer.host, offer.contact});
+  };
+  if (!witnesses_.empty()) add_voter(witnesses_.rbegin()->second);  // who came last lives longest
+  if (!options_.anchored || witnesses_.empty()) {
+    for (const Member& member : next.members) add_voter(member.offer);
+    for (const auto& [node, offer] : gathering_.ready()) add_voter(offer);
+  }
+  proposal_ = std::move(next);
+  undecided_deadline_ = now + options_.undecided_after;
+  deciding_since_ = now;
+  if (!settle_deadline_) settle_deadline_ = now + options_.settle_timeout;
+  state_ = State::deciding;
+}
+
+/// Its number is not used again: a part of the voters may have accepted it.
+void Coordinator::withdraw(Instant now) {
+  undecided_ = undecided_ + (now - deciding_since_);
+  put_back();
+}
+
+void Coordinator::put_back() {
+  for (const Member& member : proposal_->members) gathering_.add(member.offer);
+  proposal_.reset();
+  state_ = State::forming;
+}
+
+/// Where the store is a new one itself, nobody can tell whose fault it is that it is not reached.
+void Coordinator::note_newcomers(const Generation& next) {
+  const bool same_store = !current_.members.empty() &&
+                          current_.members.front().offer.agent == next.members.front().offer.agent;
+  if (!same_store) return newcomers_.clear();
+  for (const Member& member : next.members) {
+    const Member* before = current_.member_on(member.offer.node);
+    const bool is_new = before == nullptr || before->offer.agent != member.offer.agent;
+    if (is_new) newcomers_.insert(member.offer.node);
+  }
+}
+
+void Coordinator::start(Instant now, Generation next, Actions& out) {
+  restarts_.generation_starts(now);
+  undecided_ = {};
+  if (settle_deadline_) settled_at_ = now + options_.settled_after;
+  for (const Member& member : next.members) gathering_.remove(member.offer.node);
+  hosts_told_ = 0;
+  stopped_.clear();
+  inherited_ = false;
+  member_lost_ = false;
+  succeeded_.clear();
+  failure_.reset();
+  note_newcomers(next);
+  current_ = std::move(next);
+  state_ = State::running;
+  for (Part& part : current_.parts()) {
+    const Member& member = current_.members[static_cast<std::size_t>(part.group_rank)];
+    out.emplace_back(StartGeneration{member.offer.node, std::move(part)});
+  }
+}
+
+void Coordinator::give_up(Actions& out) {
+  const bool first = current_.number == GenerationNumber{};
+  const std::string missing =
+      fmt::format("{} of at least {} nodes joined: {}{}",
+                  gathering_.ready().size(),
+                  first ? gathering_.needed_first() : options_.gathering.nodes_min,
+                  gathering_.hosts_without({}),
+                  not_seen());
+  outcome_ = first ? Outcome{static_cast<int>(ExitStatus::rendezvous_unavailable), missing, {}}
+                   : Outcome{static_cast<int>(ExitStatus::run_again),
+                             fmt::format("{}; {}", cause_, missing),
+                             {}};
+  finish(out);
+}
+
+Instant Coordinator::give_up_deciding_at() const {
+  return deciding_since_ + (options_.gathering.replace_timeout - undecided_);
+}
+
+void Coordinator::give_up_deciding(Actions& out) {
+  give_up_for(fmt::format("{} for {:g} s: all nodes must reach each other where they listen, and "
+                          "where they claim the folder",
+                          reason(),
+                          in_seconds(options_.gathering.replace_timeout)),
+              out);
+}
+
+void Coordinator::give_up_settling(Actions& out) {
+  give_up_for(fmt::format("{}: nodes have come and gone for {:g} s, and nothing that was formed of "
+                          "them has lasted",
+                          reason(),
+                          in_seconds(options_.settle_timeout)),
+              out);
+}
+
+void Coordinator::give_up_for(std::string why, Actions& out) {
+  const bool first = current_.number == GenerationNumber{};
+  const auto status = first ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
+  outcome_ = Outcome{static_cast<int>(status), std::move(why), {}};
+  if (state_ == State::deciding) put_back();
+  finish(out);
+}
+
+void Coordinator::name_stragglers(Actions& out) {
+  straggler_deadline_.reset();
+  std::string ranks;
+  for (int rank = 0; rank < current_.world_size(); ++rank) {
+    if (!succeeded_.contains(Rank{rank}))
+      ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", rank);
+  }
+  out.emplace_back(Note{fmt::format(
+      "{:.0f} s after the first success {} of {} workers have ended; still running: rank {}",
+      in_seconds(options_.straggler_after),
+      succeeded_.size(),
+      current_.world_size(),
+      ranks)});
+}
+
+void Coordinator::finish(Actions& out) {
+  DDPRUN_ASSERT(outcome_.has_value());
+  state_ = State::finished;
+  for (const auto* all : {&gathering_.ready(), &std::as_const(witnesses_)}) {
+    for (const auto& [node, offer] : *all) out.emplace_back(FinishJob{node, *outcome_});
+  }
+  for (const auto& [node, stuck] : stuck_) out.emplace_back(FinishJob{node, *outcome_});
+  for (const NodeId node : left_out_) out.emplace_back(FinishJob{node, *outcome_});
+}
+
+}  // namespace ddprun

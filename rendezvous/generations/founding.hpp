@@ -1,0 +1,59 @@
+// Which job this is, and how many nodes may found one where another may still run.
+//
+// The processes of a job that were started again have forgotten it, and those that still run it may
+// be out of reach. So each node keeps a mark of its job outside the process. Whoever founds a job
+// and finds a mark, its own or that of a node that comes, founds it only with as many nodes as no
+// other part of the job can do without.
+//
+// Two jobs of one name live at once only where no mark was kept, or where a person has allowed it.
+// When their leaders meet, the job that was founded later stands. The earlier one cannot be worth
+// more: where both use one folder for claims, the later one has taken the place that the earlier
+// one needs; and a person who founds another job on purpose wants that one. Where neither founder
+// knew of the other, the numbers of their processes decide: any order will do that both compute
+// alike.
+#pragma once
+
+#include "rendezvous/generations/voters.hpp"
+#include "rendezvous/units.hpp"
+
+#include <compare>
+#include <string>
+
+namespace ddprun {
+
+/// Tells a job from all others of its name. It never changes; of two jobs the greater one stands.
+struct Founding {
+  Epoch epoch;          ///< The first one of the job: higher than all that its founder knew of.
+  AgentId founder = 0;  ///< A random number. 0: nobody has founded the job yet.
+  auto operator<=>(const Founding&) const = default;
+
+  [[nodiscard]] bool is_none() const { return founder == 0; }
+};
+
+/// The job was founded here, or its workers start here: this is to outlive the process.
+struct KeepMark {
+  Founding founding;
+  friend bool operator==(const KeepMark&, const KeepMark&) = default;
+};
+/// The job is over for all, and so are those of its name that were founded before.
+struct DropMark {
+  Epoch founded;
+  friend bool operator==(const DropMark&, const DropMark&) = default;
+};
+/// The mark outlives the process from now on, or cannot be kept.
+struct MarkKept {
+  friend bool operator==(const MarkKept&, const MarkKept&) = default;
+};
+/// Before the job is founded: one of this name has not ended everywhere, as far as `where` knows.
+struct MarkFound {
+  std::string where;  ///< A host, or a folder of claims.
+  friend bool operator==(const MarkFound&, const MarkFound&) = default;
+};
+
+/// How many of `nodes_all` have to come before a job is founded, so that those who did not come,
+/// with the `witnesses`, cannot lead one that was founded before: they are no majority of the
+/// voters of any generation, and no half of them. Each generation has `nodes_min` members or more,
+/// of whom as many as Voters::count_max vote.
+[[nodiscard]] int nodes_to_found(int nodes_min, int nodes_all, int witnesses);
+
+}  // namespace ddprun

@@ -1,0 +1,109 @@
+#include "rendezvous/generations/gathering.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace ddprun {
+namespace {
+
+/// "n0, n1 and 3 more"
+std::string few_of(const std::vector<std::string>& hosts) {
+  constexpr std::size_t named_max = 8;
+  const std::size_t named = std::min(hosts.size(), named_max);
+  std::string text = fmt::format(
+      "{}", fmt::join(hosts.begin(), hosts.begin() + static_cast<std::ptrdiff_t>(named), ", "));
+  if (hosts.size() > named) text += fmt::format(" and {} more", hosts.size() - named);
+  return text;
+}
+
+}  // namespace
+
+bool Gathering::heed_mark(int witnesses) {
+  const int needed = nodes_to_found(options_.nodes_min, nodes_all(), witnesses);
+  marked_ = true;
+  if (!options_.heeds_marks || needed <= needed_first_) return false;
+  needed_first_ = needed;
+  return true;
+}
+
+Gathering::Answer Gathering::ask_first(Instant now) {
+  const bool may_replace = marked_ || !options_.keeps_marks;
+  if (has(may_replace ? nodes_all() : options_.nodes_max)) return Answer::start;
+  if (!give_up_at_) give_up_at_ = now + options_.join_timeout;
+  start_at_.reset();
+  if (const std::optional<Instant> since = enough_since(now)) {
+    start_at_ = *since + std::max(options_.last_call, may_replace ? options_.quiet : Millis{0});
+    return now >= *start_at_ ? Answer::start : Answer::wait;
+  }
+  return now >= *give_up_at_ ? Answer::give_up : Answer::wait;
+}
+
+/// Each of those that are needed has been here since then.
+std::optional<Instant> Gathering::enough_since(Instant now) {
+  std::erase_if(since_, [&](const auto& entry) { return !ready_.contains(entry.first); });
+  for (const auto& [node, offer] : ready_) since_.try_emplace(node, now);
+  if (!has(needed_first_)) return std::nullopt;
+  std::vector<Instant> came;
+  for (const auto& [node, since] : since_) came.push_back(since);
+  std::ranges::sort(came);
+  return came.at(static_cast<std::size_t>(needed_first_ - 1));
+}
+
+Gathering::Answer Gathering::ask_next(Instant now) {
+  if (has(options_.nodes_min)) return Answer::start;
+  if (!give_up_at_) give_up_at_ = now + options_.replace_timeout;
+  return now >= *give_up_at_ ? Answer::give_up : Answer::wait;
+}
+
+/// With enough nodes, only the last call is waited for.
+std::optional<Instant> Gathering::next_deadline() const {
+  return start_at_ ? start_at_ : give_up_at_;
+}
+
+std::vector<Offer> Gathering::take(const Generation& last, const SetAside& aside) {
+  std::vector<Offer> taken;
+  const auto take_some = [&](int count_max, bool are_aside, bool were_members) {
+    for (const auto& [node, offer] : ready_) {
+      const bool fits =
+          aside.contains(node) == are_aside && (last.member_on(node) != nullptr) == were_members;
+      if (fits && taken.size() < static_cast<std::size_t>(count_max)) taken.push_back(offer);
+    }
+  };
+  for (const bool were_members : {true, false}) take_some(options_.nodes_max, false, were_members);
+  for (const bool were_members : {true, false}) take_some(options_.nodes_min, true, were_members);
+  std::ranges::sort(taken, {}, &Offer::node);
+  for (const Offer& offer : taken) ready_.erase(offer.node);
+  give_up_at_.reset();
+  start_at_.reset();
+  since_.clear();
+  return taken;
+}
+
+int Gathering::count_without(const SetAside& aside) const {
+  return static_cast<int>(std::ranges::count_if(
+      ready_, [&](const auto& entry) { return !aside.contains(entry.first); }));
+}
+
+std::string Gathering::hosts_without(const SetAside& aside) const {
+  std::vector<std::string> hosts;
+  for (const auto& [node, offer] : ready_) {
+    if (!aside.contains(node)) hosts.push_back(offer.host);
+  }
+  return hosts.empty() ? "none" : few_of(hosts);
+}
+
+std::string Gathering::hosts_missing(const Generation& last) const {
+  std::vector<std::string> missing;
+  for (std::size_t place = 0; place < options_.hosts.size(); ++place) {
+    if (!contains(NodeId{static_cast<int>(place)})) missing.push_back(options_.hosts[place]);
+  }
+  if (!options_.hosts.empty()) return few_of(missing);
+  for (const Member& member : last.members) {
+    if (!contains(member.offer.node)) missing.push_back(member.offer.host);
+  }
+  return few_of(missing);
+}
+
+}  // namespace ddprun

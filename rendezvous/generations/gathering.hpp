@@ -1,0 +1,93 @@
+// Who is ready for the next generation, and whether they are enough to start it.
+#pragma once
+
+#include "rendezvous/generations/generation.hpp"
+#include "rendezvous/generations/set_aside.hpp"
+#include "rendezvous/units.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+struct GatheringOptions {
+  int nodes_min = 1;             ///< Fewer start no generation.
+  int nodes_max = 1;             ///< More are not used: they are kept as spares.
+  int nodes_all = 0;             ///< All that might come; 0: `nodes_max`.
+  bool keeps_marks = false;      ///< So that one is found where the job may run elsewhere.
+  bool heeds_marks = true;       ///< Else `nodes_min` found a job that may run elsewhere.
+  Millis join_timeout{600'000};  ///< For the first generation, from the first node on.
+  Millis last_call{30'000};      ///< For further nodes, once there are enough.
+  /// A coordinator that has just begun may replace one, which may lead on out of reach, and whose
+  /// nodes run until their leases end. Unless all nodes have joined, or marks would say so and none
+  /// does, its first generation waits until each that it needs has been here for as long.
+  Millis quiet{0};
+  Millis replace_timeout{30'000};  ///< For a node in the place of one that was lost.
+  std::vector<std::string> hosts;  ///< Of all nodes in their order, where that is known.
+  friend bool operator==(const GatheringOptions&, const GatheringOptions&) = default;
+};
+
+class Gathering {
+ public:
+  enum class Answer : std::uint8_t { wait, start, give_up };
+
+  explicit Gathering(GatheringOptions options)
+      : options_(options), needed_first_(options.nodes_min) {}
+
+  void add(const Offer& offer) { ready_[offer.node] = offer; }
+  void remove(NodeId node) { ready_.erase(node); }
+  [[nodiscard]] bool contains(NodeId node) const { return ready_.contains(node); }
+  [[nodiscard]] const std::map<NodeId, Offer>& ready() const { return ready_; }
+
+  /// Whether the nodes that are ready should start the job's first generation, or, where others
+  /// were lost, its next one. Whoever is left of a lost generation starts at once: waiting for more
+  /// would cost all of them time. To be asked after each change, and when `next_deadline()` is due.
+  [[nodiscard]] Answer ask_first(Instant now);
+  [[nodiscard]] Answer ask_next(Instant now);
+
+  [[nodiscard]] std::optional<Instant> next_deadline() const;
+
+  /// The job may still run elsewhere (founding.hpp). Returns whether that changes what is needed.
+  [[nodiscard]] bool heed_mark(int witnesses);
+
+  /// How many start the first one.
+  [[nodiscard]] int needed_first() const { return needed_first_; }
+
+  /// Takes at most `nodes_max` out, in order of nodes; members of `last` come before others, which
+  /// stay as spares. Those of `aside` only make up for missing ones, up to `nodes_min`. Ends all
+  /// waiting.
+  [[nodiscard]] std::vector<Offer> take(const Generation& last, const SetAside& aside);
+
+  /// Those who are ready and not in `aside`: how many, and their hosts, "n0, n1 and 3 more".
+  [[nodiscard]] int count_without(const SetAside& aside) const;
+  [[nodiscard]] std::string hosts_without(const SetAside& aside) const;
+  /// Those of the job that are not ready, else of `last`'s members; empty where none is known.
+  [[nodiscard]] std::string hosts_missing(const Generation& last) const;
+
+  [[nodiscard]] const GatheringOptions& options() const { return options_; }
+
+  friend bool operator==(const Gathering&, const Gathering&) = default;
+
+ private:
+  [[nodiscard]] bool has(int count) const {
+    return ready_.size() >= static_cast<std::size_t>(count);
+  }
+
+  [[nodiscard]] std::optional<Instant> enough_since(Instant now);
+  [[nodiscard]] int nodes_all() const { return std::max(options_.nodes_max, options_.nodes_all); }
+
+  GatheringOptions options_;
+  int needed_first_ = 1;
+  bool marked_ = false;
+  std::map<NodeId, Offer> ready_;
+  std::map<NodeId, Instant> since_;  // when each was seen to be, before the first one
+  std::optional<Instant> give_up_at_;
+  std::optional<Instant> start_at_;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,40 @@
+#include "rendezvous/generations/generation.hpp"
+
+#include <set>
+
+namespace ddprun {
+
+std::vector<IpAddress> Generation::addresses() const {
+  std::set<IpAddress> all;
+  for (std::size_t place = 0; place < Offer::addresses_max; ++place) {
+    for (const Member& member : members) {
+      if (all.size() == Part::store_peers_max) break;
+      if (place < member.offer.addresses.size()) all.insert(member.offer.addresses[place]);
+    }
+  }
+  return {all.begin(), all.end()};
+}
+
+std::vector<Part> Generation::parts() const {
+  std::vector<Part> parts;
+  parts.reserve(members.size());
+  const int workers = world_size();
+  for (const Member& member : members) {
+    Part part;
+    part.number = number;
+    part.group_rank = static_cast<int>(parts.size());
+    part.group_world_size = static_cast<int>(members.size());
+    part.first_rank = member.first_rank;
+    part.worker_count = member.offer.worker_count;
+    part.world_size = workers;
+    part.master_address = members.front().offer.address;
+    part.master_port = members.front().offer.store_port;
+    part.restart_count = restart_count;
+    part.cause = cause;
+    parts.push_back(part);
+  }
+  if (!parts.empty()) parts.front().store_peers = addresses();
+  return parts;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,134 @@
+// The record of one generation: written once, by the coordinator, and never changed. Whatever
+// belongs to a generation (environment, logs, snapshots, messages) carries its number.
+#pragma once
+
+#include "rendezvous/generations/founding.hpp"
+#include "rendezvous/generations/voters.hpp"
+#include "rendezvous/ip_network.hpp"
+#include "rendezvous/units.hpp"
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+/// Where the newest snapshot of a job stands: a later one is greater. Nothing but to be compared.
+struct SnapshotPosition {
+  std::int64_t generation = 0;
+  std::int64_t step = 0;
+  std::int64_t changed_ns = 0;  ///< By the clock of its filesystem; all 0: there is none.
+  auto operator<=>(const SnapshotPosition&) const = default;
+};
+
+/// A node's offer to take part in the next generation.
+struct Offer {
+  static constexpr std::size_t addresses_max = 16;
+
+  NodeId node;
+  std::string host;     ///< What people call the node.
+  std::string address;  ///< Where its workers and its store can be reached.
+  /// Of a store that listens already, empty and for this generation alone; 0: there is none.
+  std::uint16_t store_port = 0;
+  int worker_count = 0;              ///< 0: a witness, which votes and is never a member.
+  std::string store_error;           ///< Why there is none.
+  AgentId agent = 0;                 ///< The process that offers it,
+  std::string contact;               ///< and where that listens.
+  std::vector<IpAddress> addresses;  ///< From which its workers may come, the likeliest first.
+  friend bool operator==(const Offer&, const Offer&) = default;
+};
+
+/// What a node has done to the job.
+struct Blame {
+  NodeId node;
+  int failures_count = 0;      ///< Generations whose first failure was there.
+  bool outlived_kill = false;  ///< Processes there were still there long after SIGKILL.
+  friend bool operator==(const Blame&, const Blame&) = default;
+};
+
+struct Member {
+  Offer offer;
+  Rank first_rank;
+  friend bool operator==(const Member&, const Member&) = default;
+};
+
+/// What a member needs to know of a generation.
+struct Part {
+  static constexpr std::size_t store_peers_max = 60'000;
+
+  GenerationNumber number;
+  int group_rank = 0;        ///< The node's index among the members.
+  int group_world_size = 0;  ///< Members.
+  Rank first_rank;
+  int worker_count = 0;  ///< On the node.
+  int world_size = 0;
+  std::string master_address;
+  std::uint16_t master_port = 0;
+  int restart_count = 0;  ///< Generations of this job before this one.
+  std::string cause;      ///< Why it was formed, for people.
+  /// From where members may come to the store; empty for all but the one that has it.
+  std::vector<IpAddress> store_peers;
+  friend bool operator==(const Part&, const Part&) = default;
+};
+
+/// The voters have accepted the generation of this number: it may start.
+struct Decided {
+  GenerationNumber number;
+  friend bool operator==(const Decided&, const Decided&) = default;
+};
+
+struct Generation {
+  GenerationNumber number;
+  std::vector<Member>
+      members;              ///< In rank order; the first one's store is MASTER_ADDR:MASTER_PORT.
+  int restart_count = 0;    ///< Generations of this job before this one.
+  std::string cause;        ///< Why it was formed, for people.
+  Founding founding;        ///< Of the job.
+  Epoch epoch;              ///< Of the coordinator that formed it.
+  int failures_count = 0;   ///< Worker failures before it that count against the restart budget.
+  Voters voters;            ///< Who elects the next coordinator when that one is lost.
+  int restarts_in_row = 0;  ///< Before it, after failures of workers, without progress.
+  std::optional<SnapshotPosition> snapshot;  ///< The newest one that any node has seen.
+  std::vector<Blame> blames;                 ///< Of nodes, members or not.
+  friend bool operator==(const Generation&, const Generation&) = default;
+
+  [[nodiscard]] int world_size() const {
+    int count = 0;
+    for (const Member& member : members) count += member.offer.worker_count;
+    return count;
+  }
+
+  /// Of all members, each once; where they are too many, those that members named first.
+  [[nodiscard]] std::vector<IpAddress> addresses() const;
+
+  /// One for each member, in their order.
+  [[nodiscard]] std::vector<Part> parts() const;
+
+  /// Of the process that formed it.
+  [[nodiscard]] std::string head_host() const {
+    const Voter* head = voters.find(voters.head);
+    return head != nullptr ? head->host : std::string();
+  }
+
+  /// The member on `node`, or null.
+  [[nodiscard]] const Member* member_on(NodeId node) const {
+    for (const Member& member : members) {
+      if (member.offer.node == node) return &member;
+    }
+    return nullptr;
+  }
+
+  /// The member that runs `rank`, or null.
+  [[nodiscard]] const Member* member_with(Rank rank) const {
+    for (const Member& member : members) {
+      const int place = rank.value - member.first_rank.value;
+      if (place >= 0 && place < member.offer.worker_count) return &member;
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace ddprun

@@ -1,0 +1,87 @@
+// Whether another generation follows one that the failure of a worker has ended, and when.
+//
+// It is asked about failures of workers only: who ends a generation otherwise spends nothing here
+// and waits for nothing.
+//
+// Budget: so many failures, or, with a window, so many that are newer than it, so that a job of
+// weeks is not ended by a failure a week.
+// Progress: a newer snapshot than any before, seen by a node. Three restarts in a row without any
+// are enough, where nodes see snapshots at all.
+// Waits: what fails again and again should cost the cluster little. The first restart in a row
+// waits `wait_min`, each further one twice as long as the one before, a second at least, and
+// `wait_max` at most. A row ends with progress, and, where nobody can tell of that, when a
+// generation has run for longer than `wait_max`.
+#pragma once
+
+#include "rendezvous/generations/generation.hpp"
+#include "rendezvous/outcome.hpp"
+#include "rendezvous/units.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+namespace ddprun {
+
+struct RestartOptions {
+  int count_max = 0;             ///< Failures that the job survives,
+  std::optional<Millis> window;  ///< of those that are newer than this; nothing: of all.
+  Millis wait_min{0};            ///< Before the first restart in a row.
+  Millis wait_max{0};
+  friend bool operator==(const RestartOptions&, const RestartOptions&) = default;
+};
+
+class RestartPolicy {
+ public:
+  static constexpr int stalled_max = 3;        ///< Restarts in a row without progress.
+  static constexpr Millis wait_second{1'000};  ///< Before the second restart in a row, at least.
+
+  enum class Answer : std::uint8_t {
+    restart,
+    spent,    ///< The budget is.
+    stalled,  ///< The job makes no progress.
+  };
+
+  explicit RestartPolicy(RestartOptions options) : options_(options) {}
+
+  /// Of the job that `last` belongs to: its failures count as if they had just happened, since
+  /// nobody knows how long ago they did.
+  RestartPolicy(RestartOptions options, const Generation& last);
+
+  void generation_starts(Instant now);
+
+  /// What a node sees that has joined, nothing if it cannot tell; true if that is progress.
+  bool see(const std::optional<SnapshotPosition>& snapshot);
+
+  /// Whether another generation may follow one that has just failed,
+  [[nodiscard]] Answer ask(Instant now) const;
+  /// and how the job ends if not.
+  [[nodiscard]] std::optional<Outcome> verdict(Instant now, const WorkerFailure& failure) const;
+
+  /// It does. Returns how long it has to wait first.
+  [[nodiscard]] Millis restart(Instant now);
+
+  /// "restart 2 of 3", of the newest one.
+  [[nodiscard]] std::string which(Instant now) const;
+
+  /// What a coordinator must know that goes on from `next`.
+  void record(Instant now, Generation& next) const;
+
+  friend bool operator==(const RestartPolicy&, const RestartPolicy&) = default;
+
+ private:
+  [[nodiscard]] int failures_count(Instant now) const;
+  [[nodiscard]] std::string in_window() const;
+  [[nodiscard]] Millis wait() const;
+
+  RestartOptions options_;
+  std::deque<Instant> failures_;  // oldest first; those that are too old go when another comes
+  int undated_count_ = 0;         // inherited ones, until the next generation starts
+  int in_row_ = 0;                // restarts without progress
+  std::optional<SnapshotPosition> newest_;  // that was ever seen
+  bool visible_ = false;                    // since the newest generation started
+  Instant started_;                         // the newest generation
+};
+
+}  // namespace ddprun

@@ -1,0 +1,155 @@
+// The coordinator's side of all connections from agents: who they are, and whether they live.
+//
+// A node is lost after `dead_after` without a heartbeat, and by nothing else: an end of a
+// connection may be anything, and a lost node's workers are dead for certain only when its lease is
+// over. From then on that life of the agent is not listened to; it is told to begin another one.
+//
+// Invariants
+//   O1  Between the events of a node that are passed on, one life ends (NodeLost) before another's
+//       begin; of a life that is lost nothing is passed on.
+//   O2  An ack goes only to a life that is not lost, so that no lease outlives `dead_after`.
+//   O3  Of each life, the agent hears all instructions once and in order.
+//   O4  Two agents never have the same place in the order of nodes at once; a member of an
+//       inherited generation keeps its own.
+//   O5  A life is lost that was let in by another coordinator, which this one replaces; or
+//       by this one, where another node has its place by now.
+//   O6  No ack says that it leads for longer than it was told.
+// Bounds
+//   `nodes_max` agents, lost ones included; one connection each, the newest.
+#pragma once
+
+#include "rendezvous/lease.hpp"
+#include "rendezvous/membership/messages.hpp"
+#include "rendezvous/membership/outbox.hpp"
+#include "rendezvous/succession/lead.hpp"
+#include "rendezvous/units.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ddprun {
+
+struct RosterOptions {
+  Leader leader;  ///< The coordinator, as agents are told; its number is not 0.
+  LeaseTimes times;
+  NodeId own_node;    ///< Of the agent in the coordinator's own process: nobody else gets it.
+  int nodes_min = 1;  ///< As each agent must have been told, too.
+  int nodes_max = 1;
+  int nodes_all = 0;  ///< That may take part, those who wait in reserve included; 0: any number.
+  std::size_t agents_max = 20'000;
+  friend bool operator==(const RosterOptions&, const RosterOptions&) = default;
+};
+
+struct Received {
+  SessionId session = 0;
+  ToCoordinator message;
+};
+struct SessionClosed {
+  SessionId session = 0;
+};
+/// What the coordinator has to say to a node; nothing happens when that is lost.
+struct Instruct {
+  Instruction instruction;
+};
+using RosterEvent =
+    std::variant<Received, SessionClosed, Instruct, LeadChanged, VotersChanged, Timeout>;
+
+struct SendDown {
+  SessionId session = 0;
+  ToAgent message;
+};
+/// To the coordinator.
+struct Report {
+  CoordinatorEvent event;
+};
+struct CloseSession {
+  SessionId session = 0;
+  std::string why;  ///< For people, where there is something to say.
+};
+using RosterAction = std::variant<SendDown, Report, CloseSession>;
+
+class Roster {
+ public:
+  /// The places of witnesses are behind those of all nodes.
+  static constexpr NodeId first_witness{1'000'000};
+
+  /// Agents that were not given a place in the order of nodes get the next one when they come.
+  Roster(RosterOptions options, Instant now) : options_(options), ticked_(now) {}
+
+  /// After an election: members of the last generation are given up like silent agents if they do
+  /// not come, the old head as if it had been heard at `old_head_heard`. Call once, before any
+  /// event.
+  void inherit(Instant now, const Generation& record, Instant old_head_heard);
+
+  /// Applies one event and appends what must be done, in order. Never blocks, reads a clock, logs
+  /// or throws; total.
+  void on_event(Instant now, const RosterEvent& event, std::vector<RosterAction>& out);
+
+  [[nodiscard]] std::optional<Instant> next_deadline() const;
+
+  /// Whether every agent that lives has confirmed all that it was told.
+  [[nodiscard]] bool all_told() const;
+
+  friend bool operator==(const Roster&, const Roster&) = default;
+
+ private:
+  using Actions = std::vector<RosterAction>;
+  struct Peer {
+    std::uint32_t life = 0;
+    NodeId node;
+    std::string host;
+    std::string contact;
+    SessionId session = 0;  // 0: none at the moment
+    Instant heard;
+    Instant patience_from;  // the same, later by what the coordinator itself slept since
+    bool lost = false;
+    Outbox<Instruction> outbox;
+    Inbox inbox;
+    Instant sent;         // when all of the outbox was,
+    bool leased = false;  // or before it was told that anybody leads
+    friend bool operator==(const Peer&, const Peer&) = default;
+  };
+  struct Speaker {
+    AgentId agent = 0;
+    std::uint32_t life = 0;
+    friend bool operator==(const Speaker&, const Speaker&) = default;
+  };
+
+  void on(Instant now, const Received& received, Actions& out);
+  void on(Instant now, const SessionClosed& closed, Actions& out);
+  void on(Instant now, const Instruct& instruct, Actions& out);
+  void on(Instant now, const LeadChanged& lead, Actions& out);
+  void on(Instant now, const VotersChanged& changed, Actions& out);
+  void on(Instant now, const Timeout& timeout, Actions& out);
+  void take(Instant now, SessionId session, const Hello& hello, Actions& out);
+  void take(Instant now, SessionId session, const Heartbeat& heartbeat, Actions& out);
+  void take(Instant now, SessionId session, const Numbered<News>& news, Actions& out);
+  void take(Instant, SessionId, const Ballot&, Actions&) {}  // it is the succession's
+
+  [[nodiscard]] Peer* speaker(SessionId session, Actions& out);
+  [[nodiscard]] AgentId agent_in(SessionId session) const;
+  [[nodiscard]] Peer* living_on(NodeId node);
+  [[nodiscard]] std::string contradiction(const Hello& hello) const;
+  [[nodiscard]] Peer* admit(Instant now, SessionId session, const Hello& hello, Actions& out);
+  [[nodiscard]] const Peer* most_silent_of_all(const Hello& hello) const;
+  void hear(Instant now, Peer& peer) const;
+  void refuse(SessionId session, Refused refusal, Actions& out) const;
+  [[nodiscard]] NodeId next_place(const Hello& hello) const;
+  static void resend(Instant now, Peer& peer, Actions& out);
+
+  RosterOptions options_;
+  std::map<AgentId, Peer> peers_;
+  std::map<NodeId, AgentId> places_;
+  std::map<SessionId, Speaker> speakers_;
+  Voters voters_;
+  RecordId voters_of_;
+  Instant lead_end_ = Lead::forever;
+  Instant ticked_;
+};
+
+}  // namespace ddprun

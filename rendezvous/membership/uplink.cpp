@@ -1,0 +1,449 @@
+#include "rendezvous/membership/uplink.hpp"
+
+#include "rendezvous/result.hpp"
+#include "rendezvous/worker_end.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace ddprun {
+namespace {
+
+constexpr int unavailable = static_cast<int>(ExitStatus::rendezvous_unavailable);
+
+}  // namespace
+
+Uplink::Uplink(UplinkOptions options)
+    : options_(std::move(options)),
+      self_{options_.agent, 1},
+      any_place_(!options_.node.has_value()),
+      retry_(options_.retry_first) {}
+
+void Uplink::start(Instant now, Actions& out) {
+  beat_at_ = now;
+  give_up_at_ = now + options_.join_timeout;
+  connect(now, out);
+}
+
+void Uplink::on_event(Instant now, const UplinkEvent& event, Actions& out) {
+  end_lease_if_due(now, out);  // U2
+  std::visit([&](const auto& happened) { on(now, happened, out); }, event);
+}
+
+std::optional<Instant> Uplink::next_deadline() const {
+  Instant next = beat_at_;
+  for (const auto& other : {connect_at_, suspect_at_, lease_end_, give_up_at_}) {
+    if (other) next = std::min(next, *other);
+  }
+  return next;
+}
+
+void Uplink::on(Instant now, const ConnectionUp& up, Actions& out) {
+  const auto line = std::ranges::find(lines_, up.connection, &Line::id);
+  if (line == lines_.end()) return;
+  line->up = true;
+  line->since = now;
+  line->peer = up.peer;
+  greet(up.connection, out);
+}
+
+void Uplink::take(Instant now, ConnectionId from, const Welcome& welcome, Actions& out) {
+  Line& line = *find(from);
+  line.leader = welcome.leader;
+  if (any_place_) options_.node = welcome.node;
+  take_voters(welcome.voters, welcome.record, out);
+  if (leads_to_followed(line)) {
+    learn_of(welcome.leader, out);
+    enter(now, from, out);
+  } else {
+    hear_of(line, welcome.leader, out);
+  }
+}
+
+void Uplink::take(Instant now, ConnectionId from, const Redirect& redirect, Actions& out) {
+  std::erase_if(lines_, [&](const Line& line) { return line.id == from; });
+  out.emplace_back(Disconnect{from});
+  if (lines_.empty()) connect_later(now);
+  if (redirect.leader) out.emplace_back(HeardOf{*redirect.leader});
+}
+
+void Uplink::take(Instant, ConnectionId from, const VotersChanged& changed, Actions& out) {
+  if (!leads_to_followed(*find(from))) return;
+  take_voters(changed.voters, changed.record, out);
+  learn_of(changed.leader, out);
+}
+
+void Uplink::take_voters(const Voters& voters, const RecordId& record, Actions& out) {
+  learn_voters(voters, record);
+  if (record != RecordId{}) out.emplace_back(RecordDecided{record});
+}
+
+/// Over another connection it may have heard of newer ones.
+void Uplink::learn_voters(const Voters& voters, const RecordId& record) {
+  if (voters.all.empty() || record < voters_of_) return;
+  voters_ = voters;
+  voters_of_ = record;
+}
+
+/// Whom it follows may lead in another epoch by now, or have founded its job.
+void Uplink::learn_of(const Leader& leader, Actions& out) {
+  if (leader == *followed_) return;
+  followed_ = served_ = leader;
+  knows_ = std::max(knows_, leader.epoch);
+  out.emplace_back(HeardOf{leader});
+}
+
+void Uplink::on(Instant now, const Follow& follow, Actions& out) {
+  const bool is_another = served_ && !served_->continues(follow.leader);
+  const bool begins_anew = is_another && coordinator_ != 0;
+  followed_ = served_ = follow.leader;
+  knows_ = follow.leader.epoch == Epoch{} ? Epoch{} : std::max(knows_, follow.leader.epoch);
+  if (is_another) {
+    served_at_.clear();
+    voters_of_ = {};
+  }
+  attempts_ = 0;
+  retry_ = options_.retry_first;
+  if (begins_anew) {  // U4; the one before may be followed again
+    ++self_.life;
+    forget_all(now, out);
+  } else if (is_another && give_up_at_ && !stop_signal_) {
+    give_up_at_ = now + patience();  // as in a new life
+  }
+  std::optional<ConnectionId> there;
+  for (const Line& line : lines_) {
+    if (leads_to_followed(line)) there = line.id;
+  }
+  keep_only(there.value_or(0), out);
+  if (!there) return connect(now, out);
+  begins_anew ? greet(*there, out) : enter(now, *there, out);
+}
+
+void Uplink::on(Instant now, const Unfollow&, Actions& out) {
+  followed_.reset();
+  retry_ = options_.retry_first;
+  keep_only(0, out);
+  if (!connect_at_) connect_later(now);
+}
+
+void Uplink::on(Instant, const VotersChanged& changed, Actions&) {
+  learn_voters(changed.voters, changed.record);
+}
+
+void Uplink::on(Instant, const NeededVoters& needed, Actions&) {
+  needed_ = needed.agents;
+}
+
+bool Uplink::leads_to_followed(const Line& line) const {
+  return followed_ && line.leader && followed_->continues(*line.leader);
+}
+
+/// The next attempt is made at once where a connection was lost, and later where nobody answered.
+void Uplink::on(Instant now, const ConnectionDown& down, Actions& out) {
+  const auto line = std::ranges::find(lines_, down.connection, &Line::id);
+  if (line == lines_.end()) return;
+  const bool answered = line->answered;
+  const bool is_final = down.refused && line->at_endpoint && !answered_;
+  if (!line->refused && !down.why.empty()) why_down_ = down.why;
+  lines_.erase(line);
+  if (is_final) {
+    out.emplace_back(GiveUp{{unavailable, down.why, {}}});
+    return;
+  }
+  if (const Line* other = newest_entered()) repeat_news(other->id, out);  // some went with that one
+  if (!lines_.empty()) return;
+  if (answered && followed_) return connect(now, out);
+  connect_later(now);
+}
+
+void Uplink::connect_later(Instant now) {
+  connect_at_ = now + retry_;
+  retry_ = std::min(options_.retry_max, retry_ + retry_);
+}
+
+void Uplink::on(Instant now, const Heard& heard, Actions& out) {
+  if (find(heard.connection) == nullptr) return;
+  std::visit([&](const auto& message) { take(now, heard.connection, message, out); },
+             heard.message);
+}
+
+void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) {
+  if (!leads_to_followed(*find(from))) return;
+  outbox_.confirm(ack.received);
+  while (!beats_.empty() && beats_.front().number < ack.answers) beats_.pop_front();
+  if (beats_.empty() || beats_.front().number != ack.answers) return;  // too old to matter
+  const Instant end = beats_.front().at + std::min(options_.times.lease, ack.lead);  // U1
+  beats_.pop_front();
+  suspect_at_ = now + options_.times.lease / 3;
+  attempts_ = 0;
+  if (end > now) out.emplace_back(LeaderAnswered{});
+  const bool waits_to_start = put_off_ > inbox_.newest();  // the coordinator sees it running
+  if (end <= now && give_up_at_ && !stop_signal_ && !waits_to_start) {
+    give_up_at_ = now + patience();  // the coordinator waits as well, and says if it is in vain
+  }
+  if (end > now && (!lease_end_ || end > *lease_end_)) {
+    lease_end_ = end;
+    answered_ = true;
+    retry_ = options_.retry_first;
+    refused_since_.reset();
+    refusal_.clear();
+    give_up_at_.reset();
+  }
+  const bool had_another = lines_.size() > 1;
+  keep_only(from, out);
+  if (had_another) repeat_news(from, out);  // they may have gone over that one, and with it
+}
+
+void Uplink::take(Instant now, ConnectionId from, const Forgotten& forgotten, Actions& out) {
+  if (forgotten.who != self_) return;
+  Line& line = *find(from);
+  line.leader = forgotten.by;
+  if (!leads_to_followed(line)) {
+    return hear_of(line, forgotten.by, out);
+  }
+  ++self_.life;
+  forget_all(now, out);
+  keep_only(from, out);  // what is still on its way over another one belongs to the old life
+  suspect_at_ = now + options_.times.lease / 3;
+  greet(from, out);
+}
+
+/// But that the job must end is no news of one life.
+void Uplink::forget_all(Instant now, Actions& out) {
+  coordinator_ = 0;
+  beats_.clear();
+  outbox_ = {};
+  inbox_ = {};
+  put_off_ = 0;
+  lease_end_.reset();
+  give_up_at_ = now + (stop_signal_ ? options_.times.dead_after : patience());
+  out.emplace_back(LifeEnded{});
+  if (stop_signal_) outbox_.push(StopRequested{*stop_signal_});
+}
+
+/// The holder of this agent's place may be its predecessor. If it was heard after this agent was
+/// first refused, with a margin for what is on its way, it is not. The answer may have been on its
+/// way for long, too: it was given after its connection was up, and how much later nobody knows.
+void Uplink::take(Instant now, ConnectionId from, const Refused& refused, Actions& out) {
+  if (!refused_since_ || !refused_by_.continues(refused.by)) refused_since_ = now;
+  refused_by_ = refused.by;
+  refusal_ = refused.why;
+  why_down_.clear();
+  find(from)->refused = true;  // it is about to be closed, which says nothing more
+  const bool may_be_lost =
+      refused.holder_silent &&
+      find(from)->since - *refused_since_ <= *refused.holder_silent + options_.times.dead_after;
+  if (!may_be_lost) out.emplace_back(GiveUp{{unavailable, refused.why, {}}});
+  retry_ = options_.retry_max;
+}
+
+/// Confirmed at once: the last one ends this process. Without a lease nothing is started; what ends
+/// it overtakes it.
+void Uplink::take(Instant now,
+                  ConnectionId from,
+                  const Numbered<Instruction>& instruction,
+                  Actions& out) {
+  if (!leads_to_followed(*find(from))) return;
+  const bool is_next = instruction.number == inbox_.newest() + 1;
+  if (!lease_end_ && std::holds_alternative<StartGeneration>(instruction.message)) {
+    if (is_next) put_off_ = instruction.number;
+    return beat(now, out);  // it is repeated under a lease
+  }
+  const bool overtakes = put_off_ == inbox_.newest() + 1 && instruction.number == put_off_ + 1;
+  if (overtakes) (void)inbox_.accept(put_off_);
+  if (!inbox_.accept(instruction.number)) return;
+  beat(now, out);
+  out.emplace_back(PassOn{instruction.message});
+}
+
+/// Whoever wants to stop does not wait for a coordinator that does not answer.
+void Uplink::on(Instant, const TellNews& tell, Actions& out) {
+  if (const auto* stop = std::get_if<StopRequested>(&tell.news)) {
+    stop_signal_ = stop->signal;
+    if (!lease_end_) stop_waiting(out);
+  }
+  const Numbered<News>& news = outbox_.push(tell.news);
+  if (const Line* line = newest_entered()) out.emplace_back(SendUp{line->id, news});
+}
+
+void Uplink::on(Instant now, const Timeout&, Actions& out) {
+  if (give_up_at_ && now >= *give_up_at_) stop_waiting(out);
+  if (now >= beat_at_) beat(now, out);
+  if (connect_at_ && now >= *connect_at_) connect(now, out);
+  if (suspect_at_ && now >= *suspect_at_) doubt(now, out);
+}
+
+/// Nobody has answered for long: a second connection, and again one in place of an attempt that
+/// takes too long, or of the elder one if the younger has not been answered either.
+void Uplink::doubt(Instant now, Actions& out) {
+  const Millis lease = options_.times.lease;
+  if (lines_.size() == 2) {
+    const Line& younger = lines_.back();
+    const Millis patience = younger.up ? lease / 3 : lease / 8;
+    if (now - younger.since < patience) {
+      suspect_at_ = younger.since + patience;
+      return;
+    }
+    const auto replaced = younger.up ? lines_.begin() : lines_.begin() + 1;
+    out.emplace_back(Disconnect{replaced->id});
+    lines_.erase(replaced);
+  }
+  suspect_at_ = now + lease / 8;
+  if (!connect_at_) connect(now, out);
+}
+
+void Uplink::connect(Instant now, Actions& out) {
+  connect_at_.reset();
+  const std::string door = next_door();
+  const bool at_endpoint = options_.doors.empty() || door == options_.doors.front();
+  lines_.push_back({++connections_, false, false, now, door, at_endpoint, "", std::nullopt});
+  suspect_at_ = now + options_.times.lease / (lines_.size() == 2 ? 8 : 3);
+  out.emplace_back(Connect{connections_, door});
+}
+
+/// The leader's twice, then turn by turn with the others': a voter's, any host's, the endpoint's.
+std::string Uplink::next_door() {
+  const int attempt = attempts_++;
+  const bool at_leader = followed_ && (attempt < 2 || attempt % 2 == 0);
+  const std::vector<std::string>& doors = options_.doors;
+  if (at_leader || doors.empty()) return followed_ ? followed_->address : std::string();
+  const std::size_t round = doors_count_ / 3;
+  const std::size_t kind = doors_count_++ % 3;
+  const std::vector<Voter>& voters = voters_.all;
+  if (kind == 0 && !voters.empty()) return voters[round % voters.size()].address;
+  if (kind == 1 && doors.size() > 1) return doors[1 + round % (doors.size() - 1)];
+  return doors.front();
+}
+
+/// The leader at the other end of `line` says so itself; it may be answered by Follow.
+void Uplink::hear_of(const Line& line, const Leader& leader, Actions& out) const {
+  const bool replaces = at_own_leaders_place(line) && leader.agent != served_->agent;
+  out.emplace_back(HeardOf{leader, replaces ? served_->agent : 0, replaces && is_orphaned(line)});
+}
+
+/// Nobody can be elected without the process that listened at the other end of `line`, or this one
+/// was never let in by anybody, and so has no part in what that one led.
+bool Uplink::is_orphaned(const Line& line) const {
+  if (!at_own_leaders_place(line)) return false;
+  const AgentId dead = served_->agent;
+  return !let_in_ || needed_.contains(dead) || (!voters_.all.empty() && !voters_.outlive({dead}));
+}
+
+/// Whether it is where the leader listened whom this life belongs to; where that one has not let it
+/// in, where it is said to have listened, by name or number.
+bool Uplink::at_own_leaders_place(const Line& line) const {
+  if (!served_) return false;
+  if (!served_at_.empty()) return line.peer == served_at_;
+  return line.peer == served_->address || line.door == served_->address;
+}
+
+/// What is at the other end says who leads; nothing else is said before that is who is followed.
+void Uplink::greet(ConnectionId connection, Actions& out) const {
+  Hello hello{self_, options_.host, options_.node, options_.nodes_min, options_.nodes_max};
+  hello.dead_after = options_.times.dead_after;
+  hello.coordinator = coordinator_;
+  hello.any_place = any_place_;
+  hello.contact = options_.contact;
+  hello.knows = knows_;
+  hello.orphaned = is_orphaned(*std::ranges::find(lines_, connection, &Line::id));
+  hello.witness = options_.witness;
+  hello.mark = options_.mark;
+  out.emplace_back(SendUp{connection, hello});
+}
+
+/// All that is not confirmed goes over each new connection, in order, behind a heartbeat: what it
+/// leads to is taken only under a lease.
+void Uplink::enter(Instant now, ConnectionId connection, Actions& out) {
+  let_in_ = true;
+  coordinator_ = followed_->agent;
+  served_at_ = find(connection)->peer;
+  beat(now, out);
+  repeat_news(connection, out);
+}
+
+void Uplink::repeat_news(ConnectionId connection, Actions& out) const {
+  for (const Numbered<News>& news : outbox_.unconfirmed()) {
+    out.emplace_back(SendUp{connection, news});
+  }
+}
+
+/// On every connection: which of them is alive shows in the answers.
+void Uplink::beat(Instant now, Actions& out) {
+  beat_at_ = now + options_.times.heartbeat;
+  while (!beats_.empty() && now - beats_.front().at > options_.times.lease) beats_.pop_front();
+  const Heartbeat heartbeat{++beats_count_, inbox_.newest()};
+  bool sent = false;
+  for (const Line& line : lines_) {
+    if (!leads_to_followed(line)) continue;
+    out.emplace_back(SendUp{line.id, heartbeat});
+    sent = true;
+  }
+  if (sent) beats_.push_back({heartbeat.number, now});
+}
+
+void Uplink::end_lease_if_due(Instant now, Actions& out) {
+  if (!lease_end_ || now < *lease_end_) return;
+  lease_end_.reset();
+  give_up_at_ = now + options_.replace_timeout;
+  out.emplace_back(LeaseEnded{});
+  if (stop_signal_) stop_waiting(out);
+}
+
+Millis Uplink::patience() const {
+  return answered_ ? options_.replace_timeout : options_.join_timeout;
+}
+
+void Uplink::stop_waiting(Actions& out) {
+  give_up_at_.reset();
+  const bool refused = !refusal_.empty();
+  std::string why = refused ? refusal_ : "nobody answers at " + options_.endpoint;
+  if (!why_down_.empty()) why = refused ? refusal_ + ", and since then " + why_down_ : why_down_;
+  Outcome outcome{unavailable, {}, {}};
+  if (stop_signal_) {
+    outcome = outcome_of(StopRequested{*stop_signal_}, options_.saving_signals);
+    outcome.text += "; " + why;
+  } else if (answered_) {
+    outcome.exit_status = static_cast<int>(ExitStatus::run_again);
+    outcome.text = fmt::format("{}{}; what was saved is kept: run again",
+                               refused ? "" : "the coordinator was lost: ",
+                               why);
+  } else if (refused) {
+    outcome.text = why + "; is that --node-rank given twice?";
+  } else {
+    outcome.text = fmt::format(
+        "there is no coordinator: {}; is ddprun started on the node that has this address, or "
+        "with --node-rank 0?",
+        why);
+  }
+  out.emplace_back(GiveUp{std::move(outcome)});
+}
+
+void Uplink::keep_only(ConnectionId connection, Actions& out) {
+  std::vector<Line> kept;
+  for (const Line& line : lines_) {
+    if (line.id == connection) {
+      kept.push_back(line);
+      kept.back().up = kept.back().answered = true;
+    } else {
+      out.emplace_back(Disconnect{line.id});
+    }
+  }
+  lines_ = std::move(kept);
+}
+
+Uplink::Line* Uplink::find(ConnectionId connection) {
+  const auto found = std::ranges::find(lines_, connection, &Line::id);
+  return found == lines_.end() ? nullptr : &*found;
+}
+
+const Uplink::Line* Uplink::newest_entered() const {
+  const Line* newest = nullptr;
+  for (const Line& line : lines_) {
+    if (leads_to_followed(line)) newest = &line;
+  }
+  return newest;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,242 @@
+// The agent's side of its connection to the coordinator: it keeps the lease.
+//
+// Heartbeats go out at a fixed interval. Each answer extends the lease, counted from when its
+// heartbeat was sent. When the lease ends the node's workers must die, since the coordinator may
+// soon start others in their place. Nothing that is told to the coordinator gets lost while this
+// life of the agent lasts; what the coordinator instructs is passed on once, in order, and only
+// under a lease if it starts anything: it may have been long on its way.
+//
+// Silence for a third of the lease opens a second connection beside the first, whose repetitions
+// the kernel may have put off for seconds. It does the same with attempts to connect: one that is
+// not up after an eighth of the lease is made anew. The first one to answer is kept.
+//
+// Whom it follows is said by the succession. While nobody is followed, or who is does not answer,
+// it knocks at the doors of the last voters and of those that it was given; who does not lead says
+// who does. Only the answers of the leader that is followed count. With another leader the agent
+// begins anew once one has let it in, and nothing is left of what was said to that one.
+//
+// Whoever is answered without a lease does not give up: the coordinator is there, and has a verdict
+// of its own, for all nodes, and the better reason. But it does when it was told to start and gets
+// no lease for that: the coordinator would wait for ever.
+//
+// Invariants
+//   U1  The lease ends at most `lease` after the sending of a heartbeat that was answered.
+//   U2  LeaseEnded comes at the first event after the lease's end, before anything else.
+//   U3  Of each life, the coordinator hears all news once and in order, or declares it lost.
+//   U4  What was said to one leader is not repeated to another, nor is a lease taken along.
+// Bounds
+//   Two connections. Heartbeats older than the lease are not waited for.
+#pragma once
+
+#include "rendezvous/lease.hpp"
+#include "rendezvous/membership/link_events.hpp"
+#include "rendezvous/membership/messages.hpp"
+#include "rendezvous/membership/outbox.hpp"
+#include "rendezvous/succession/succession.hpp"
+#include "rendezvous/units.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ddprun {
+
+struct UplinkOptions {
+  std::uint64_t agent = 0;  ///< Drawn at random.
+  std::string host;
+  std::optional<NodeId> node;  ///< Its place in the order of nodes, if it was given one.
+  bool witness = false;        ///< It is no node, and only votes.
+  int nodes_min = 1;
+  int nodes_max = 1;
+  std::string endpoint;  ///< Of the coordinator, for people.
+  std::string contact;   ///< Where this process listens.
+  Epoch mark;            ///< That was left on this node, of a job that has not ended; 0: none was.
+  /// Where to look for the job: the endpoint, then other hosts. None: the shell knows the endpoint.
+  std::vector<std::string> doors;
+  Millis join_timeout{600'000};    ///< Until a coordinator has answered.
+  Millis replace_timeout{30'000};  ///< Once one has: until it does again.
+  LeaseTimes times;
+  std::set<int> saving_signals;  ///< After an end by these the job is to go on.
+  Millis retry_first{25};        ///< From a connection's end until the next attempt,
+  Millis retry_max{1'000};       ///< which doubles with each one that nobody answers, up to this.
+  friend bool operator==(const UplinkOptions&, const UplinkOptions&) = default;
+};
+
+/// Of this process; grows.
+using ConnectionId = std::int64_t;
+
+struct ConnectionUp {
+  ConnectionId connection = 0;
+  std::string peer;  ///< The address of the other end, and its port: no name, which may move.
+};
+/// It could not be made, or has ended.
+struct ConnectionDown {
+  ConnectionId connection = 0;
+  std::string why;
+  bool refused = false;  ///< By a coordinator that will not have us.
+};
+struct Heard {
+  ConnectionId connection = 0;
+  ToAgent message;
+};
+struct TellNews {
+  News news;
+};
+/// VotersChanged and NeededVoters are what this node's succession knows, which may be more than the
+/// leader has told.
+using UplinkEvent = std::variant<ConnectionUp,
+                                 ConnectionDown,
+                                 Heard,
+                                 TellNews,
+                                 Follow,
+                                 Unfollow,
+                                 VotersChanged,
+                                 NeededVoters,
+                                 Timeout>;
+
+struct Connect {
+  ConnectionId connection = 0;
+  std::string address;  ///< Empty: the endpoint's.
+  friend bool operator==(const Connect&, const Connect&) = default;
+};
+struct Disconnect {
+  ConnectionId connection = 0;
+  friend bool operator==(const Disconnect&, const Disconnect&) = default;
+};
+struct SendUp {
+  ConnectionId connection = 0;
+  ToCoordinator message;
+};
+struct PassOn {
+  Instruction instruction;
+};
+/// HeardOf, LeaderAnswered and RecordDecided are for the succession.
+using UplinkAction = std::variant<Connect,
+                                  Disconnect,
+                                  SendUp,
+                                  PassOn,
+                                  HeardOf,
+                                  LeaderAnswered,
+                                  RecordDecided,
+                                  LeaseEnded,
+                                  LifeEnded,
+                                  GiveUp>;
+
+class Uplink {
+ public:
+  explicit Uplink(UplinkOptions options);
+
+  /// The first actions: call once, before any event.
+  void start(Instant now, std::vector<UplinkAction>& out);
+
+  /// Applies one event and appends what must be done, in order. Never blocks, reads a clock, logs
+  /// or throws; total.
+  void on_event(Instant now, const UplinkEvent& event, std::vector<UplinkAction>& out);
+
+  [[nodiscard]] std::optional<Instant> next_deadline() const;
+
+  /// Until when workers may live, for the guard; nothing when none may.
+  [[nodiscard]] std::optional<Instant> lease_end() const { return lease_end_; }
+
+  friend bool operator==(const Uplink&, const Uplink&) = default;
+
+ private:
+  using Actions = std::vector<UplinkAction>;
+  struct Line {
+    ConnectionId id = 0;
+    bool up = false;
+    bool answered = false;
+    Instant since;  // it was begun, or is up
+    std::string door;
+    bool at_endpoint = false;
+    std::string peer;
+    std::optional<Leader> leader;  // who is at the other end, once it has said so
+    bool refused = false;          // by that one
+    friend bool operator==(const Line&, const Line&) = default;
+  };
+  struct Sent {
+    std::int64_t number = 0;
+    Instant at;
+    friend bool operator==(const Sent&, const Sent&) = default;
+  };
+
+  void on(Instant now, const ConnectionUp& up, Actions& out);
+  void on(Instant now, const ConnectionDown& down, Actions& out);
+  void on(Instant now, const Heard& heard, Actions& out);
+  void on(Instant now, const TellNews& tell, Actions& out);
+  void on(Instant now, const Follow& follow, Actions& out);
+  void on(Instant now, const Unfollow&, Actions& out);
+  void on(Instant now, const VotersChanged& changed, Actions& out);
+  void on(Instant now, const NeededVoters& needed, Actions& out);
+  void on(Instant now, const Timeout& timeout, Actions& out);
+  void take(Instant now, ConnectionId from, const Welcome& welcome, Actions& out);
+  void take(Instant now, ConnectionId from, const Redirect& redirect, Actions& out);
+  void take(Instant now, ConnectionId from, const VotersChanged& changed, Actions& out);
+  void take(Instant now, ConnectionId from, const Ack& ack, Actions& out);
+  void take(Instant now, ConnectionId from, const Forgotten& forgotten, Actions& out);
+  void take(Instant now, ConnectionId from, const Refused& refused, Actions& out);
+  void take(Instant now, ConnectionId from, const Numbered<Instruction>& instruction, Actions& out);
+
+  void connect(Instant now, Actions& out);
+  void connect_later(Instant now);
+  void forget_all(Instant now, Actions& out);
+  void greet(ConnectionId connection, Actions& out) const;
+  void hear_of(const Line& line, const Leader& leader, Actions& out) const;
+  [[nodiscard]] bool at_own_leaders_place(const Line& line) const;
+  void learn_voters(const Voters& voters, const RecordId& record);
+  void take_voters(const Voters& voters, const RecordId& record, Actions& out);
+  void learn_of(const Leader& leader, Actions& out);
+  [[nodiscard]] bool is_orphaned(const Line& line) const;
+  void enter(Instant now, ConnectionId connection, Actions& out);
+  void repeat_news(ConnectionId connection, Actions& out) const;
+  [[nodiscard]] std::string next_door();
+  [[nodiscard]] bool leads_to_followed(const Line& line) const;
+  void beat(Instant now, Actions& out);
+  void end_lease_if_due(Instant now, Actions& out);
+  [[nodiscard]] Millis patience() const;
+  void stop_waiting(Actions& out);
+  void doubt(Instant now, Actions& out);
+  void keep_only(ConnectionId connection, Actions& out);
+  [[nodiscard]] Line* find(ConnectionId connection);
+  [[nodiscard]] const Line* newest_entered() const;
+
+  UplinkOptions options_;
+  Incarnation self_;
+  bool any_place_;
+  std::optional<Leader> followed_;
+  std::optional<Leader> served_;  // whom this life belongs to
+  std::string served_at_;         // the address where it last answered
+  bool let_in_ = false;           // ever, by any leader
+  Epoch knows_;
+  Voters voters_;       // whom to ask when it is lost
+  RecordId voters_of_;  // named by that one
+  std::set<AgentId> needed_;
+  std::size_t doors_count_ = 0;
+  int attempts_ = 0;         // since the last answer
+  std::vector<Line> lines_;  // oldest first
+  ConnectionId connections_ = 0;
+  std::optional<Instant> connect_at_;
+  std::optional<Instant> suspect_at_;
+  Instant beat_at_;
+  std::deque<Sent> beats_;  // not answered yet
+  std::int64_t beats_count_ = 0;
+  std::optional<Instant> lease_end_;
+  AgentId coordinator_ = 0;            // who has let this life in
+  Millis retry_;                       // until the next attempt
+  bool answered_ = false;              // ever
+  std::optional<Instant> give_up_at_;  // unless there is a lease or an answer by then
+  std::string why_down_;               // the last connection that was not refused, since then
+  std::string refusal_;                // the last one, unless there was a lease since
+  std::optional<Instant> refused_since_;
+  Leader refused_by_;
+  std::optional<int> stop_signal_;  // by which the end of the job was asked for
+  Outbox<News> outbox_;
+  Inbox inbox_;
+  std::int64_t put_off_ = 0;  // the number of a start that came without a lease
+};
+
+}  // namespace ddprun

@@ -1,0 +1,278 @@
+#include "rendezvous/store/store_server.hpp"
+
+#include "rendezvous/store/key_value.hpp"
+#include "rendezvous/store/store_codec.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <iterator>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace ddprun {
+
+using boost::asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::size_t store_read_bytes = 64 * 1024;
+constexpr std::size_t outbox_bytes_max = std::size_t{1}
+                                         << 29;  // a client that reads nothing at all
+
+struct Session {
+  Session(tcp::socket connected, std::string peer_name)
+      : socket(std::move(connected)), peer(std::move(peer_name)) {}
+  tcp::socket socket;
+  std::string peer;
+  StoreDecoder decoder;
+  std::deque<StoreRequest> requests;  // of one read, not executed yet
+  Result<void> decoded;               // an error: what follows the requests makes no sense
+  std::string outbox;                 // replies that the kernel has not taken yet
+  std::size_t sent = 0;               // of the outbox
+  bool writing = false;               // waits until the socket takes more
+  bool reading = false;               // waits until bytes arrive
+};
+
+}  // namespace
+
+class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(boost::asio::io_context& context, NoteHandler on_note)
+      : acceptor_(context), retry_(context), on_note_(std::move(on_note)) {}
+
+  void listen(const std::string& address) {
+    const tcp::endpoint endpoint(boost::asio::ip::make_address(address), 0);
+    acceptor_.open(endpoint.protocol());
+    ::fcntl(acceptor_.native_handle(), F_SETFD, FD_CLOEXEC);
+    if (endpoint.address().is_v6()) acceptor_.set_option(boost::asio::ip::v6_only(false));
+    acceptor_.bind(endpoint);
+    acceptor_.listen();
+    acceptor_.non_blocking(true);
+    port_ = acceptor_.local_endpoint().port();
+  }
+
+  void close() {
+    error_code ignored;
+    acceptor_.close(ignored);
+    retry_.cancel();
+    sessions_.clear();
+  }
+
+  void open_for(Admission admission) {
+    admission_ = std::move(admission);
+    wait_for_clients();
+  }
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+ private:
+  /// Accepts by accept4 instead of async_accept, which knows no CLOEXEC.
+  void wait_for_clients() {
+    acceptor_.async_wait(tcp::acceptor::wait_read, [self = shared_from_this()](error_code error) {
+      if (!error) self->accept_all();
+    });
+  }
+
+  void accept_all() {
+    while (true) {
+      const int fd =
+          ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (fd >= 0 && sessions_.size() >= sessions_max) {
+        ::close(fd);
+        on_note_(fmt::format("store: {} connections; one more was refused", sessions_max));
+      } else if (fd >= 0) {
+        open_session(fd);
+      } else if (errno == EAGAIN) {
+        return wait_for_clients();
+      } else if (errno != EINTR && errno != ECONNABORTED) {
+        return accept_later(errno);
+      }
+    }
+  }
+
+  /// Descriptors or memory have run out: the kernel keeps the caller in its queue, ready for ever.
+  void accept_later(int reason) {
+    on_note_(fmt::format("store: cannot accept another connection: {}; trying again (ulimit -n?)",
+                         std::strerror(reason)));
+    retry_.expires_after(std::chrono::seconds(1));
+    retry_.async_wait([self = shared_from_this()](error_code error) {
+      if (!error) self->accept_all();
+    });
+  }
+
+  void open_session(int fd) {
+    tcp::socket socket(acceptor_.get_executor());
+    socket.assign(acceptor_.local_endpoint().protocol(), fd);
+    error_code error;
+    socket.set_option(tcp::no_delay(true), error);
+    const tcp::endpoint peer = socket.remote_endpoint(error);
+    if (error || !is_admitted(peer)) return;
+    const StoreSession id{next_session_++};
+    sessions_.emplace(
+        id.value,
+        Session(std::move(socket), fmt::format("{}:{}", peer.address().to_string(), peer.port())));
+    wait_for_bytes(id);
+  }
+
+  [[nodiscard]] bool is_admitted(const tcp::endpoint& peer) {
+    const auto address = parse_ip_address(peer.address().to_string());
+    if (address && admission_.admits(*address)) return true;
+    const auto said = address ? admission_.refuse(*address) : std::nullopt;
+    if (said) on_note_(*said);
+    return false;
+  }
+
+  void wait_for_bytes(StoreSession id) {
+    Session& session = sessions_.at(id.value);
+    session.reading = true;
+    session.socket.async_wait(tcp::socket::wait_read,
+                              [self = shared_from_this(), id](error_code error) {
+                                if (!error) self->on_readable(id);
+                              });
+  }
+
+  void on_readable(StoreSession id) {
+    const auto found = sessions_.find(id.value);
+    if (found == sessions_.end()) return;
+    Session& session = found->second;
+    session.reading = false;
+    error_code error;
+    const std::size_t count = session.socket.read_some(boost::asio::buffer(buffer_), error);
+    if (error && error != boost::asio::error::would_block) return close_session(id);
+    std::vector<StoreRequest> requests;
+    session.decoded = session.decoder.feed({buffer_.data(), count}, requests);
+    std::ranges::move(requests, std::back_inserter(session.requests));
+    serve(id);
+  }
+
+  /// Executes what the client has asked for, as long as it reads the replies; then reads on.
+  void serve(StoreSession id) {
+    auto found = sessions_.find(id.value);
+    while (found != sessions_.end() && !found->second.requests.empty()) {
+      Session& session = found->second;
+      if (has_enough_to_read(session)) return;  // on_writable goes on
+      StoreRequest request = std::move(session.requests.front());
+      session.requests.pop_front();
+      const auto done =
+          key_value_.on_request(id, session.decoder.dialect(), std::move(request), replies_);
+      deliver();
+      found = sessions_.find(id.value);  // delivering may close sessions
+      if (!done) return refuse(id, done.error());
+    }
+    if (found == sessions_.end()) return;
+    if (!found->second.decoded) return refuse(id, found->second.decoded.error());
+    if (!found->second.reading && !has_enough_to_read(found->second)) wait_for_bytes(id);
+  }
+
+  [[nodiscard]] static bool has_enough_to_read(const Session& session) {
+    return session.outbox.size() > unread_reply_bytes_max;
+  }
+
+  void refuse(StoreSession id, const Error& error) {
+    const auto found = sessions_.find(id.value);
+    if (found == sessions_.end()) return;
+    on_note_(fmt::format("store: {}: {}", found->second.peer, error.message()));
+    close_session(id);
+  }
+
+  /// Puts the replies into their sessions' outboxes, then writes each outbox once.
+  void deliver() {
+    std::vector<StoreSession> touched;
+    for (StoreReply& reply : replies_) {
+      const auto found = sessions_.find(reply.session.value);
+      if (found == sessions_.end()) continue;
+      if (found->second.outbox.empty()) touched.push_back(reply.session);
+      found->second.outbox += reply.bytes;
+      if (found->second.outbox.size() > outbox_bytes_max) close_session(reply.session);
+    }
+    replies_.clear();
+    for (const StoreSession id : touched) flush(id);
+  }
+
+  void flush(StoreSession id) {
+    const auto found = sessions_.find(id.value);
+    if (found == sessions_.end() || found->second.writing) return;
+    Session& session = found->second;
+    error_code error;
+    session.sent +=
+        session.socket.write_some(boost::asio::buffer(session.outbox) + session.sent, error);
+    if (error && error != boost::asio::error::would_block) return close_session(id);
+    if (session.sent == session.outbox.size()) {
+      session.outbox = {};  // its memory as well
+      session.sent = 0;
+      return;
+    }
+    session.writing = true;
+    session.socket.async_wait(tcp::socket::wait_write,
+                              [self = shared_from_this(), id](error_code failed) {
+                                if (!failed) self->on_writable(id);
+                              });
+  }
+
+  void on_writable(StoreSession id) {
+    const auto found = sessions_.find(id.value);
+    if (found == sessions_.end()) return;
+    found->second.writing = false;
+    flush(id);
+    serve(id);
+  }
+
+  void close_session(StoreSession id) {
+    key_value_.on_session_lost(id);
+    sessions_.erase(id.value);
+  }
+
+  tcp::acceptor acceptor_;
+  boost::asio::steady_timer retry_;
+  NoteHandler on_note_;
+  Admission admission_{{}, {}};
+  std::uint16_t port_ = 0;
+  std::uint64_t next_session_ = 1;
+  std::unordered_map<std::uint64_t, Session> sessions_;
+  KeyValue key_value_;
+  std::vector<StoreReply> replies_;
+  std::array<char, store_read_bytes> buffer_;  // shared: an idle connection costs next to nothing
+};
+
+Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context& context,
+                                                         const std::string& address,
+                                                         NoteHandler on_note) {
+  auto impl = std::make_shared<Impl>(context, std::move(on_note));
+  try {
+    impl->listen(address);
+  } catch (const boost::system::system_error& error) {
+    return Error(ExitStatus::system_refused,
+                 fmt::format("cannot open a store on {}", address),
+                 error.code().message(),
+                 "check the address, and ulimit -n");
+  }
+  return std::unique_ptr<StoreServer>(new StoreServer(std::move(impl)));
+}
+
+StoreServer::StoreServer(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+void StoreServer::open_for(Admission admission) {
+  impl_->open_for(std::move(admission));
+}
+StoreServer::~StoreServer() {
+  impl_->close();
+}
+std::uint16_t StoreServer::port() const {
+  return impl_->port();
+}
+
+}  // namespace ddprun

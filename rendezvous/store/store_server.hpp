@@ -1,0 +1,58 @@
+// The rendezvous store behind MASTER_ADDR:MASTER_PORT: moves bytes between clients and a KeyValue.
+//
+// One generation has one store, listening before its workers start and closed after the last of
+// them is gone: PyTorch up to 2.0 burns a whole core per worker when its store closes early, and
+// from 2.6 on takes any key left over from an older generation for its own. Who connects before it
+// is known who may come waits in the kernel's queue.
+//
+// Bounds
+//   `sessions_max` connections; requests by StoreLimits, contents by KeyValueLimits. Beyond
+//   `unread_reply_bytes_max` nothing more is read from a client or executed for it.
+#pragma once
+
+#include "rendezvous/result.hpp"
+#include "rendezvous/store/admission.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace ddprun {
+
+constexpr std::size_t sessions_max = 65'536;
+constexpr std::size_t unread_reply_bytes_max = 1024 * 1024;
+
+class StoreServer {
+ public:
+  /// Takes one line for people: a client that was refused, and why.
+  using NoteHandler = std::function<void(std::string)>;
+
+  /// Listens on `address` at a free port, from this call on. The handlers run on the thread of
+  /// `context`, which must outlive the server.
+  [[nodiscard]] static Result<std::unique_ptr<StoreServer>> listen(boost::asio::io_context& context,
+                                                                   const std::string& address,
+                                                                   NoteHandler on_note);
+
+  /// From now on connections are taken from whoever is admitted; others are closed unread. Call
+  /// once.
+  void open_for(Admission admission);
+
+  /// Closes every connection.
+  ~StoreServer();
+  StoreServer(const StoreServer&) = delete;
+  StoreServer& operator=(const StoreServer&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const;
+
+ private:
+  class Impl;
+  explicit StoreServer(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace ddprun

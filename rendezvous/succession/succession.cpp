@@ -1,0 +1,204 @@
+#include "rendezvous/succession/succession.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace ddprun {
+
+void Succession::start(Instant now, Actions& out) {
+  heard_ = patience_ = now;
+  if (!options_.founds) return;
+  state_ = State::leading;
+  const Voter& self = options_.self;
+  leader_ = Leader{self.agent, self.host, self.address, {}, {}, {}};
+  lead_ = Lead(self.agent, options_.times, {});
+  base_ = Voters{{self}, self.agent};
+  announce_at_ = call_at_ = now;
+  out.emplace_back(TakeLead{*leader_, std::nullopt, now});
+  lead_changed(out);
+  out.emplace_back(Follow{*leader_});
+  find_mark(options_.mark, self.host, out);
+  settled_ = options_.folder.empty();
+  if (settled_) return;
+  folder_by_ = now + options_.times.dead_after;
+  out.emplace_back(FolderTask(OpenFolder{self.agent}));
+}
+
+void Succession::on_event(Instant now, const SuccessionEvent& event, Actions& out) {
+  const auto knows = [&] {
+    return known_ ? std::optional(std::pair(known_->id(), known_->decided)) : std::nullopt;
+  };
+  const auto before = knows();
+  if (state_ == State::leading && now >= lead_end_to_heed()) step_down(now, out);  // V2
+  std::visit([&](const auto& happened) { on(now, happened, out); }, event);
+  if (knows() != before) tell_needed(out);
+}
+
+std::optional<Instant> Succession::next_deadline() const {
+  switch (state_) {
+    case State::following:
+      return stand_at();
+    case State::standing:
+      return std::min(election_->ask_at(), election_->ends_at());
+    case State::leading: {
+      Instant next = std::min(announce_at_, lead_end_to_heed());
+      if (election_) next = std::min({next, election_->ask_at(), election_->ends_at()});
+      return next;
+    }
+    case State::finished:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::string Succession::reason() const {
+  if (!leader_) return "nobody is known to lead";
+  std::string text = fmt::format("{} leads", leader_->host);
+  if (!known_ || !known_->decided) return text;
+  const Voters& voters = known_->record.voters;
+  const std::size_t left = voters.all.size() - 1;
+  if (voters.claim) {
+    text += left == 0
+                ? "; its loss ends the job: nobody else may claim"
+                : fmt::format("; if it is lost, who is left of {} others claims the job", left);
+    return text + " in " + options_.folder;
+  }
+  text += voters.outlive_head()
+              ? fmt::format("; if it is lost, {} voters elect another", left)
+              : fmt::format(
+                    "; its loss ends the job unless ddprun is started there again: {} of {} "
+                    "voters cannot elect another",
+                    left,
+                    left + 1);
+  return why_votes_.empty() ? text : text + ", since " + why_votes_;
+}
+
+std::optional<Instant> Succession::lead_end() const {
+  if (state_ != State::leading) return std::nullopt;
+  return lead_.until();
+}
+
+/// Once the job is over nobody starts anything, and those not told yet should find it. Where voters
+/// claim, who does not lead any more gathers.
+Instant Succession::lead_end_to_heed() const {
+  return job_over_ || claims() ? Lead::forever : lead_.until();
+}
+
+/// Where voters claim, several may gather at once: each in an epoch that hardly anybody else takes.
+Epoch Succession::next_epoch() const {
+  const std::int64_t highest = std::max(pledge_.epoch(), highest_).value;
+  if (!claims()) return Epoch{highest + 1};
+  constexpr std::int64_t own = 1 << 16;
+  return Epoch{(highest / own + 1) * own + static_cast<std::int64_t>(options_.self.agent % own)};
+}
+
+void Succession::on(Instant now, const BallotArrived& arrived, Actions& out) {
+  if (state_ == State::finished) return;
+  std::visit([&](const auto& ballot) { take(now, ballot, out); }, arrived.ballot);
+}
+
+void Succession::on(Instant now, const Called& called, Actions& out) {
+  if (founding() && called.knows > Epoch{} && !called.orphaned) give_way(out);  // V6
+  find_mark(called.orphaned ? std::max(called.mark, called.knows) : called.mark, called.host, out);
+  if (state_ == State::leading) {
+    highest_ = std::max(highest_, called.knows);
+    out.emplace_back(Admit{called.session});
+    return;
+  }
+  const bool fresh = job_over_ || now < std::max(heard_, patience_) + options_.times.lease;
+  out.emplace_back(TurnAway{called.session, fresh ? leader_ : std::nullopt});
+}
+
+/// What others say of a leader sends this node's agent there; only the leader itself is promised
+/// anything. One in an epoch that is too low is told so: it may know nobody else who would.
+void Succession::on(Instant now, const HeardOf& heard, Actions& out) {
+  if (is_late(heard.leader)) return;
+  if (founding() && heard.leader.epoch > Epoch{}) give_way(out);  // V6
+  if (is_of_earlier_job(heard.leader.founding)) return answer_earlier_job(now, heard.leader, out);
+  if (heard.leader.founding > job()) leave_job(now, out);  // V9
+  if (known_ && heard.in_place_of != 0 && is_orphan_of(heard.in_place_of)) forget_job();
+  if (state_ == State::following && !is_voter() && heard.orphaned) forget_leader(out);
+  if (state_ != State::following) return;
+  if (!may_follow(heard.leader)) {
+    if (heard.leader.epoch > Epoch{}) refuse(heard.leader.address, out);
+    return;
+  }
+  const bool newer = !leader_ || heard.leader.epoch > leader_->epoch ||
+                     (leader_->epoch == Epoch{} && heard.leader.epoch == Epoch{});
+  if (newer) follow(heard.leader, out);
+}
+
+void Succession::on(Instant now, const LeaderAnswered&, Actions&) {
+  if (state_ != State::following) return;
+  patience_ = now;
+  if (claims()) heard_ = now;
+}
+
+/// The leader may have been lost before it told the voters so. Or it lives: by the decision it
+/// leads for a lease, and this voter could be elected now without the voters before (V2).
+void Succession::on(Instant now, const RecordDecided& decided, Actions&) {
+  if (state_ != State::following || !known_ || known_->decided) return;
+  if (known_->id() != decided.record) return;
+  known_->decided = true;
+  heard_ = patience_ = now;
+}
+
+void Succession::on(Instant, const WorkersStarted&, Actions& out) {
+  workers_live_ = true;
+  keep_mark(out);
+}
+
+void Succession::on(Instant now, const MarkKept&, Actions& out) {
+  mark_by_.reset();
+  if (state_ == State::leading && known_) decide_if_accepted(now, out);
+}
+
+void Succession::on(Instant, const WorkersGone&, Actions&) {
+  workers_live_ = false;
+}
+
+void Succession::on(Instant now, const Propose& proposed, Actions& out) {
+  if (state_ != State::leading) return;
+  const bool inherited = known_ && known_->record.epoch < leader_->reign;
+  if (inherited && !known_->decided) {
+    wanted_ = proposed.record;
+  } else {
+    propose(now, proposed.record, out);
+  }
+}
+
+void Succession::on(Instant now, const JobOver& over, Actions& out) {
+  const Epoch founded = std::max(marked_, job()).epoch;
+  const bool has_mark = !marked_.is_none() || (options_.mark > Epoch{} && options_.mark <= founded);
+  if (over.everywhere && has_mark) out.emplace_back(DropMark{founded});
+  if (claims() && !job_over_ && state_ == State::leading && now < lead_.until()) {
+    out.emplace_back(FolderTask(CloseFolder{claimed_->folder}));
+  }
+  job_over_ = true;
+  if (state_ == State::leading) return;  // others are still to be told
+  state_ = State::finished;
+  election_.reset();
+}
+
+/// Who was held up has heard nothing meanwhile: a leader that lives will soon be heard.
+void Succession::on(Instant now, const SuccessionTimeout&, Actions& out) {
+  const Millis interval = options_.times.heartbeat;
+  if (const auto due = next_deadline(); state_ == State::following && due && now >= *due) {
+    if (now - *due > interval / 2) stand_after_ = now + interval * 2;
+    if (now >= *stand_at()) stand(now, out);
+    return;
+  }
+  if (election_ && now >= election_->ends_at()) give_up(now, out);
+  if (election_ && now >= election_->ask_at()) ask(now, out);
+  if (state_ != State::leading || now < announce_at_) return;
+  const bool may_raise = !founding() && !claims() && !election_;
+  if (may_raise && highest_ > leader_->epoch) raise_epoch(now, out);
+  if (now >= announce_at_) announce(now, out);  // it has, if its own vote was enough
+  if (founding()) return settle(now, out);
+  if (mark_by_ && now >= *mark_by_) on(now, MarkKept{}, out);  // nobody waits for a disk for ever
+  if (claims()) return keep_gathering(now, out);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,379 @@
+// Who leads the job: the coordinator, and after its loss whom the voters elect.
+//
+// Every process of a job has one of these. The newest record of a generation names the voters. The
+// leader tells them every heartbeat that it leads; when that stops for long enough, they elect
+// another, who inherits the record: it ends that generation and forms the next. A record counts
+// only once it is decided: a majority of its own voters and of those of the last decided one have
+// accepted it. So the next leader knows of each generation that may ever have been started.
+//
+// Where all voters of the first record see one folder, they claim instead (claims.hpp), for the
+// whole job: a record is decided once all its voters have accepted it and it is linked as the
+// folder's next place. Then any voter of the newest claim that hears nobody gathers who is left,
+// and claims the next place; no majority is needed.
+//
+// States
+//   following  hears a leader, or looks for one
+//   standing   asks the voters to be elected
+//   leading    is the coordinator's process; may ask for a higher epoch meanwhile. Where voters
+//              claim it may do so without a lead, and then only gathers
+//   finished   the job is over here; no vote is given, and none asked for
+// Invariants
+//   V1  Of each epoch there is one leader at most.
+//   V2  Two processes never lead at once: a leader steps down at its lead's end (lead.hpp), and a
+//       voter votes only when `lease` has passed since it heard a leader.
+//   V3  A leader knows every record that was decided before its election.
+//   V4  Of each number, one record at most is decided.
+//   V5  Who is not named among a record's electors does not vote: a process that was started again
+//       has forgotten what it promised.
+//   V6  Who has founded no generation yet gives way to anybody who knows of one, unless that one is
+//       over: nobody can be elected without a leader that listened where the founder listens now.
+//       Who founds elsewhere than at the endpoint gives way to whoever answers there. Who founds
+//       has kept a mark before anything starts (founding.hpp).
+//   V7  Only a voter of the newest claim claims the place after it, and only where the proof is
+//       that the founder left; and a founder, who has no claim before it. Nobody follows a leader
+//       of a claim that it knows not to be the newest.
+//   V8  A job's records are all voted on, or all claimed.
+//   V9  Who has heard of the leader of a job that was founded later takes part in no earlier one.
+// Bounds
+//   One election at a time; seven voters of a record, and seven of the one before it. One claim and
+//   one look into the folder under way.
+#pragma once
+
+#include "rendezvous/generations/founding.hpp"
+#include "rendezvous/generations/voters.hpp"
+#include "rendezvous/lease.hpp"
+#include "rendezvous/succession/ballots.hpp"
+#include "rendezvous/succession/claims.hpp"
+#include "rendezvous/succession/election.hpp"
+#include "rendezvous/succession/lead.hpp"
+#include "rendezvous/succession/pledge.hpp"
+#include "rendezvous/succession/survey.hpp"
+#include "rendezvous/units.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ddprun {
+
+struct SuccessionOptions {
+  Voter self;
+  LeaseTimes times;
+  int nodes_min = 1;  ///< That a generation needs.
+  /// Where those who know nobody look for the job; where this process itself listens, that.
+  std::string endpoint;
+  bool founds = false;          ///< It begins a job where it finds none.
+  Millis call_interval{1'000};  ///< From one call of the endpoint to the next.
+  std::string folder;           ///< For claims, as people know it; empty: there is none.
+  bool keeps_marks = false;
+  Epoch mark;  ///< That was left here, of a job that has not ended; 0: none was.
+  friend bool operator==(const SuccessionOptions&, const SuccessionOptions&) = default;
+};
+
+struct BallotArrived {
+  Ballot ballot;
+};
+/// Somebody has said hello in a session, and the highest epoch of which it knows. Orphaned: whoever
+/// led it listened here, and nobody can be elected without that process, or it was never let in.
+struct Called {
+  SessionId session = 0;
+  Epoch knows;
+  bool orphaned = false;
+  Epoch mark = {};        ///< That was left at this host.
+  std::string host = {};  ///< For people.
+};
+/// Somebody has said who leads.
+struct HeardOf {
+  Leader leader;
+  /// Where the leader itself says so, at the address of another that this one followed: that
+  /// process is dead, else it would listen there.
+  AgentId in_place_of = 0;
+  bool orphaned = false;  ///< As of Called, of this process.
+  friend bool operator==(const HeardOf&, const HeardOf&) = default;
+};
+/// The leader that is followed has extended this node's lease.
+struct LeaderAnswered {};
+struct WorkersStarted {};
+struct WorkersGone {};
+/// The coordinator wants this generation, if the voters agree.
+struct Propose {
+  Generation record;
+};
+/// In this process, and everywhere if nobody can go on elsewhere.
+struct JobOver {
+  bool everywhere = false;
+};
+struct SuccessionTimeout {};
+using SuccessionEvent = std::variant<BallotArrived,
+                                     Called,
+                                     HeardOf,
+                                     LeaderAnswered,
+                                     RecordDecided,
+                                     WorkersStarted,
+                                     WorkersGone,
+                                     Propose,
+                                     JobOver,
+                                     FolderAnswer,
+                                     MarkKept,
+                                     SuccessionTimeout>;
+
+struct SendBallot {
+  std::string address;
+  Ballot ballot;
+  friend bool operator==(const SendBallot&, const SendBallot&) = default;
+};
+/// This process is the coordinator's from now on. With a record it inherits that generation.
+struct TakeLead {
+  Leader leader;
+  std::optional<Generation> record;
+  Instant old_head_heard;  ///< From then on the silence of the old one's node counts.
+  friend bool operator==(const TakeLead&, const TakeLead&) = default;
+};
+/// It is not any more: all sessions end.
+struct StepDown {
+  friend bool operator==(const StepDown&, const StepDown&) = default;
+};
+/// The node's own connection goes there.
+struct Follow {
+  Leader leader;
+  friend bool operator==(const Follow&, const Follow&) = default;
+};
+/// It goes nowhere: nobody leads, as far as is known.
+struct Unfollow {
+  friend bool operator==(const Unfollow&, const Unfollow&) = default;
+};
+/// For people: this voter has long not answered, so it would not help when the leader is lost.
+struct VoterSilent {
+  Voter voter;
+  friend bool operator==(const VoterSilent&, const VoterSilent&) = default;
+};
+struct Admit {
+  SessionId session = 0;
+  friend bool operator==(const Admit&, const Admit&) = default;
+};
+struct TurnAway {
+  SessionId session = 0;
+  std::optional<Leader> leader;
+  friend bool operator==(const TurnAway&, const TurnAway&) = default;
+};
+using SuccessionAction = std::variant<SendBallot,
+                                      TakeLead,
+                                      StepDown,
+                                      LeadChanged,
+                                      VotersChanged,
+                                      NeededVoters,
+                                      Decided,
+                                      Follow,
+                                      Unfollow,
+                                      VoterSilent,
+                                      Admit,
+                                      TurnAway,
+                                      FolderTask,
+                                      KeepMark,
+                                      DropMark,
+                                      MarkFound>;
+
+class Succession {
+ public:
+  explicit Succession(SuccessionOptions options) : options_(std::move(options)) {}
+
+  /// The first actions: call once, before any event.
+  void start(Instant now, std::vector<SuccessionAction>& out);
+
+  /// Applies one event and appends what must be done, in order and before the next event of this
+  /// process. Never blocks, reads a clock, logs or throws; total.
+  void on_event(Instant now, const SuccessionEvent& event, std::vector<SuccessionAction>& out);
+
+  /// When to call again with SuccessionTimeout.
+  [[nodiscard]] std::optional<Instant> next_deadline() const;
+
+  /// Who leads and why nobody does, for people: "n0 leads; 3 voters".
+  [[nodiscard]] std::string reason() const;
+
+  enum class State : std::uint8_t { following, standing, leading, finished };
+  [[nodiscard]] State state() const { return state_; }
+
+  /// Nothing while it does not lead.
+  [[nodiscard]] std::optional<Instant> lead_end() const;
+  [[nodiscard]] const std::optional<Knowledge>& knowledge() const { return known_; }
+
+  friend bool operator==(const Succession&, const Succession&) = default;
+
+ private:
+  using Actions = std::vector<SuccessionAction>;
+  struct Forgotten {
+    Founding job;
+    Epoch epoch;      // of its last leader: what that one or an earlier one has said comes late
+    RecordId record;  // nobody is helped to go on with that, or an earlier one
+    friend bool operator==(const Forgotten&, const Forgotten&) = default;
+  };
+
+  void on(Instant now, const BallotArrived& arrived, Actions& out);
+  void on(Instant now, const Called& called, Actions& out);
+  void on(Instant now, const HeardOf& heard, Actions& out);
+  void on(Instant now, const LeaderAnswered&, Actions& out);
+  void on(Instant now, const RecordDecided& decided, Actions& out);
+  void on(Instant now, const MarkKept&, Actions& out);
+  void on(Instant now, const WorkersStarted&, Actions& out);
+  void on(Instant now, const WorkersGone&, Actions& out);
+  void on(Instant now, const Propose& propose, Actions& out);
+  void on(Instant now, const JobOver&, Actions& out);
+  void on(Instant now, const FolderAnswer& answer, Actions& out);
+  void on(Instant now, const SuccessionTimeout&, Actions& out);
+  void take(Instant now, const VoteRequest& request, Actions& out);
+  void take(Instant now, const Vote& vote, Actions& out);
+  void take(Instant now, const Refusal& refusal, Actions& out);
+  void take(Instant now, const Release& release, Actions& out);
+  void take(Instant now, const Leading& leading, Actions& out);
+  void take(Instant now, const Following& following, Actions& out);
+  void take(Instant now, const SteppedDown& stepped_down, Actions& out);
+  void take(Instant now, const SurveyRequest& request, Actions& out);
+  void take(Instant now, const SurveyAnswer& answer, Actions& out);
+  void take(Instant now, const FolderOpened& opened, Actions& out);
+  void take(Instant now, const ProofSought& sought, Actions& out);
+  void take(Instant now, const ClaimsRead& read, Actions& out);
+  void take(Instant now, const PlaceClaimed& claimed, Actions& out);
+
+  [[nodiscard]] Instant lead_end_to_heed() const;
+  [[nodiscard]] Epoch next_epoch() const;
+
+  // As a voter.
+  [[nodiscard]] bool is_voter() const;
+  [[nodiscard]] bool may_vote(Instant now, const VoteRequest& request) const;
+  [[nodiscard]] bool may_win(const VoteRequest& request) const;
+  [[nodiscard]] bool is_asked(const VoteRequest& request) const;
+  [[nodiscard]] bool has_missed_record(const VoteRequest& request) const;
+  [[nodiscard]] bool gives_way_to(const VoteRequest& request) const;
+  [[nodiscard]] bool goes_before(const VoteRequest& request) const;
+  [[nodiscard]] std::vector<Voters> electors() const;
+  [[nodiscard]] bool may_follow(const Leader& leader) const;
+  [[nodiscard]] bool may_follow(Instant now, const Leading& leading) const;
+  [[nodiscard]] bool is_news(const Knowledge& whole) const;
+  [[nodiscard]] bool is_needed(AgentId voter) const;
+  [[nodiscard]] bool is_orphan_of(AgentId leader) const;
+  void tell_needed(Actions& out);
+  void forget_job();
+  void forget_leader(Actions& out);
+  void remember_as_over();
+  [[nodiscard]] bool is_late(const Leader& leader) const;
+  [[nodiscard]] Founding job() const;
+  [[nodiscard]] bool is_of_earlier_job(const Founding& other) const;
+  void leave_job(Instant now, Actions& out);
+  void answer_earlier_job(Instant now, const Leader& leader, Actions& out);
+  void follow(const Leader& leader, Actions& out);
+  void unfollow(Actions& out);
+  void refuse(const std::string& address, Actions& out);
+  void answer_founder(const Leader& founder, Actions& out);
+  void learn(const Leading& leading);
+  [[nodiscard]] RecordId decided_record() const;
+  // As the founder.
+  [[nodiscard]] bool founding() const;
+  [[nodiscard]] bool calls_endpoint() const;
+  void give_way(Actions& out);
+  void find_mark(Epoch mark, const std::string& where, Actions& out);
+  void found(Instant now, Actions& out);
+  void keep_mark(Actions& out);
+  void settle(Instant now, Actions& out);
+  [[nodiscard]] bool survey_is_over(Instant now, Actions& out);
+  void ask_survey(Actions& out);
+  void bar_earlier_job(Instant now, Actions& out);
+  // As a candidate.
+  [[nodiscard]] std::optional<Instant> stand_at() const;
+  void heed_laggard(Instant now);
+  void stand(Instant now, Actions& out);
+  void ask(Instant now, Actions& out);
+  void conclude_election(Instant now, Actions& out);
+  void give_up(Instant now, Actions& out);
+  void release_again(AgentId voter, Actions& out) const;
+  void be_elected(Instant now, Actions& out);
+  void take_lead(Instant now, Epoch epoch, Instant old_head_heard, Actions& out);
+  // As the leader.
+  void announce(Instant now, Actions& out);
+  void deny_lead(Instant now, const Following& following, Actions& out) const;
+  void tell(Instant now, const Voter& voter, Actions& out);
+  void call(Instant now, const std::string& address, Actions& out);
+  void name_silent(Actions& out);
+  [[nodiscard]] bool has_accepted(const Voter& voter) const;
+  void propose(Instant now, Generation record, Actions& out);
+  void decide_if_accepted(Instant now, Actions& out);
+  void decided(Instant now, Actions& out);
+  void raise_epoch(Instant now, Actions& out);
+  void lead_changed(Actions& out);
+  void tell_voters(Actions& out) const;
+  void step_down(Instant now, Actions& out);
+  [[nodiscard]] std::vector<Voter> others() const;
+  [[nodiscard]] std::vector<Voter> voters_of(const Generation& record, bool claim) const;
+  // Where voters claim.
+  [[nodiscard]] bool claims() const;
+  [[nodiscard]] std::int64_t claimed() const;
+  void read_claims(Instant now, Actions& out);
+  void gather(Instant now, Actions& out);
+  void keep_gathering(Instant now, Actions& out);
+  void heed_new_voters(Instant now, Actions& out);
+  void claim(Actions& out);
+  void claim_again(Instant now, Actions& out);
+  void claim_without_silent(Instant now, Actions& out);
+  [[nodiscard]] bool gathers_in_vain(Instant now) const;
+  [[nodiscard]] bool others_may_try() const;
+  void let_others_try(Instant now, Millis pause, Actions& out);
+  [[nodiscard]] bool yields_to(Instant now, const Leading& leading) const;
+  void adopt(Instant now, const Knowledge& newest, Actions& out);
+
+  SuccessionOptions options_;
+  State state_ = State::following;
+  std::optional<Leader> leader_;    // the newest one; itself while it leads
+  std::optional<Knowledge> known_;  // the newest record that it has accepted
+  Pledge pledge_;
+  std::set<AgentId> needed_;  // voters, as it has said
+  Instant heard_;             // when a leader that it follows was heard last
+  Instant heard_before_;      // when one was before that
+  Instant patience_;          // when there was the last sign that any leads
+  Instant laggard_at_;        // when somebody first stood since then who has missed a record
+  Instant stand_after_;       // a random pause after an attempt
+  bool workers_live_ = false;
+  std::optional<Election> election_;
+  std::optional<Epoch> given_up_;  // the newest, in which it only stood
+  bool job_over_ = false;
+  std::optional<Instant> stepped_down_at_;
+  // While it leads:
+  Lead lead_;
+  Instant announce_at_;
+  Instant call_at_;
+  std::optional<Instant> name_silent_at_;  // the voters of the newest record
+  Voters base_;                            // of the last decided record
+  RecordId base_of_;                       // if that is known
+  std::map<AgentId, RecordId> accepted_;   // the newest record of each voter
+  std::optional<Generation> wanted_;       // proposed before the inherited record was decided
+  Epoch highest_;                          // of all that it has heard of
+  Epoch superseded_;                       // while it founds: of the job that it replaces
+  Forgotten forgotten_;                    // the job that it has forgotten since that is over
+  Founding left_;                          // the newest job that it has left for a later one
+  Founding marked_;                        // the job that its mark names
+  std::string survey_from_;                // where it is to be said whether a proof is seen
+  // While it founds:
+  bool mark_found_ = false;             // as it has said
+  std::optional<Instant> mark_by_;      // then its mark is waited for no longer
+  std::optional<Instant> folder_by_;    // then its folder is waited for no longer
+  std::optional<FolderOpened> opened_;  // what the folder has answered
+  std::optional<Survey> survey_;
+  bool settled_ = false;   // whether voters vote or claim
+  std::string why_votes_;  // for people
+  // Where voters claim:
+  std::optional<Place> claimed_;            // while it leads: the newest place that is
+  std::int64_t seen_ = 0;                   // the newest place that it has ever seen to be claimed
+  bool may_be_linked_ = false;              // the place after, by this process
+  bool reading_ = false;                    // the folder
+  bool claiming_ = false;                   // a place is being linked
+  std::optional<Instant> unreached_since_;  // the folder, by this leader's claims
+  int passes_ = 0;                          // of the lead, in vain: nobody has claimed more since
+  int beats_in_vain_ = 0;                   // since nobody answers, and nothing is proposed
+  Instant reread_at_;    // while it does not lead: when it looks again, unless others have a turn
+  Instant read_at_;      // while it gathers: when it looks again for others' claims
+  Instant accept_by_;    // then those who have not accepted a record do not claim after it
+  Instant claim_after_;  // one that failed: not before
+};
+
+}  // namespace ddprun

@@ -1,0 +1,211 @@
+// The succession where voters claim: who hears nobody looks for the newest claim, gathers who is
+// left of it, and claims the next place.
+#include "rendezvous/succession/succession.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ddprun {
+namespace {
+
+constexpr int passes_max = 2;
+
+}  // namespace
+
+bool Succession::claims() const {
+  return state_ == State::leading ? claimed_.has_value() : known_ && known_->place;
+}
+
+/// The newest place that this process knows to be claimed.
+std::int64_t Succession::claimed() const {
+  if (state_ == State::leading) return claimed_ ? claimed_->number : 0;
+  return known_ ? known_->claimed() : 0;
+}
+
+void Succession::on(Instant now, const FolderAnswer& answer, Actions& out) {
+  if (state_ == State::finished) return;
+  std::visit([&](const auto& what) { take(now, what, out); }, answer);
+}
+
+/// V7: before it gathers, and while it does.
+void Succession::read_claims(Instant now, Actions& out) {
+  if (state_ == State::following) stand_after_ = reread_at_ = now + options_.times.lease / 4;
+  read_at_ = now + options_.call_interval;
+  if (std::exchange(reading_, true)) return;
+  const std::uint64_t folder = state_ == State::leading ? claimed_->folder : known_->place->folder;
+  out.emplace_back(FolderTask(ReadClaims{folder}));
+}
+
+void Succession::take(Instant now, const ClaimsRead& read, Actions& out) {
+  reading_ = false;
+  if (!claims() || !read.newest || claiming_) return;
+  const Knowledge& newest = *read.newest;
+  const std::int64_t place = newest.claimed();
+  seen_ = place;
+  may_be_linked_ = false;
+  if (state_ == State::leading) {
+    if (place > claimed()) adopt(now, newest, out);
+    return;
+  }
+  if (state_ != State::following || place < claimed()) return;
+  const bool is_named = newest.record.voters.contains(options_.self.agent);
+  const bool is_on_its_way = place == known_->place->number - 1;  // what this process has accepted
+  if (is_on_its_way && !is_named) return;
+  if (!is_named || (!is_on_its_way && newest.id() != known_->id())) return adopt(now, newest, out);
+  known_ = newest;
+  if (stand_after_ == reread_at_) stand_after_ = {};
+  const auto turn = stand_at();
+  if (turn && now >= *turn) gather(now, out);
+}
+
+/// Its head may live: whoever is named waits for it, and may claim the place after it; others come
+/// to it as new ones.
+void Succession::adopt(Instant now, const Knowledge& newest, Actions& out) {
+  if (founding()) {
+    give_way(out);
+  } else if (state_ == State::leading) {
+    step_down(now, out);
+  } else {
+    unfollow(out);
+  }
+  patience_ = now;
+  seen_ = std::max(seen_, newest.claimed());
+  known_.reset();
+  if (newest.record.voters.contains(options_.self.agent)) known_ = newest;
+  passes_ = 0;
+}
+
+/// The old head's lead was over when this process had heard nobody for a lease.
+void Succession::gather(Instant now, Actions& out) {
+  unfollow(out);
+  claimed_ = known_->place;
+  const Epoch epoch = next_epoch();
+  lead_ = Lead(options_.self.agent, options_.times, {known_->record.voters});
+  beats_in_vain_ = 0;
+  take_lead(now, epoch, now - options_.times.lease, out);
+}
+
+/// Every heartbeat of a leader. Its epoch binds nobody here, so that it may grow at will.
+void Succession::keep_gathering(Instant now, Actions& out) {
+  if (highest_ > leader_->epoch) {
+    highest_ = leader_->epoch = next_epoch();
+    lead_changed(out);
+  }
+  if (!known_->decided && !claiming_ && now >= accept_by_) claim_without_silent(now, out);
+  beats_in_vain_ = gathers_in_vain(now) ? beats_in_vain_ + 1 : 0;
+  const Millis dead_after = options_.times.dead_after;
+  if (options_.times.heartbeat * beats_in_vain_ >= dead_after * 2) {
+    return let_others_try(now, dead_after, out);
+  }
+  if (now >= lead_.until() && now >= read_at_ && !claiming_) read_claims(now, out);
+}
+
+/// It may be heard by those whom it does not hear, and who would gather if they heard nobody.
+bool Succession::gathers_in_vain(Instant now) const {
+  if (now < lead_.until() || claiming_ || !known_->decided || !others_may_try()) return false;
+  if (std::ssize(known_->record.members) <= options_.nodes_min) return false;  // they were too few
+  return std::ranges::none_of(base_.all, [&](const Voter& voter) {
+    return voter.agent != options_.self.agent &&
+           lead_.heard_after(now - options_.times.lease, voter.agent);
+  });
+}
+
+/// Twice: where they could not either, it goes on.
+bool Succession::others_may_try() const {
+  return !job_over_ && base_.all.size() > 1 && passes_ < passes_max;
+}
+
+/// They hear nobody for a lease, and need `pause` besides until they have claimed.
+void Succession::let_others_try(Instant now, Millis pause, Actions& out) {
+  ++passes_;
+  step_down(now, out);
+  stand_after_ = now + options_.times.lease * 2 + pause;
+}
+
+/// Whoever is a voter but has not accepted cannot claim after this record, so it need not know it.
+void Succession::claim_without_silent(Instant now, Actions& out) {
+  name_silent(out);
+  std::erase_if(known_->record.voters.all, [&](const Voter& each) { return !has_accepted(each); });
+  heed_new_voters(now, out);
+  decide_if_accepted(now, out);
+}
+
+/// Those who are named by a claim on its way may claim after it, whatever is heard of that. So they
+/// bind the lead before any of them hears of the record: a lease that was given without them could
+/// outlive a lead that they bound later.
+void Succession::heed_new_voters(Instant now, Actions& out) {
+  std::vector<Voters> electors{base_};
+  if (may_be_linked_) electors = lead_.electors();
+  electors.push_back(known_->record.voters);
+  lead_.change_electors(now, std::move(electors));
+  lead_changed(out);
+}
+
+void Succession::claim(Actions& out) {
+  if (std::exchange(claiming_, true)) return;
+  Knowledge decided = *known_;
+  decided.decided = true;
+  out.emplace_back(FolderTask(ClaimPlace{std::move(decided)}));
+}
+
+void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
+  claiming_ = false;
+  may_be_linked_ = may_be_linked_ || claimed.may_be_linked;
+  const std::uint64_t folder =
+      claims() ? known_->place->folder : options_.self.agent;  // the first records are all alike
+  const bool is_ours = claimed.taken && claimed.taken->id() == claimed.record &&
+                       claimed.taken->record.voters.head == options_.self.agent &&
+                       claimed.taken->place->folder == folder;  // linked earlier
+  if (claimed.taken && !is_ours) {
+    const bool matters = founding() || (state_ == State::leading && claims());
+    if (matters && claimed.taken->claimed() > this->claimed()) {
+      adopt(now, *claimed.taken, out);
+    }
+    return;
+  }
+  if (founding()) {
+    if (!wanted_) return;
+    settled_ = true;
+    out.emplace_back(FolderTask(CloseFolder{options_.self.agent}));
+    return propose(now, *std::exchange(wanted_, std::nullopt), out);
+  }
+  const bool is_newest = claims() && known_ && known_->id() == claimed.record;
+  if (!is_newest) return;
+  if (state_ != State::leading) return;  // the folder will tell
+  if (!claimed.why.empty()) return claim_again(now, out);
+  unreached_since_.reset();
+  passes_ = 0;
+  may_be_linked_ = false;
+  if (is_ours) known_->record.voters = claimed.taken->record.voters;  // none was left out there
+  decided(now, out);
+}
+
+/// Half a heartbeat later, at least. Who cannot for a lease lets others try, and after that waits
+/// for the folder, as long as the coordinator does. Time does not count: while this process was
+/// stopped the others may have had no use for their turn.
+void Succession::claim_again(Instant now, Actions& out) {
+  if (!unreached_since_) unreached_since_ = now;
+  claim_after_ = now + options_.times.heartbeat / 2;
+  accept_by_ = now;
+  if (now - *unreached_since_ >= options_.times.lease && others_may_try()) {
+    if (may_be_linked_) seen_ = claimed() + 1;
+    unreached_since_.reset();
+    let_others_try(now, Millis{}, out);
+  } else if (wanted_) {
+    propose(now, *std::exchange(wanted_, std::nullopt), out);
+  }
+}
+
+/// Of several who gather, the newest claim's own head goes on, else the first in order. Nobody
+/// yields while its claim is on its way.
+bool Succession::yields_to(Instant now, const Leading& leading) const {
+  if (!claims() || claiming_) return false;
+  const std::int64_t own = claimed() + (may_be_linked_ ? 1 : 0);
+  if (leading.claimed != own) return leading.claimed > own;
+  if (now < lead_.until()) return false;
+  const auto rank = [&](AgentId agent) { return agent == base_.head ? -1 : base_.place_of(agent); };
+  return base_.contains(leading.leader.agent) &&
+         rank(leading.leader.agent) < rank(options_.self.agent);
+}
+
+}  // namespace ddprun

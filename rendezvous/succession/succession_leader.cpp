@@ -1,0 +1,187 @@
+// The succession as the leader: it says so, and has records decided.
+#include "rendezvous/succession/succession.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ddprun {
+
+std::vector<Voter> Succession::others() const {
+  std::vector<Voter> all;
+  const auto add = [&](const Voters& voters) {
+    for (const Voter& voter : voters.all) {
+      const bool known = std::ranges::find(all, voter.agent, &Voter::agent) != all.end();
+      const bool own = voter.address == options_.self.address;  // it may be of an earlier life
+      if (!known && !own) all.push_back(voter);
+    }
+  };
+  if (!known_) return all;
+  add(known_->record.voters);
+  add(known_->before);
+  return all;
+}
+
+void Succession::announce(Instant now, Actions& out) {
+  announce_at_ = now + options_.times.heartbeat;
+  if (founding() && survey_) ask_survey(out);
+  bool told = false;
+  for (const Voter& voter : others()) {
+    tell(now, voter, out);
+    told = told || voter.address == options_.endpoint;
+  }
+  if (!told && calls_endpoint() && now >= call_at_) {  // V6
+    call_at_ = now + options_.call_interval;
+    call(now, options_.endpoint, out);
+  }
+  if (name_silent_at_ && now >= *name_silent_at_) name_silent(out);
+}
+
+/// Without the record. At the endpoint somebody may have started again, or lead a job of this name;
+/// elsewhere somebody may gather after an older claim.
+void Succession::call(Instant now, const std::string& address, Actions& out) {
+  const RecordId record = known_ ? known_->id() : RecordId{};
+  const bool decided = known_ && known_->decided;
+  out.emplace_back(SendBallot{address, Leading{*leader_, now, record, decided, claimed(), {}}});
+}
+
+void Succession::tell(Instant now, const Voter& voter, Actions& out) {
+  Leading leading{*leader_, now, known_->id(), known_->decided, claimed(), {}};
+  const bool may_forget = claims() && !lead_.heard_after(now - options_.times.lease, voter.agent);
+  if (!has_accepted(voter) || may_forget) leading.whole = known_;
+  out.emplace_back(SendBallot{voter.address, std::move(leading)});
+}
+
+bool Succession::has_accepted(const Voter& voter) const {
+  const auto accepted = accepted_.find(voter.agent);
+  return accepted != accepted_.end() && accepted->second == known_->id();
+}
+
+void Succession::name_silent(Actions& out) {
+  name_silent_at_.reset();
+  for (const Voter& voter : known_->record.voters.all) {
+    if (!has_accepted(voter)) out.emplace_back(VoterSilent{voter});
+  }
+}
+
+void Succession::take(Instant now, const Following& following, Actions& out) {
+  if (state_ != State::leading) return deny_lead(now, following, out);
+  highest_ = std::max(highest_, following.epoch);
+  if (founding()) return;  // it has told nobody anything
+  if (following.epoch < leader_->reign || following.epoch > leader_->epoch) return;
+  const Instant before = lead_.until();
+  lead_.heard(following.voter, following.sent);
+  if (lead_.until() != before) lead_changed(out);
+  accepted_[following.voter] = following.record;
+  decide_if_accepted(now, out);
+}
+
+/// What it said while it led came late, and that voter would be bound from then on. A lease after
+/// the lead nobody is bound by it.
+void Succession::deny_lead(Instant now, const Following& following, Actions& out) const {
+  if (!stepped_down_at_) return;
+  const Instant end = std::max(now, *stepped_down_at_ + options_.times.lease);
+  for (const Voter& each : others()) {
+    if (each.agent != following.voter) continue;
+    out.emplace_back(
+        SendBallot{each.address, SteppedDown{options_.self.agent, following.epoch, end - now}});
+  }
+}
+
+/// Itself first. Who claims must have been a member, and know what it was a member of.
+std::vector<Voter> Succession::voters_of(const Generation& record, bool claim) const {
+  const Voter& self = options_.self;
+  std::vector<Voter> voters = record.voters.all;
+  std::erase_if(voters, [&](const Voter& voter) {
+    const auto is_it = [&](const Member& member) { return member.offer.agent == voter.agent; };
+    const bool may = !claim || std::ranges::any_of(record.members, is_it);
+    return voter.agent == self.agent || !may;
+  });
+  voters.insert(voters.begin(), self);
+  if (voters.size() > Voters::count_max) voters.resize(Voters::count_max);
+  return voters;
+}
+
+void Succession::propose(Instant now, Generation record, Actions& out) {
+  if (claiming_ || (founding() && !settled_)) {
+    wanted_ = std::move(record);
+    survey_.reset();  // it may have other voters
+    if (founding()) settle(now, out);
+    return;
+  }
+  if (founding()) found(now, out);
+  pledge_.follow(*leader_);
+  const Voter& self = options_.self;
+  record.founding = leader_->founding;
+  record.epoch = leader_->epoch;
+  record.voters.head = self.agent;
+  record.voters.claim = claims();
+  record.voters.all = voters_of(record, claims());
+  known_ = Knowledge{std::move(record), leader_->epoch, base_, false, std::nullopt};
+  if (claims()) known_->place = Place{claimed_->folder, claimed_->number + 1};
+  accept_by_ = now + options_.times.dead_after / 2;
+  name_silent_at_ = now + options_.times.dead_after * 2;
+  accepted_[self.agent] = known_->id();
+  if (claims()) {
+    heed_new_voters(now, out);
+  } else {
+    lead_changed(out);
+  }
+  tell_voters(out);
+  announce(now, out);
+  decide_if_accepted(now, out);
+}
+
+void Succession::decide_if_accepted(Instant now, Actions& out) {
+  if (known_->decided || mark_by_) return;
+  std::set<AgentId> agents;
+  for (const auto& [agent, record] : accepted_) {
+    if (record == known_->id()) agents.insert(agent);
+  }
+  if (!known_->record.voters.is_majority(agents)) return;
+  if (claims()) {
+    if (now >= claim_after_) claim(out);
+    return;
+  }
+  if (known_->before.is_majority(agents)) decided(now, out);
+}
+
+void Succession::decided(Instant now, Actions& out) {
+  known_->decided = true;
+  claimed_ = known_->place;
+  base_ = known_->record.voters;
+  base_of_ = known_->id();
+  lead_.change_electors(now, {base_});
+  lead_changed(out);
+  tell_voters(out);
+  if (known_->record.epoch >= leader_->reign) {
+    out.emplace_back(Decided{known_->record.number});
+  }
+  announce(now, out);
+  if (wanted_) propose(now, *std::exchange(wanted_, std::nullopt), out);
+}
+
+/// Those of the newest record that is decided: nobody can be elected without a majority of them.
+void Succession::tell_voters(Actions& out) const {
+  out.emplace_back(VotersChanged{base_, base_of_, *leader_});
+}
+
+void Succession::lead_changed(Actions& out) {
+  out.emplace_back(LeadChanged{lead_.until(), leader_->epoch});
+}
+
+/// Until its promises to itself are over it elects nobody else.
+void Succession::step_down(Instant now, Actions& out) {
+  state_ = State::following;
+  election_.reset();
+  claimed_.reset();
+  wanted_.reset();
+  name_silent_at_.reset();
+  leader_.reset();
+  stepped_down_at_ = now;
+  heard_ = patience_ = now;
+  pledge_.abstain(now + options_.times.lease);
+  out.emplace_back(StepDown{});
+  out.emplace_back(Unfollow{});
+}
+
+}  // namespace ddprun

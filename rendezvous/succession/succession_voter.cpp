@@ -1,0 +1,299 @@
+// The succession as a voter: whom it follows and elects, and what it has accepted.
+#include "rendezvous/succession/succession.hpp"
+
+#include <algorithm>
+
+namespace ddprun {
+
+bool Succession::is_voter() const {
+  const AgentId self = options_.self.agent;
+  if (!known_) return false;
+  return known_->record.voters.contains(self) ||
+         (!known_->decided && known_->before.contains(self));
+}
+
+/// None, where it knows one that may not be decided.
+RecordId Succession::decided_record() const {
+  return known_ && known_->decided ? known_->id() : RecordId{};
+}
+
+bool Succession::is_asked(const VoteRequest& request) const {
+  const bool is_named = std::ranges::any_of(
+      request.electors, [&](const Voters& voters) { return voters.contains(options_.self.agent); });
+  if (!is_named) return false;                            // V5
+  if (is_of_earlier_job(request.founding)) return false;  // V9
+  return request.record > forgotten_.record;
+}
+
+bool Succession::has_missed_record(const VoteRequest& request) const {
+  return is_asked(request) && known_ && request.record < known_->id();
+}
+
+bool Succession::may_vote(Instant now, const VoteRequest& request) const {
+  if (!is_asked(request) || has_missed_record(request)) return false;  // V3
+  if (state_ == State::standing) return gives_way_to(request);
+  if (!pledge_.allows(now, request)) return false;
+  const bool asked_by_leader = leader_ && leader_->agent == request.candidate.agent;
+  if (state_ == State::following && asked_by_leader) return true;
+  if (state_ == State::leading) return false;
+  return !workers_live_ && now >= heard_ + options_.times.lease;  // V2
+}
+
+/// Not where nobody can be elected without the process that listened here before: it is dead.
+bool Succession::may_win(const VoteRequest& request) const {
+  const auto outlive_it = [&](const Voters& voters) {
+    return std::ranges::all_of(voters.all, [&](const Voter& voter) {
+      return voter.address != options_.self.address || voters.outlive({voter.agent});
+    });
+  };
+  return std::ranges::all_of(request.electors, outlive_it);
+}
+
+/// Its vote for itself does not bind a candidate that gives up.
+bool Succession::gives_way_to(const VoteRequest& request) const {
+  return request.epoch > pledge_.epoch() && goes_before(request);
+}
+
+/// Of two with one record the earlier in order goes on.
+bool Succession::goes_before(const VoteRequest& request) const {
+  if (!is_asked(request) || has_missed_record(request)) return false;
+  const Voters& voters = known_->record.voters;
+  if (request.record != known_->id()) return true;  // it has a newer one
+  return voters.place_of(request.candidate.agent) < voters.place_of(options_.self.agent);
+}
+
+void Succession::take(Instant now, const VoteRequest& request, Actions& out) {
+  const Voter& candidate = request.candidate;
+  highest_ = std::max(highest_, request.epoch);
+  if (founding() && may_win(request)) give_way(out);  // V6
+  find_mark(request.epoch, candidate.host, out);
+  if (!may_vote(now, request)) {
+    if (has_missed_record(request)) heed_laggard(now);
+    if (state_ == State::standing && request.epoch == pledge_.epoch() && goes_before(request)) {
+      give_up(now, out);
+    }
+    return refuse(candidate.address, out);
+  }
+  if (state_ == State::standing) give_up(now, out);
+  const bool asked_by_leader = leader_ && leader_->agent == candidate.agent;
+  pledge_.vote(now + options_.times.lease, request.epoch, candidate.agent);
+  if (!asked_by_leader) unfollow(out);
+  out.emplace_back(
+      SendBallot{candidate.address, Vote{options_.self.agent, request.epoch, request.sent}});
+}
+
+void Succession::take(Instant now, const Refusal& refusal, Actions& out) {
+  highest_ = std::max(highest_, refusal.epoch);
+  if (founding() && calls_endpoint()) give_way(out);  // V6
+  if (refusal.leader) on(now, HeardOf{*refusal.leader}, out);
+}
+
+void Succession::take(Instant now, const Release& release, Actions&) {
+  pledge_.release(release.epoch, release.candidate);
+  if (state_ != State::following || !known_) return;
+  const int place = known_->record.voters.place_of(options_.self.agent);
+  stand_after_ = std::max(stand_after_, now + options_.times.lease / 12 * place);
+}
+
+/// As if it had been heard when it still led, at the latest.
+void Succession::take(Instant now, const SteppedDown& stepped_down, Actions& out) {
+  const bool is_followed = leader_ && leader_->agent == stepped_down.leader;
+  if (!is_followed || leader_->epoch != stepped_down.epoch) return;
+  const Instant bound_since = now + stepped_down.binds - options_.times.lease;
+  heard_ = patience_ = std::min(heard_, std::max(heard_before_, bound_since));
+  unfollow(out);
+}
+
+void Succession::take(Instant now, const Leading& leading, Actions& out) {
+  const Leader& leader = leading.leader;
+  if (leader.agent == options_.self.agent || is_late(leader)) return;
+  highest_ = std::max(highest_, leader.epoch);
+  if (leader.epoch == Epoch{}) return answer_founder(leader, out);
+  if (founding()) give_way(out);  // V6
+  if (is_of_earlier_job(leader.founding)) return answer_earlier_job(now, leader, out);
+  if (leader.founding > job()) leave_job(now, out);  // V9
+  if (state_ == State::leading) {
+    if (!yields_to(now, leading)) {
+      const bool is_outdated = claims() && leading.claimed < claimed();
+      return is_outdated ? call(now, leader.address, out) : refuse(leader.address, out);
+    }
+    step_down(now, out);
+    heard_ = {};
+  }
+  if (state_ == State::standing) {
+    if (leader.epoch <= election_->epoch()) return;  // it may be over; if not, this comes again
+    give_up(now, out);
+  }
+  patience_ = now;
+  if (!may_follow(now, leading)) {
+    const bool is_stale = claims() && leading.claimed < seen_;
+    if (is_stale && now >= read_at_) read_claims(now, out);
+    return refuse(leader.address, out);
+  }
+  const std::size_t count = out.size();
+  follow(leader, out);
+  heard_ = now;
+  const bool is_followed_anew = out.size() != count;
+  const RecordId before = decided_record();
+  learn(leading);
+  if (decided_record() != before && known_->decided) {
+    if (before == RecordId{} && !is_followed_anew) out.emplace_back(Follow{leader});  // V6
+    out.emplace_back(VotersChanged{known_->record.voters, known_->id(), leader});
+  }
+  if (!is_voter()) return;
+  out.emplace_back(SendBallot{
+      leader.address, Following{options_.self.agent, leader.epoch, leading.sent, known_->id()}});
+}
+
+/// It asks whether anybody here knows of the job, which must not be founded twice.
+void Succession::answer_founder(const Leader& founder, Actions& out) {
+  if (state_ != State::following || leader_ || known_) refuse(founder.address, out);
+}
+
+/// Of an undecided claim, the newest is what this process's leader says.
+bool Succession::is_news(const Knowledge& whole) const {
+  if (!known_) return true;
+  if (!whole.place || !known_->place) return whole.id() > known_->id();
+  const std::int64_t place = known_->place->number;
+  return whole.place->number > place ||
+         (whole.place->number == place && !known_->decided && whole.id() != known_->id());
+}
+
+void Succession::learn(const Leading& leading) {
+  const std::int64_t before = claimed();
+  if (leading.whole && is_news(*leading.whole)) known_ = leading.whole;
+  if (known_ && leading.decided && leading.record == known_->id()) known_->decided = true;
+  if (claimed() > before) passes_ = 0;
+}
+
+/// A leader that asked for a higher epoch leads in the lower one until it is elected.
+bool Succession::may_follow(const Leader& leader) const {
+  return pledge_.allows(leader) || (leader_ && leader_->continues(leader));
+}
+
+/// Several may gather: a voter stays with the one that it has, as long as that is heard, unless
+/// another has claimed a newer place.
+bool Succession::may_follow(Instant now, const Leading& leading) const {
+  if (!may_follow(leading.leader)) return false;
+  if (leading.claimed != 0 && leading.claimed < seen_) return false;
+  if (!claims() || (leader_ && leader_->continues(leading.leader))) return true;
+  if (leading.claimed != claimed()) return leading.claimed > claimed();
+  return !workers_live_ && now >= heard_ + options_.times.lease;
+}
+
+/// Whether nobody can be elected any more once `voter` is dead: by the voters of a decided record;
+/// of one that may not be, by them and those before, or by those before without this process.
+bool Succession::is_needed(AgentId voter) const {
+  const Voters& voters = known_->record.voters;
+  const Voters& before = known_->before;
+  if (known_->decided) return !voters.outlive({voter});
+  if (!before.outlive({voter})) return true;
+  return !voters.outlive({voter}) && !before.outlive({voter, options_.self.agent});
+}
+
+bool Succession::is_orphan_of(AgentId leader) const {
+  return state_ != State::leading && state_ != State::finished && is_needed(leader);
+}
+
+/// Of others: the agent of this process says so where it finds another process in one's place.
+void Succession::tell_needed(Actions& out) {
+  std::set<AgentId> needed;
+  if (known_) {
+    for (const Voters& voters : {known_->record.voters, known_->before}) {
+      for (const Voter& voter : voters.all) {
+        const bool is_self = voter.agent == options_.self.agent;
+        if (!is_self && is_needed(voter.agent)) needed.insert(voter.agent);
+      }
+    }
+  }
+  if (needed == needed_) return;
+  needed_ = std::move(needed);
+  out.emplace_back(NeededVoters{needed_});
+}
+
+/// That it takes part in, if any.
+Founding Succession::job() const {
+  const Founding followed = leader_ ? leader_->founding : Founding{};
+  return known_ ? std::max(known_->record.founding, followed) : followed;
+}
+
+bool Succession::is_of_earlier_job(const Founding& other) const {
+  return !other.is_none() && (other <= left_ || other < job());
+}
+
+/// That job is to learn of this one's leader, if there is one.
+void Succession::answer_earlier_job(Instant now, const Leader& leader, Actions& out) {
+  if (state_ == State::finished || !leader_ || job_over_) return;
+  const bool fresh = state_ == State::leading || now < patience_ + options_.times.lease;
+  if (!fresh) return;
+  out.emplace_back(
+      SendBallot{leader.address, Refusal{options_.self.agent, leader_->epoch, leader_}});
+}
+
+/// Another job stands. To this one, its promises last for ever: it takes no part any more.
+void Succession::leave_job(Instant now, Actions& out) {
+  if (state_ == State::finished || job_over_ || job().is_none()) return;
+  left_ = std::max(left_, job());
+  if (state_ == State::leading) step_down(now, out);
+  if (state_ == State::standing) give_up(now, out);
+  unfollow(out);
+  known_.reset();
+  pledge_ = {};
+  stand_after_ = {};
+  seen_ = 0;
+  may_be_linked_ = false;
+}
+
+/// It is over: nobody has, nor will have, a promise of this process.
+void Succession::forget_job() {
+  state_ = State::following;
+  election_.reset();
+  remember_as_over();
+  known_.reset();
+  leader_.reset();
+  pledge_ = {};
+}
+
+/// Whoever is at its place may be followed, in whatever epoch. It may have voted, though it has no
+/// vote as far as it knows, and does not vote again there. A record that does not name it was meant
+/// for the process before it.
+void Succession::forget_leader(Actions& out) {
+  remember_as_over();
+  known_.reset();
+  unfollow(out);
+  pledge_.forget_leader();
+}
+
+void Succession::remember_as_over() {
+  if (known_) forgotten_.record = std::max(forgotten_.record, known_->id());
+  if (job().is_none()) return;
+  forgotten_.job = job();
+  forgotten_.epoch =
+      std::max(leader_ ? leader_->epoch : Epoch{}, known_ ? known_->accepted : Epoch{});
+}
+
+/// A leader of the forgotten job may be elected after all, of a record that was not known here.
+bool Succession::is_late(const Leader& leader) const {
+  return !leader.founding.is_none() && leader.founding == forgotten_.job &&
+         leader.epoch <= forgotten_.epoch;
+}
+
+void Succession::follow(const Leader& leader, Actions& out) {
+  const bool is_new = !leader_ || !leader_->continues(leader);
+  if (is_new) heard_before_ = heard_;
+  if (is_new || leader.epoch > leader_->epoch) leader_ = leader;
+  pledge_.follow(leader);
+  if (is_new) out.emplace_back(Follow{leader});
+}
+
+void Succession::unfollow(Actions& out) {
+  if (leader_) out.emplace_back(Unfollow{});
+  leader_.reset();
+}
+
+void Succession::refuse(const std::string& address, Actions& out) {
+  const Epoch known = std::max(pledge_.epoch(), leader_ ? leader_->epoch : Epoch{});
+  out.emplace_back(SendBallot{address, Refusal{options_.self.agent, known, {}}});
+}
+
+}  // namespace ddprun

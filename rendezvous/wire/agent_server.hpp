@@ -1,0 +1,78 @@
+// The coordinator's door: accepts connections, keeps those that prove to be of the job, and hands
+// their messages over.
+//
+// Whoever has not proven that yet is a stranger. Strangers cost a descriptor for a few seconds and
+// nothing else, and when there are many the oldest go first: an agent needs one round trip, so that
+// it passes through however many of them come.
+//
+// Bounds
+//   `AgentServerLimits`; `unsent_bytes_max` for each session. Strangers cause at most one line in
+//   `stranger_notes_apart`.
+#pragma once
+
+#include "rendezvous/membership/messages.hpp"
+#include "rendezvous/membership/roster.hpp"
+#include "rendezvous/result.hpp"
+#include "rendezvous/units.hpp"
+#include "rendezvous/wire/credentials.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace ddprun {
+
+constexpr Millis stranger_notes_apart{10'000};
+
+struct AgentServerLimits {
+  std::size_t connections_max = 65'536;
+  std::size_t strangers_max = 4'096;
+  Millis stranger_patience{5'000};
+};
+
+class AgentServer {
+ public:
+  /// They run on the thread of the context, never inside a call of the server's functions. They
+  /// may call all of these, and must not destroy the server.
+  struct Handlers {
+    std::function<void(SessionId, ToCoordinator)> on_message;
+    /// Of a session that has proven itself, whether it has said something or not.
+    std::function<void(SessionId)> on_closed;
+    std::function<void(std::string)> on_note;  ///< One line for people.
+  };
+
+  /// Listens on `address` (IPv6 where it has a colon, both families for "::") at `port`, 0 for any
+  /// that is free, from this call on. `context` must outlive the server.
+  [[nodiscard]] static Result<std::unique_ptr<AgentServer>> listen(boost::asio::io_context& context,
+                                                                   const std::string& address,
+                                                                   std::uint16_t port,
+                                                                   const Credentials& credentials,
+                                                                   Handlers handlers,
+                                                                   AgentServerLimits limits = {});
+
+  /// Closes everything; no handler is called any more.
+  ~AgentServer();
+  AgentServer(const AgentServer&) = delete;
+  AgentServer& operator=(const AgentServer&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const;
+
+  /// Does nothing where the session has ended.
+  void send(SessionId session, const ToAgent& message);
+
+  /// Ends it; no handler is called for it any more. What the kernel has not taken yet is lost.
+  void close(SessionId session);
+
+ private:
+  class Impl;
+  explicit AgentServer(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace ddprun

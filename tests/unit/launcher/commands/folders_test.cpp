@@ -1,0 +1,70 @@
+#include "launcher/commands/folders.hpp"
+
+#include "tests/unit/temp_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+namespace ddprun {
+namespace {
+
+Setting asked(const std::string& path) {
+  return {path, "the command line"};
+}
+
+TEST_CASE("folders: the folder of the logs is made, with all above it") {
+  const TempFolder folder;
+  CHECK(prepare_log_dir(asked(folder.at("a/b/c"))).has_value());
+  CHECK(std::filesystem::is_directory(folder.at("a/b/c")));
+  CHECK(prepare_log_dir(asked(folder.at("a/b/c"))).has_value());  // again
+  CHECK(prepare_log_dir(asked(folder.at("a/b/d/"))).has_value());
+  std::filesystem::create_directory_symlink(folder.at("a"), folder.at("link"));
+  CHECK(prepare_log_dir(asked(folder.at("link"))).has_value());
+}
+
+TEST_CASE("folders: a file in the way is told, with the option and its origin") {
+  const TempFolder folder;
+  const std::string file = folder.write("file", "");
+  for (const std::string& path : {file, file + "/below"}) {
+    const auto refused = prepare_log_dir(asked(path));
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().status() == ExitStatus::system_refused);
+    CHECK(refused.error().message().starts_with("--log-dir: '" + path +
+                                                "' from the command line cannot be written: "));
+    CHECK(refused.error().message().ends_with("; name a folder that you may write to"));
+  }
+}
+
+TEST_CASE("folders: the snapshot's own folder is made, and the snapshot is not") {
+  const TempFolder folder;
+  CHECK(prepare_snapshot(asked(folder.at("run/snapshot.pt"))).has_value());
+  CHECK(std::filesystem::is_directory(folder.at("run")));
+  CHECK_FALSE(std::filesystem::exists(folder.at("run/snapshot.pt")));
+  const InFolder inside(folder.path());
+  CHECK(prepare_snapshot(asked("snapshot.pt")).has_value());
+}
+
+TEST_CASE("folders: a snapshot is no folder") {
+  const TempFolder folder;
+  for (const std::string& path : {folder.path(), folder.at("new/")}) {
+    const auto refused = prepare_snapshot(asked(path));
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().message().starts_with("--snapshot: '" + path +
+                                                "' from the command line cannot be written: "
+                                                "it is a folder"));
+  }
+  CHECK_FALSE(prepare_snapshot(asked(folder.write("file", "") + "/snapshot.pt")).has_value());
+}
+
+TEST_CASE("folders: where nothing may be written, the job does not start") {
+  if (::geteuid() == 0) return;  // who may write everywhere
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.at("closed"));
+  std::filesystem::permissions(folder.at("closed"), std::filesystem::perms::owner_read);
+  CHECK_FALSE(prepare_log_dir(asked(folder.at("closed"))).has_value());
+  CHECK_FALSE(prepare_snapshot(asked(folder.at("closed/snapshot.pt"))).has_value());
+}
+
+}  // namespace
+}  // namespace ddprun

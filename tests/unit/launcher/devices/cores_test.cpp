@@ -1,0 +1,61 @@
+#include "launcher/devices/cores.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace ddprun {
+namespace {
+
+Environment script(const Environment& more = {}) {
+  Environment all{{"SLURM_JOB_ID", "12"}, {"SLURMD_NODENAME", "n0"}};
+  all.insert(more.begin(), more.end());
+  return all;
+}
+
+Environment step(const Environment& more = {}) {
+  Environment all = script(more);
+  all["SLURM_STEP_ID"] = "0";
+  return all;
+}
+
+TEST_CASE("cores: nothing is said where all is well, and nothing outside of a job's nodes") {
+  CHECK(core_note({}, 8, 1).empty());
+  CHECK(core_note({{"SLURM_JOB_ID", "12"}}, 8, 1).empty());
+  CHECK(core_note(script(), 2, 2).empty());
+  CHECK(core_note(step(), 4, 8).empty());
+  CHECK(core_note(step({{"SLURM_CPUS_PER_TASK", "8"}}), 4, 8).empty());
+  CHECK(core_note(step({{"SLURM_CPUS_PER_TASK", "many"}}), 1, 1).empty());
+}
+
+TEST_CASE("cores: a step that has not inherited what the script asked for") {
+  const std::string note =
+      "a task of this step has 1 core, not the 8 of --cpus-per-task: srun of Slurm 22.05 to 23.02 "
+      "does not take them over from the script; add export "
+      "SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK before srun, or write srun --cpu-bind=none";
+  CHECK(core_note(step({{"SLURM_CPUS_PER_TASK", "8"}}), 1, 1) == note);
+  CHECK(core_note(step({{"SLURM_CPUS_PER_TASK", "8"}}), 4, 1) == note);
+  CHECK(core_note(script({{"SLURM_CPUS_PER_TASK", "8"}}), 1, 1).empty());
+}
+
+TEST_CASE("cores: a task that is bound to fewer than the job has") {
+  const Environment bound = step({{"SLURM_CPUS_ON_NODE", "8"}});
+  CHECK(core_note(bound, 4, 1) ==
+        "4 workers of this node share 1 core, to which srun has bound the task, and the job has 8 "
+        "here; write srun --cpu-bind=none");
+  CHECK(core_note(bound, 1, 1).empty());
+}
+
+TEST_CASE("cores: a job that has fewer than workers") {
+  CHECK(core_note(script({{"SLURM_CPUS_ON_NODE", "1"}}), 4, 1) ==
+        "4 workers of this node share 1 core; add #SBATCH --cpus-per-task=4");
+  const std::string both =
+      "4 workers of this node share 2 cores; add #SBATCH --cpus-per-task=4, and export "
+      "SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK before srun";
+  CHECK(core_note(step({{"SLURM_CPUS_ON_NODE", "2"}}), 4, 2) == both);
+  CHECK(core_note(step({{"SLURM_CPUS_ON_NODE", "8"}, {"SLURM_CPU_BIND_TYPE", "none"}}), 4, 2) ==
+        both);
+}
+
+}  // namespace
+}  // namespace ddprun

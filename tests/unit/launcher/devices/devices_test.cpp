@@ -1,0 +1,111 @@
+#include "launcher/devices/devices.hpp"
+
+#include "tests/unit/temp_folder.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+namespace {
+
+using Uuids = std::vector<std::string>;
+
+/// What drivers show of a node, below a folder instead of "/".
+struct Node {
+  TempFolder root;
+
+  /// The device in that slot of NVIDIA's, with that minor number.
+  void add_nvidia(int slot, const std::string& uuid, int minor) const {
+    (void)root.write(fmt::format("proc/driver/nvidia/gpus/0000:{:02x}:00.0/information", slot),
+                     fmt::format("Model: \t\t NVIDIA H100\nIRQ:   \t\t 42\nGPU UUID: \t {}\n"
+                                 "Video BIOS: \t 96.00\nDevice Minor: \t {}\n",
+                                 uuid,
+                                 minor));
+  }
+  void add_amd(int number, const std::string& gpu_id, const std::string& unique_id) const {
+    const std::string folder = fmt::format("sys/class/kfd/kfd/topology/nodes/{}/", number);
+    (void)root.write(folder + "gpu_id", gpu_id + "\n");
+    (void)root.write(folder + "properties",
+                     fmt::format("cpu_cores_count 0\nsimd_count 440\nunique_id {}\n", unique_id));
+  }
+  /// The file by which a device is opened.
+  void add_file(const std::string& name) const { (void)root.write("dev/" + name, ""); }
+  /// The same, which nobody may open.
+  void add_closed_file(const std::string& name) const {
+    std::filesystem::create_directories(root.at("dev"));
+    std::filesystem::create_symlink(name, root.at("dev/" + name));  // leads nowhere but to itself
+  }
+  [[nodiscard]] NodeGpus gpus() const { return find_gpus(root.path()); }
+};
+
+TEST_CASE("devices: without any driver there is none") {
+  const Node node;
+  CHECK(node.gpus().uuids.empty());
+  CHECK(find_gpus(node.root.at("none")).uuids.empty());
+}
+
+TEST_CASE("devices: NVIDIA's are in the order of their PCI addresses") {
+  Node node;
+  node.add_nvidia(0x9a, "GPU-b", 0);
+  node.add_nvidia(0x1a, "GPU-a", 1);
+  CHECK(node.gpus().uuids == Uuids{"GPU-a", "GPU-b"});
+  CHECK(node.gpus().vendor == GpuVendor::nvidia);
+}
+
+TEST_CASE("devices: a device that tells nothing of itself counts, by its index") {
+  Node node;
+  node.add_nvidia(0x1a, "GPU-a", 0);
+  std::filesystem::create_directories(node.root.at("proc/driver/nvidia/gpus/0000:ff:00.0"));
+  CHECK(node.gpus().uuids == Uuids{"GPU-a", ""});
+}
+
+TEST_CASE("devices: those that this process may not open are none of its own") {
+  Node node;
+  node.add_nvidia(0x1a, "GPU-a", 0);
+  node.add_nvidia(0x2a, "GPU-b", 1);
+  node.add_nvidia(0x3a, "GPU-c", 3);
+  node.add_nvidia(0x4a, "GPU-d", 2);
+  CHECK(node.gpus().uuids.size() == 4);  // the files are made when they are needed first
+  node.add_closed_file("nvidia0");
+  CHECK(node.gpus().uuids.empty());
+  node.add_file("nvidia1");
+  node.add_closed_file("nvidia2");
+  node.add_file("nvidia3");
+  CHECK(node.gpus().uuids == Uuids{"GPU-b", "GPU-c"});
+}
+
+TEST_CASE("devices: AMD's are in the order of their nodes, of which processors are none") {
+  Node node;
+  node.add_amd(10, "2", "2748");
+  node.add_amd(0, "0", "0");
+  node.add_amd(9, "51140", "16045690984503098046");
+  node.add_amd(11, "", "1");  // as where reading is refused
+  CHECK(node.gpus().uuids == Uuids{"GPU-deadbeefcafebabe", "GPU-0000000000000abc"});
+  CHECK(node.gpus().vendor == GpuVendor::amd);
+  node.add_amd(12, "7", "0");
+  CHECK(node.gpus().uuids.back().empty());
+  node.add_nvidia(0x1a, "GPU-a", 0);
+  CHECK(node.gpus().uuids == Uuids{"GPU-a"});
+}
+
+TEST_CASE("devices: of Intel's it is known that there are any, where there are no others") {
+  Node node;
+  (void)node.root.write("sys/bus/pci/drivers/i915/bind", "");
+  CHECK(node.gpus().vendor != GpuVendor::intel);
+  (void)node.root.write("sys/bus/pci/drivers/xe/0000:3a:00.0/vendor", "0x8086\n");
+  CHECK(node.gpus().vendor == GpuVendor::intel);
+  CHECK(node.gpus().uuids.empty());
+  node.add_amd(1, "7", "1");
+  CHECK(node.gpus().vendor == GpuVendor::amd);
+}
+
+TEST_CASE("devices: there is always a core to run on") {
+  CHECK(count_usable_cores() >= 1);
+}
+
+}  // namespace
+}  // namespace ddprun

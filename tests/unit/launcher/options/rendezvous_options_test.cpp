@@ -1,0 +1,181 @@
+#include "launcher/options/rendezvous_options.hpp"
+
+#include "launcher/options/option_table.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace ddprun {
+namespace {
+
+/// What a user has set on the command line; the rest is as ever.
+struct AskedOfNodes {
+  Settings settings;
+
+  AskedOfNodes() {
+    for (const OptionSpec& option : option_table()) {
+      settings[std::string(option.name)] = {std::string(option.fallback), "default"};
+    }
+  }
+  AskedOfNodes& with(const std::string& name, const std::string& value) {
+    settings[name] = {value, "the command line"};
+    return *this;
+  }
+  [[nodiscard]] RendezvousOptions options() const {
+    auto read = read_rendezvous_options(settings);
+    REQUIRE_MESSAGE(read.has_value(), read.error().message());
+    return *std::move(read);
+  }
+  [[nodiscard]] std::string error() const {
+    const auto read = read_rendezvous_options(settings);
+    REQUIRE_FALSE(read.has_value());
+    CHECK(read.error().status() == ExitStatus::usage);
+    return read.error().message();
+  }
+};
+
+AskedOfNodes meeting_at(const std::string& endpoint, const std::string& nodes = "2:4") {
+  return AskedOfNodes().with("nnodes", nodes).with("rdzv-endpoint", endpoint);
+}
+
+TEST_CASE("rendezvous options: without any there is one node") {
+  const RendezvousOptions options = AskedOfNodes().options();
+  CHECK_FALSE(options.has_many_nodes());
+  CHECK(options.gathering == GatheringOptions{.nodes_all = 1});
+  CHECK(options.times == LeaseTimes{});
+  CHECK(options.join_policy == JoinPolicy::now);
+  CHECK_FALSE((options.endpoint || options.node_rank || options.is_host));
+  CHECK_FALSE(options.requires_token);
+}
+
+TEST_CASE("rendezvous options: as torchrun has them") {
+  const RendezvousOptions elastic = meeting_at("n0:4711").with("rdzv-id", "job7").options();
+  CHECK(elastic.gathering.nodes_min == 2);
+  CHECK(elastic.gathering.nodes_max == 4);
+  CHECK(elastic.endpoint == Endpoint{"n0", 4'711});
+  CHECK(elastic.job_id == "job7");
+  CHECK(meeting_at("n0").options().endpoint == Endpoint{"n0", 29'400});
+  const RendezvousOptions fixed =
+      AskedOfNodes().with("nnodes", "2").with("master-addr", "n0").with("node-rank", "1").options();
+  CHECK(fixed.gathering.nodes_min == 2);
+  CHECK(fixed.gathering.nodes_max == 2);
+  CHECK(fixed.endpoint == Endpoint{"n0", 29'500});
+  CHECK(fixed.node_rank == NodeId{1});
+  CHECK(AskedOfNodes()
+            .with("nnodes", "2")
+            .with("master-addr", "n0")
+            .with("master-port", "8")
+            .options()
+            .endpoint == Endpoint{"n0", 8});
+}
+
+TEST_CASE("rendezvous options: other places where a node may ask for the job follow the first") {
+  const RendezvousOptions options = meeting_at("n0:4711,n1,[fd00::1]:8,10.0.0.1").options();
+  CHECK(options.endpoint == Endpoint{"n0", 4'711});
+  CHECK(options.other_doors ==
+        std::vector<Endpoint>{{"n1", 4'711}, {"fd00::1", 8}, {"10.0.0.1", 4'711}});
+  CHECK(meeting_at("n0,n1").options().other_doors == std::vector<Endpoint>{{"n1", 29'400}});
+  std::string many = "n0";
+  for (std::size_t i = 1; i < doors_limit; ++i) many += ",n1";
+  CHECK(meeting_at(many).options().other_doors.size() == doors_limit - 1);
+  const std::string places = "names 65 places; name 64 at most";
+  CHECK(meeting_at(many + ",n1").error().ends_with(places));
+  const auto refusal_of = [](const std::string& list, const std::string& item, int place) {
+    return fmt::format(
+        "--rdzv-endpoint: '{}' from the command line has '{}' in place {}, which is no address; "
+        "write HOST:PORT, or [ADDRESS]:PORT for IPv6",
+        list,
+        item,
+        place);
+  };
+  for (const auto& [list, item, place] : {std::tuple{"n0,,n2", "", 2},
+                                          std::tuple{",n1", "", 1},
+                                          std::tuple{"n0,n1,", "", 3},
+                                          std::tuple{"n0,n1:x", "n1:x", 2},
+                                          std::tuple{"n0, n1", " n1", 2}}) {
+    CHECK(meeting_at(list).error() == refusal_of(list, item, place));
+  }
+  const AskedOfNodes master = AskedOfNodes().with("nnodes", "2").with("master-addr", "n0,n1");
+  CHECK(master.error() ==
+        "--master-addr: 'n0,n1' from the command line is no address; write HOST:PORT, or "
+        "[ADDRESS]:PORT for IPv6");
+}
+
+TEST_CASE("rendezvous options: torchrun's configuration is ours, where ours was not given") {
+  AskedOfNodes asked = meeting_at("n0").with(
+      "rdzv-conf", "join_timeout=60,last_call_timeout=5,is_host=1,close_timeout=9,read_timeout=8");
+  CHECK(asked.options().gathering.join_timeout == Millis{60'000});
+  CHECK(asked.options().gathering.last_call == Millis{5'000});
+  CHECK(asked.options().is_host == true);
+  asked.with("join-timeout", "7s");
+  CHECK(asked.options().gathering.join_timeout == Millis{7'000});
+  CHECK(meeting_at("n0").with("rdzv-conf", "is_host=0").options().is_host == false);
+  CHECK(meeting_at("n0").with("rdzv-conf", "join_timout=60").error() ==
+        "--rdzv-conf: 'join_timout=60' from the command line has 'join_timout=60'; did you mean "
+        "'join_timeout'?");
+  CHECK_FALSE(meeting_at("n0").with("rdzv-conf", "join_timeout").error().empty());
+  CHECK(meeting_at("n0").with("rdzv-conf", "join_timeout=soon").error() ==
+        "--join-timeout: 'soon' from the command line is no time; write 250ms, 5s, 2m or 1h");
+}
+
+TEST_CASE("rendezvous options: ours") {
+  const RendezvousOptions options = meeting_at("n0")
+                                        .with("dead-after", "1.5s")
+                                        .with("replace-timeout", "9s")
+                                        .with("join-policy", "defer")
+                                        .with("local-addr", "10.0.0.9")
+                                        .with("interface", "eth1")
+                                        .with("hostname-suffix", "i")
+                                        .with("require-token", "true")
+                                        .options();
+  CHECK(options.times.dead_after == Millis{1'500});
+  CHECK(options.gathering.replace_timeout == Millis{9'000});
+  CHECK(options.join_policy == JoinPolicy::defer);
+  CHECK(options.advertise == "10.0.0.9");
+  CHECK(options.interface == "eth1");
+  CHECK(options.hostname_suffix == "i");
+  CHECK(options.requires_token);
+  CHECK(meeting_at("n0").with("store-allow", "10.1.0.0/16,fd00::1").options().store_allow ==
+        std::vector<IpNetwork>{*parse_ip_network("10.1.0.0/16"), *parse_ip_network("fd00::1")});
+  CHECK(meeting_at("n0").with("local-addr", "a").with("advertise", "b").options().advertise == "b");
+}
+
+TEST_CASE("rendezvous options: what makes no sense is refused, with what to write") {
+  for (const char* nodes : {"", "x", "0", "3:2", "0:2", "2:", ":2", "1:2:3", "20001", "-1"}) {
+    INFO(nodes);
+    CHECK_FALSE(meeting_at("n0", nodes).error().empty());
+  }
+  CHECK(meeting_at("n0", "4:2").error() ==
+        "--nnodes: '4:2' from the command line is out of range; write MIN:MAX with 1 <= MIN <= MAX "
+        "<= 20000");
+  CHECK(AskedOfNodes().with("nnodes", "2").error() ==
+        "--nnodes: '2' from the command line needs a place where the nodes meet; add "
+        "--rdzv-endpoint HOST:PORT, the same on all nodes");
+  CHECK(meeting_at("n0:x").error() ==
+        "--rdzv-endpoint: 'n0:x' from the command line is no address; write HOST:PORT, or "
+        "[ADDRESS]:PORT for IPv6");
+  CHECK(meeting_at("n0").with("rdzv-backend", "etcd-v2").error() ==
+        "--rdzv-backend: 'etcd-v2' from the command line needs a server that ddprun does without; "
+        "leave it out; --rdzv-endpoint names the node that coordinates");
+  CHECK_FALSE(meeting_at("n0").with("rdzv-backend", "zookeeper").error().empty());
+  CHECK_FALSE(meeting_at("n0").with("node-rank", "one").error().empty());
+  CHECK_FALSE(meeting_at("n0").with("rdzv-id", "a/b").error().empty());
+  CHECK_FALSE(meeting_at("n0").with("rdzv-id", "a b").error().empty());
+  CHECK_FALSE(meeting_at("n0").with("join-policy", "later").error().empty());
+  CHECK(meeting_at("n0").with("store-allow", "10.1.0.0/16,n7").error() ==
+        "--store-allow: '10.1.0.0/16,n7' from the command line has 'n7', which is no network; "
+        "write addresses and networks such as 10.1.0.0/16,fd00::/8");
+  CHECK_FALSE(meeting_at("n0").with("dead-after", "10ms").error().empty());
+  CHECK_FALSE(meeting_at("n0").with("master-port", "x").with("rdzv-endpoint", "").error().empty());
+  CHECK(meeting_at("n0").with("standalone", "true").error() ==
+        "--standalone from the command line is for one node: --nnodes is 2:4 by the command line; "
+        "keep one of them");
+}
+
+}  // namespace
+}  // namespace ddprun

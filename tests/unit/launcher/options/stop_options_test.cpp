@@ -1,0 +1,81 @@
+#include "launcher/options/stop_options.hpp"
+
+#include <doctest/doctest.h>
+
+#include <csignal>
+#include <string>
+
+namespace ddprun {
+namespace {
+
+struct StopWords {
+  std::string grace = "10s";
+  std::string before_end = "120s";
+  std::string on_signal;
+  std::string requeue = "0";
+};
+
+Result<StopOptions> read_stop(const StopWords& words) {
+  return read_stop_options({{"grace", {words.grace, "default"}},
+                            {"stop-before-end", {words.before_end, "DDPRUN_STOP_BEFORE_END"}},
+                            {"on-signal", {words.on_signal, "the command line"}},
+                            {"requeue", {words.requeue, "job.yaml:2:1"}}});
+}
+
+std::set<int> signals_of(const std::string& words) {
+  const auto options = read_stop({.on_signal = words});
+  REQUIRE_MESSAGE(options.has_value(), words);
+  return options->saving_signals;
+}
+
+std::string refusal_of(const StopWords& words) {
+  const auto options = read_stop(words);
+  REQUIRE_FALSE(options.has_value());
+  return options.error().message();
+}
+
+TEST_CASE("stop options: signals after which the job is to go on") {
+  CHECK(signals_of("").empty());
+  CHECK(signals_of("USR1=snapshot-exit") == std::set{SIGUSR1});
+  CHECK(signals_of("SIGUSR2=snapshot-exit,TERM=snapshot-exit") == std::set{SIGUSR2, SIGTERM});
+  CHECK(signals_of("USR1=pass,TERM=stop,HUP=snapshot-exit") == std::set{SIGHUP});
+  CHECK(signals_of("USR1=snapshot-exit,USR1=pass").empty());
+}
+
+TEST_CASE("stop options: workers may save until shortly before the end, or for the usual grace") {
+  const auto save_grace = [](const StopWords& words) {
+    return read_stop(words).value().save_grace();
+  };
+  CHECK(save_grace({}) == Millis{110'000});
+  CHECK(save_grace({.before_end = "15s"}) == Millis{10'000});
+  CHECK(save_grace({.before_end = "off"}) == Millis{10'000});
+  CHECK(save_grace({.grace = "3m"}) == Millis{180'000});
+}
+
+TEST_CASE("stop options: the time before the end, and how often the job may be queued again") {
+  CHECK(read_stop({.before_end = "off"}).value().before_end == Millis{0});
+  CHECK(read_stop({.before_end = "5m"}).value().before_end == Millis{300'000});
+  CHECK(read_stop({.requeue = "7"}).value().requeues_max == 7);
+}
+
+TEST_CASE("stop options: what makes no sense is refused with what to write") {
+  CHECK(refusal_of({.on_signal = "USR1"}) ==
+        "--on-signal: 'USR1' from the command line does not say what to do at TERM, HUP, USR1 or "
+        "USR2; write USR1=snapshot-exit, and more after commas");
+  CHECK(refusal_of({.on_signal = "KILL=snapshot-exit"}).find("does not say what to do at TERM") !=
+        std::string::npos);
+  CHECK(refusal_of({.on_signal = "USR1=snapshot-exti"}) ==
+        "--on-signal: 'USR1=snapshot-exti' from the command line does not tell what to do; did "
+        "you mean 'snapshot-exit'?");
+  CHECK(refusal_of({.on_signal = "USR1=stop"}) ==
+        "--on-signal: 'USR1=stop' from the command line does not tell what to do; write pass or "
+        "snapshot-exit");
+  CHECK(refusal_of({.on_signal = "TERM=pass,USR1=pass"}).find("write stop or snapshot-exit") !=
+        std::string::npos);
+  CHECK(refusal_of({.before_end = "soon"}) ==
+        "--stop-before-end: 'soon' from DDPRUN_STOP_BEFORE_END is no time; write off, 90s or 5m");
+  CHECK(refusal_of({.requeue = "true"}).find("--requeue: 'true' from job.yaml:2:1") == 0);
+}
+
+}  // namespace
+}  // namespace ddprun

@@ -1,0 +1,106 @@
+#include "rendezvous/generations/generation.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+namespace {
+
+Generation generation_of(const std::vector<int>& worker_counts) {
+  Generation generation;
+  generation.number = GenerationNumber{3};
+  generation.restart_count = 2;
+  generation.cause = "why";
+  int rank = 0;
+  int node = 0;
+  for (const int count : worker_counts) {
+    Offer offer;
+    offer.node = NodeId{10 * node++};  // names of nodes, not places in the list
+    offer.address = "10.0.0." + std::to_string(node);
+    offer.store_port = static_cast<std::uint16_t>(4000 + node);
+    offer.worker_count = count;
+    generation.members.push_back({offer, Rank{rank}});
+    rank += count;
+  }
+  return generation;
+}
+
+TEST_CASE("generation: each member's part says what is its own and what is everybody's") {
+  const std::vector<Part> parts = generation_of({3, 1, 2}).parts();
+  REQUIRE(parts.size() == 3);
+  Part expected;
+  expected.number = GenerationNumber{3};
+  expected.group_world_size = 3;
+  expected.worker_count = 3;
+  expected.world_size = 6;
+  expected.master_address = "10.0.0.1";
+  expected.master_port = 4001;
+  expected.restart_count = 2;
+  expected.cause = "why";
+  CHECK(parts[0] == expected);
+  expected.group_rank = 1;
+  expected.first_rank = Rank{3};
+  expected.worker_count = 1;
+  CHECK(parts[1] == expected);
+  expected.group_rank = 2;
+  expected.first_rank = Rank{4};
+  expected.worker_count = 2;
+  CHECK(parts[2] == expected);
+}
+
+IpAddress numbered(std::uint32_t number) {
+  IpAddress address;
+  for (std::size_t i = 0; i < 4; ++i) {
+    address.bytes[i] = static_cast<std::uint8_t>(number >> (8 * i) & 0xff);
+  }
+  return address;
+}
+
+TEST_CASE("generation: the member with the store is told all members' addresses, each once") {
+  Generation generation = generation_of({1, 1, 1});
+  generation.members[0].offer.addresses = {numbered(1), numbered(9)};
+  generation.members[1].offer.addresses = {numbered(2), numbered(9)};
+  const std::vector<Part> parts = generation.parts();
+  CHECK(parts[0].store_peers == std::vector<IpAddress>{numbered(1), numbered(2), numbered(9)});
+  CHECK(parts[1].store_peers.empty());
+  CHECK(parts[2].store_peers.empty());
+}
+
+TEST_CASE("generation: of too many addresses, those are kept that each member named first") {
+  Generation generation;
+  constexpr std::uint32_t nodes = 20'000;
+  for (std::uint32_t node = 0; node < nodes; ++node) {
+    Member member;
+    for (std::uint32_t place = 0; place < 4; ++place) {
+      member.offer.addresses.push_back(numbered(place * nodes + node));
+    }
+    generation.members.push_back(member);
+  }
+  std::vector<IpAddress> expected;
+  for (std::uint32_t number = 0; number < 3 * nodes; ++number) expected.push_back(numbered(number));
+  std::ranges::sort(expected);
+  CHECK(expected.size() == Part::store_peers_max);
+  CHECK(generation.addresses() == expected);
+}
+
+TEST_CASE("generation: a node that is no member is not found") {
+  const Generation generation = generation_of({2, 1});
+  CHECK(generation.member_on(NodeId{10})->first_rank == Rank{2});
+  CHECK(generation.member_on(NodeId{1}) == nullptr);
+}
+
+TEST_CASE("generation: its head is one of its voters, or somebody who is named no more") {
+  Generation generation = generation_of({1});
+  CHECK(generation.head_host().empty());
+  generation.voters.all = {{4, NodeId{0}, "n0", "10.0.0.1"}, {5, NodeId{1}, "n1", "10.0.0.2"}};
+  generation.voters.head = 5;
+  CHECK(generation.head_host() == "n1");
+}
+
+}  // namespace
+}  // namespace ddprun

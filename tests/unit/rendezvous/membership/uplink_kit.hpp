@@ -1,0 +1,135 @@
+// What the tests of the uplink share: one agent's connections, and what had to be done.
+#pragma once
+
+#include "rendezvous/membership/uplink.hpp"
+#include "tests/unit/usual_times.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ddprun::uplink_story {
+
+using Lines = std::vector<std::string>;
+
+inline std::string text_of(const ToCoordinator& message) {
+  if (const auto* hello = std::get_if<Hello>(&message)) {
+    const std::string leased =
+        hello->coordinator == 0 ? "" : fmt::format(", leased by {}", hello->coordinator);
+    return fmt::format("hello of life {}{}", hello->from.life, leased);
+  }
+  if (const auto* beat = std::get_if<Heartbeat>(&message)) {
+    return fmt::format("heartbeat {} got {}", beat->number, beat->received);
+  }
+  return fmt::format("news {}", std::get<Numbered<News>>(message).number);
+}
+
+inline std::string text_of(const UplinkAction& action) {
+  if (const auto* made = std::get_if<Connect>(&action)) {
+    return fmt::format("connect {}", made->connection);
+  }
+  if (const auto* ended = std::get_if<Disconnect>(&action)) {
+    return fmt::format("disconnect {}", ended->connection);
+  }
+  if (const auto* send = std::get_if<SendUp>(&action)) {
+    return fmt::format("{}: {}", send->connection, text_of(send->message));
+  }
+  if (const auto* pass = std::get_if<PassOn>(&action)) {
+    return fmt::format("pass on {}", pass->instruction.index());
+  }
+  if (const auto* given_up = std::get_if<GiveUp>(&action)) {
+    return fmt::format(
+        "give up with {}: {}", given_up->outcome.exit_status, given_up->outcome.text);
+  }
+  if (const auto* heard = std::get_if<HeardOf>(&action)) {
+    return "heard of " + heard->leader.host;
+  }
+  if (std::holds_alternative<LeaderAnswered>(action)) return "";
+  if (const auto* decided = std::get_if<RecordDecided>(&action)) {
+    return fmt::format("record {} is decided", decided->record.number.value);
+  }
+  return std::holds_alternative<LeaseEnded>(action) ? "lease ended" : "life ended";
+}
+
+inline Leader leader_at(int node, std::int64_t epoch = 1) {
+  const std::string host = fmt::format("n{}", node);
+  return {AgentId{100} + static_cast<AgentId>(node), host, host + ":1", Epoch{epoch}, Epoch{epoch}};
+}
+
+/// Tells the story of one agent's connection: dead after 4 s, so that the lease is 3 s and a
+/// heartbeat comes each 500 ms. Each verb returns what had to be done.
+struct UplinkStory {
+  Uplink uplink{UplinkOptions{.agent = 7,
+                              .host = "n1",
+                              .endpoint = "n0:29400",
+                              .doors = {"n0:1", "n1:1", "n2:1"},
+                              .times = usual_times,
+                              .saving_signals = {SIGUSR1}}};
+  Instant now;
+
+  Lines meets(const UplinkEvent& event) {
+    std::vector<UplinkAction> actions;
+    uplink.on_event(now, event, actions);
+    return lines_of(actions);
+  }
+  Lines begins() {
+    std::vector<UplinkAction> actions;
+    uplink.start(now, actions);
+    return lines_of(actions);
+  }
+  /// With the leader on n0, who is then followed.
+  Lines connects(ConnectionId id) {
+    Lines lines = opens(id);
+    append(lines, is_welcomed(id));
+    if (lines.back().starts_with("heard of")) append(lines, follows(leader_at(0)));
+    return lines;
+  }
+  Lines opens(ConnectionId id) { return meets(ConnectionUp{id, fmt::format("n{}:1", id - 1)}); }
+  Lines is_welcomed(ConnectionId id, const Leader& leader = leader_at(0)) {
+    return hears(Welcome{leader, NodeId{1}, voters, record}, id);
+  }
+  Lines follows(const Leader& leader) { return meets(Follow{leader}); }
+  Voters voters;
+  RecordId record;  // that names them
+  static void append(Lines& lines, const Lines& more) {
+    lines.insert(lines.end(), more.begin(), more.end());
+  }
+  Lines breaks(ConnectionId id) { return meets(ConnectionDown{id, "reset"}); }
+  Lines hears(ToAgent message, ConnectionId id = 1) { return meets(Heard{id, std::move(message)}); }
+  Lines is_answered(std::int64_t number, ConnectionId id = 1, Millis lead = Millis{60'000}) {
+    return hears(Ack{number, 0, lead}, id);
+  }
+  Lines tells() { return meets(TellNews{WorkerSucceeded{GenerationNumber{1}, Rank{0}}}); }
+  Lines is_asked_to_stop(int signal = SIGINT) { return meets(TellNews{StopRequested{signal}}); }
+  Lines after(std::int64_t time) {
+    now = now + Millis{time};
+    return meets(Timeout{});
+  }
+  static Lines lines_of(const std::vector<UplinkAction>& actions) {
+    Lines lines;
+    for (const UplinkAction& action : actions) {
+      if (!text_of(action).empty()) lines.push_back(text_of(action));
+    }
+    return lines;
+  }
+};
+
+inline UplinkStory leased() {
+  UplinkStory story;
+  (void)story.begins();
+  (void)story.connects(1);
+  (void)story.is_answered(1);
+  return story;
+}
+
+inline Numbered<Instruction> start_number(std::int64_t number) {
+  return {number, StartGeneration{NodeId{1}, {}}};
+}
+inline Numbered<Instruction> stop_number(std::int64_t number) {
+  return {number, StopGeneration{NodeId{1}, GenerationNumber{1}, SIGTERM, Millis{0}}};
+}
+
+}  // namespace ddprun::uplink_story

@@ -1,0 +1,198 @@
+#include "rendezvous/store/key_value.hpp"
+
+#include "tests/unit/rendezvous/store/store_story.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+namespace ddprun {
+namespace {
+
+const ToClients closed = {{1, "closed"}};
+
+TEST_CASE("store: a conversation of PyTorch 1.13 is answered byte for byte") {
+  StoreStory story;
+  CHECK(story.says_legacy(1, "03 #5 'init/' #1") == hears(1, "#1"));
+  CHECK(story.says_legacy(1, "00 #2 '/k' #2 'v1'") == silence);
+  CHECK(story.says_legacy(1, "05 #1 #2 '/k'") == hears(1, "00"));
+  CHECK(story.says_legacy(1, "02 #2 '/k'") == hears(1, "#2 'v1'"));
+  CHECK(story.says_legacy(1, "03 #2 '/n' #5") == hears(1, "#5"));
+  CHECK(story.says_legacy(1, "03 #2 '/n' #-2") == hears(1, "#3"));
+  CHECK(story.says_legacy(1, "01 #2 '/k' #2 'v1' #2 'v2'") == hears(1, "#2 'v2'"));
+  CHECK(story.says_legacy(1, "04 #1 #2 '/k'") == hears(1, "00"));
+  CHECK(story.says_legacy(1, "06") == hears(1, "#3"));
+  CHECK(story.says_legacy(1, "08 #2 '/k'") == hears(1, "#1"));
+  CHECK(story.says_legacy(1, "05 #1 #5 '/nope'") == silence);
+}
+
+TEST_CASE("store: a conversation of PyTorch 2.6 is answered byte for byte") {
+  StoreStory story;
+  CHECK(story.says(1, "0d 98 62 00 00") == hears(1, "98 62 00 00"));
+  CHECK(story.says(1, "04 #5 'init/' #1") == hears(1, "#1"));
+  CHECK(story.says(1, "01 #2 '/k' #3 'v2+'") == silence);
+  CHECK(story.says(1, "06 #1 #2 '/k' 03 #2 '/k'") == hears(1, "00 #3 'v2+'"));
+  CHECK(story.says(1, "06 #1 #5 '/nope'") == silence);
+  CHECK(story.says(1, "0c") == hears(1, "01"));
+  CHECK(story.says(1, "09 #2 '/k' #4 'tail'") == silence);
+  CHECK(story.says(1, "0b #2 #2 '/a' #1 '1' #2 '/b' #2 '22'") == silence);
+  CHECK(story.says(1, "06 #3 #2 '/a' #2 '/b' #2 '/k'") == hears(1, "00"));
+  CHECK(story.says(1, "0a #3 #2 '/a' #2 '/b' #2 '/k'") == hears(1, "#1 '1' #2 '22' #7 'v2+tail'"));
+}
+
+TEST_CASE("store: a conversation of PyTorch 2.14 is answered byte for byte") {
+  StoreStory story;
+  CHECK(story.says(1, "12 #4 '/bar' #1") == hears(1, "00"));
+  CHECK(story.says(1, "12 #5 '/bar2' #2") == silence);
+  CHECK(story.says(1, "0c") == hears(1, "01"));
+  CHECK(story.says(1, "0e #2 '/q' #2 'x1'") == silence);
+  CHECK(story.says(1, "0e #2 '/q' #2 'x2'") == silence);
+  CHECK(story.says(1, "10 #2 '/q'") == hears(1, "#2"));
+  CHECK(story.says(1, "06 #1 #2 '/q'") == hears(1, "00"));
+  CHECK(story.says(1, "0f #2 '/q'") == hears(1, "#2 #2 'x1'"));
+  CHECK(story.says(1, "0f #2 '/q'") == hears(1, "#1 #2 'x2'"));
+  CHECK(story.says(1, "0f #2 '/q'") == hears(1, "#0"));
+  CHECK(story.says(1, "10 #2 '/q'") == hears(1, "#0"));
+  const ToClients keys = story.says(1, "11");
+  const bool all_listed =
+      keys == hears(1, "#2 #4 '/bar' #5 '/bar2'") || keys == hears(1, "#2 #5 '/bar2' #4 '/bar'");
+  CHECK(all_listed);
+}
+
+TEST_CASE("store: set replaces, append extends or creates, get of nothing is empty") {
+  StoreStory story;
+  CHECK(story.says(1, "03 #1 'k'") == hears(1, "#0"));
+  CHECK(story.says(1, "01 #1 'k' #3 'one' 01 #1 'k' #3 'two' 03 #1 'k'") == hears(1, "#3 'two'"));
+  CHECK(story.says(1, "09 #1 'n' #1 'a' 09 #1 'n' #1 'b' 03 #1 'n'") == hears(1, "#2 'ab'"));
+  CHECK(story.says(1, "01 #1 'k' #0 03 #1 'k'") == hears(1, "#0"));
+  CHECK(story.says(1, "05 #1 #1 'k'") == hears(1, "00"));  // empty is not missing
+}
+
+TEST_CASE("store: compare_set answers what the key holds, or what was expected of a missing one") {
+  StoreStory story;
+  CHECK(story.says(1, "02 #1 'k' #1 'x' #1 'd'") == hears(1, "#1 'x'"));
+  CHECK(story.says(1, "05 #1 #1 'k'") == hears(1, "01"));
+  CHECK(story.says(1, "02 #1 'k' #0 #1 'd'") == hears(1, "#1 'd'"));
+  CHECK(story.says(1, "02 #1 'k' #1 'x' #1 'e'") == hears(1, "#1 'd'"));
+  CHECK(story.says(1, "02 #1 'k' #0 #1 'e'") == hears(1, "#1 'd'"));
+  CHECK(story.says(1, "02 #1 'k' #1 'd' #1 'e'") == hears(1, "#1 'e'"));
+  CHECK(story.says(1, "03 #1 'k'") == hears(1, "#1 'e'"));
+}
+
+TEST_CASE("store: add keeps decimal text, from nothing or from what set has written") {
+  StoreStory story;
+  CHECK(story.says(1, "04 #1 'n' #-7") == hears(1, "#-7"));
+  CHECK(story.says(1, "03 #1 'n'") == hears(1, "#2 '-7'"));
+  CHECK(story.says(1, "01 #1 'n' #2 '40' 04 #1 'n' #2") == hears(1, "#42"));
+  CHECK(story.says(1, "04 #1 'n' #0") == hears(1, "#42"));
+}
+
+TEST_CASE("store: add to what is no number closes the connection and keeps the value") {
+  for (const char* value : {"abc", "12x", "", " 1", "99999999999999999999"}) {
+    CAPTURE(std::string(value));
+    StoreStory story;
+    const std::string set = fmt::format("01 #1 'n' #{} '{}'", std::string(value).size(), value);
+    CHECK(story.says(1, set) == silence);
+    CHECK(story.says(1, "04 #1 'n' #1") == closed);
+    CHECK(story.says(2, "03 #1 'n'") ==
+          hears(2, fmt::format("#{} '{}'", std::string(value).size(), value)));
+  }
+}
+
+TEST_CASE("store: add beyond 64 bits closes the connection and keeps the value") {
+  StoreStory story;
+  CHECK(story.says(1, "04 #1 'n' #9223372036854775807") == hears(1, "#9223372036854775807"));
+  CHECK(story.says(1, "04 #1 'n' #1") == closed);
+  CHECK(story.says(1, "04 #1 'm' #-9223372036854775808") == hears(1, "#-9223372036854775808"));
+  CHECK(story.says(1, "04 #1 'm' #-1") == closed);
+  CHECK(story.says(2, "04 #1 'n' #0") == hears(2, "#9223372036854775807"));
+}
+
+TEST_CASE("store: check is about all of its keys, queues among them") {
+  StoreStory story;
+  (void)story.says(1, "01 #1 'a' #0 0e #1 'q' #1 'x'");
+  CHECK(story.says(1, "05 #2 #1 'a' #1 'q'") == hears(1, "00"));
+  CHECK(story.says(1, "05 #2 #1 'a' #1 'z'") == hears(1, "01"));
+  CHECK(story.says(1, "05 #0") == hears(1, "00"));
+  CHECK(story.says(1, "0f #1 'q' 05 #1 #1 'q'") == hears(1, "#1 #1 'x' 01"));
+}
+
+TEST_CASE("store: delete says how many, and a deleted key is missing again") {
+  StoreStory story;
+  (void)story.says(1, "01 #1 'k' #1 'v'");
+  CHECK(story.says(1, "08 #1 'k'") == hears(1, "#1"));
+  CHECK(story.says(1, "08 #1 'k'") == hears(1, "#0"));
+  CHECK(story.says(1, "05 #1 #1 'k' 07") == hears(1, "01 #0"));
+  CHECK(story.says(1, "02 #1 'k' #0 #1 'w'") == hears(1, "#1 'w'"));
+}
+
+TEST_CASE("store: list_keys and count_keys agree") {
+  StoreStory story;
+  CHECK(story.says(1, "11") == hears(1, "#0"));
+  (void)story.says(1, "01 #2 '/k' #1 'v'");
+  CHECK(story.says(1, "11") == hears(1, "#1 #2 '/k'"));
+  CHECK(story.says(1, "07") == hears(1, "#1"));
+  CHECK(story.store.key_count() == 1);
+}
+
+TEST_CASE("store: the limit of keys holds for values and queues together") {
+  StoreStory story({.keys_max = 2});
+  CHECK(story.says(1, "01 #1 'a' #1 'v' 0e #1 'q' #1 'v'") == silence);
+  CHECK(story.says(1, "01 #1 'a' #1 'w' 0e #1 'q' #1 'w' 09 #1 'a' #1 'x'") == silence);
+  for (const char* one_more : {"01 #1 'b' #1 'v'",
+                               "04 #1 'b' #1",
+                               "09 #1 'b' #1 'v'",
+                               "0b #1 #1 'b' #1 'v'",
+                               "0e #1 'b' #1 'v'",
+                               "12 #1 'b' #1"}) {
+    CAPTURE(std::string(one_more));
+    CHECK(story.says(1, one_more) == closed);
+    CHECK(story.store.key_count() == 1);
+  }
+  CHECK(story.says(1, "08 #1 'a'") == hears(1, "#1"));
+  CHECK(story.says(1, "01 #1 'b' #1 'v'") == silence);
+}
+
+TEST_CASE(
+    "store: the limit of bytes counts keys and values, and what was freed may be used again") {
+  StoreStory story({.bytes_max = 10});
+  for (int round = 0; round < 5; ++round) {
+    CHECK(story.says(1, "01 #2 'aa' #3 'vvv'") == silence);    // 5
+    CHECK(story.says(1, "0e #1 'q' #2 'xx'") == silence);      // 8
+    CHECK(story.says(1, "09 #2 'aa' #2 'vv'") == silence);     // 10
+    CHECK(story.says(1, "01 #2 'aa' #5 'wwwww'") == silence);  // 10
+    CHECK(story.says(1, "01 #2 'aa' #6 'wwwwww'") == closed);
+    CHECK(story.says(1, "0e #1 'q' #1 'x'") == closed);
+    CHECK(story.says(1, "02 #2 'aa' #5 'wwwww' #1 'w'") == hears(1, "#1 'w'"));  // 6
+    CHECK(story.says(1, "0f #1 'q'") == hears(1, "#1 #2 'xx'"));                 // 3
+    CHECK(story.says(1, "04 #1 'n' #123456") == hears(1, "#123456"));            // 10
+    CHECK(story.says(1, "04 #1 'n' #900000") == closed);
+    CHECK(story.says(1, "08 #1 'n' 08 #2 'aa'") == hears(1, "#1 #1"));  // 0
+  }
+}
+
+TEST_CASE("store: a request that is refused is not answered as if it had been performed") {
+  StoreStory story({.keys_max = 0});
+  CHECK(story.says(1, "04 #1 'k' #1") == closed);
+  CHECK(story.says(1, "12 #1 'k' #1") == closed);
+  CHECK(story.says(1, "02 #1 'k' #0 #1 'd'") == closed);
+}
+
+TEST_CASE("store: no reply is larger than the limit, whatever it collects") {
+  StoreStory story({.reply_bytes_max = 24});
+  CHECK(story.says(1, "0b #2 #1 'a' #4 'aaaa' #1 'b' #4 'bbbb'") == silence);
+  CHECK(story.says(1, "0a #2 #1 'a' #1 'b'") == hears(1, "#4 'aaaa' #4 'bbbb'"));
+  CHECK(story.says(1, "0a #3 #1 'a' #1 'b' #1 'a'") == closed);
+  CHECK(story.says(1, "01 #3 'key' #0 11") == closed);
+}
+
+TEST_CASE("store: a value that has grown beyond the limit of a reply is not sent either") {
+  StoreStory story({.reply_bytes_max = 16});
+  (void)story.says(1, "01 #1 'k' #5 'aaaaa'");
+  (void)story.says(1, "09 #1 'k' #5 'bbbbb'");
+  CHECK(story.says(1, "0a #1 #1 'k'") == closed);
+  CHECK(story.says(1, "03 #1 'k'") == closed);
+  CHECK(story.says(1, "02 #1 'k' #1 'x' #1 'y'") == closed);
+}
+
+}  // namespace
+}  // namespace ddprun

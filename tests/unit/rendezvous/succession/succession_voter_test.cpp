@@ -1,0 +1,185 @@
+#include "tests/unit/rendezvous/succession/succession_kit.hpp"
+
+#include <doctest/doctest.h>
+
+namespace ddprun {
+namespace {
+
+using namespace succession_story;
+
+TEST_CASE("succession: a voter accepts the record, follows, and says so") {
+  SuccessionStory story;
+  CHECK(story.succession.reason() == "nobody is known to lead");
+  CHECK(story.is_led(leader_on(0, 1), record_of(3)) ==
+        Lines{"follow n0", "3 voters", "n0: following 1 with 1"});
+  CHECK(story.is_led(leader_on(0, 1)) == Lines{"n0: following 1 with 1"});
+  CHECK(story.succession.reason() == "n0 leads; if it is lost, 2 voters elect another");
+}
+
+TEST_CASE("succession: a voter hears through its agent, too, that its record is decided") {
+  SuccessionStory story;
+  Knowledge record = record_of(3);
+  record.decided = false;
+  (void)story.is_led(leader_on(0, 1), record);
+  CHECK(story.meets(RecordDecided{record_of(3, 2).id()}).empty());
+  CHECK_FALSE(story.succession.knowledge()->decided);
+  CHECK(story.meets(RecordDecided{record.id()}) == Lines{"nobody needed"});
+  CHECK(story.succession.knowledge()->decided);
+}
+
+TEST_CASE("succession: V2 who hears so has heard a leader, which leads for a lease from then") {
+  SuccessionStory story;
+  Knowledge record = record_of(3);
+  record.decided = false;
+  (void)story.is_led(leader_on(0, 1), record);
+  story.now = Instant{2'000};
+  (void)story.meets(RecordDecided{record.id()});
+  story.now = Instant{4'999};
+  CHECK(story.meets(SuccessionTimeout{}).empty());
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"n2: refuse 1"});
+  (void)story.meets(RecordDecided{record.id()});  // which it knows
+  story.now = Instant{5'000};
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"unfollow", "n2: vote 2"});
+}
+
+TEST_CASE("succession: V2 who has heard a leader within the lease does not vote") {
+  SuccessionStory story = following();
+  story.now = Instant{2'999};
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"n2: refuse 1"});
+  story.now = Instant{3'000};
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"unfollow", "n2: vote 2"});
+}
+
+TEST_CASE("succession: V2 after a vote the old leader is not heard any more, until it is void") {
+  SuccessionStory story = following();
+  story.now = Instant{3'000};
+  (void)story.is_asked(2, 2, record_of(3));
+  CHECK(story.is_led(leader_on(0, 1)) == Lines{"n0: refuse 2"});
+  (void)story.hears(Release{voter(2).agent, Epoch{2}});
+  CHECK(story.is_led(leader_on(0, 1)) == Lines{"follow n0", "n0: following 1 with 1"});
+}
+
+TEST_CASE("succession: V2 a leader that was heard late binds for as long as it says") {
+  SuccessionStory story = following();
+  story.now = Instant{3'000};
+  (void)story.is_asked(2, 2, record_of(3));
+  (void)story.hears(Release{voter(2).agent, Epoch{2}});
+  story.now = Instant{4'000};
+  (void)story.is_led(leader_on(0, 1));  // it came late
+  CHECK(story.hears(SteppedDown{voter(0).agent, Epoch{2}, Millis{500}}).empty());
+  CHECK(story.hears(SteppedDown{voter(2).agent, Epoch{1}, Millis{500}}).empty());
+  CHECK(story.is_asked(3, 3, record_of(3)) == Lines{"n3: refuse 2"});
+  CHECK(story.hears(SteppedDown{voter(0).agent, Epoch{1}, Millis{500}}) == Lines{"unfollow"});
+  story.now = Instant{4'499};
+  CHECK(story.is_asked(3, 3, record_of(3)) == Lines{"n3: refuse 2"});
+  story.now = Instant{4'500};
+  CHECK(story.is_asked(3, 3, record_of(3)) == Lines{"n3: vote 3"});
+}
+
+TEST_CASE("succession: V2 a leader that was heard late does not free from what was heard before") {
+  SuccessionStory story = following();
+  story.now = Instant{2'000};
+  (void)story.hears(SteppedDown{voter(0).agent, Epoch{1}, Millis{600'000}});
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"n2: refuse 1"});
+  story.now = Instant{3'000};  // a lease after that
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"n2: vote 2"});
+}
+
+TEST_CASE("succession: who has workers does not vote, and does not stand") {
+  SuccessionStory story = following();
+  (void)story.meets(WorkersStarted{});
+  story.now = Instant{3'000};
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"n2: refuse 1"});
+  CHECK_FALSE(story.succession.next_deadline());
+  (void)story.meets(WorkersGone{});
+  CHECK(story.is_asked(2, 2, record_of(3)) == Lines{"unfollow", "n2: vote 2"});
+}
+
+TEST_CASE("succession: V3 nobody votes for one whose record is older") {
+  SuccessionStory story;
+  (void)story.is_led(leader_on(0, 1), record_of(3, 5));
+  story.now = Instant{3'000};
+  CHECK(story.is_asked(2, 2, record_of(3, 4)) == Lines{"n2: refuse 1"});
+  CHECK(story.is_asked(2, 2, record_of(3, 6)) == Lines{"unfollow", "n2: vote 2"});
+}
+
+TEST_CASE("succession: who knows a record that a candidate has missed stands before its turn") {
+  SuccessionStory story(2);
+  (void)story.is_led(leader_on(0, 1), record_of(3, 5));
+  CHECK(story.succession.next_deadline() == Instant{3'750});
+  story.now = Instant{2'000};
+  (void)story.is_asked(1, 2, record_of(3, 5));
+  CHECK(story.succession.next_deadline() == Instant{3'750});  // that one may be elected
+  SuccessionStory late = story;
+  (void)story.is_asked(1, 3, record_of(3, 4));
+  CHECK(story.succession.next_deadline() == Instant{3'500});  // of 3000 to 3750, its place
+  story.now = Instant{3'200};
+  (void)story.is_asked(1, 4, record_of(3, 4));
+  CHECK(story.succession.next_deadline() == Instant{3'500});
+  late.now = Instant{3'100};
+  (void)late.is_asked(1, 3, record_of(3, 4));
+  CHECK(late.succession.next_deadline() == Instant{3'600});
+  (void)late.is_led(leader_on(0, 1), record_of(3, 5));
+  CHECK(late.succession.next_deadline() == Instant{3'100 + 3'750});  // a leader is heard again
+}
+
+TEST_CASE(
+    "succession: a candidate that is asked in its own epoch gives up for who goes before it") {
+  SuccessionStory story(2);
+  (void)story.is_led(leader_on(0, 1), record_of(4));
+  (void)story.at(3'750);
+  SuccessionStory other = story;
+  CHECK(story.is_asked(1, 2, record_of(4)) ==
+        Lines{"n0: release 2", "n1: release 2", "n3: release 2", "n1: refuse 2"});
+  CHECK(story.is_asked(1, 3, record_of(4)) == Lines{"n1: vote 3"});
+  CHECK(other.is_asked(3, 2, record_of(4)) == Lines{"n3: refuse 2"});
+}
+
+TEST_CASE("succession: a candidate that does not ask this voter is no reason to stand sooner") {
+  SuccessionStory story(2);
+  (void)story.is_led(leader_on(0, 1), record_of(3, 5));
+  story.now = Instant{3'000};
+  Knowledge others = record_of(1, 4);
+  others.before.all = {voter(1)};
+  (void)story.is_asked(1, 2, others);
+  CHECK(story.succession.next_deadline() == Instant{3'750});
+}
+
+TEST_CASE("succession: V5 who is not named among the electors does not vote") {
+  SuccessionStory stranger(7);
+  stranger.now = Instant{60'000};
+  CHECK(stranger.is_asked(2, 2, record_of(3)) == Lines{"n2: refuse 0"});
+  SuccessionStory unheard(2);  // of the record, in which it has a vote
+  unheard.now = Instant{60'000};
+  CHECK(unheard.is_asked(1, 2, record_of(3)) == Lines{"n1: vote 2"});
+}
+
+TEST_CASE("succession: a candidate gives way to a newer record, and to the earlier in order") {
+  SuccessionStory story(2);
+  (void)story.is_led(leader_on(0, 1), record_of(4));
+  (void)story.at(3'750);
+  CHECK(story.is_asked(3, 3, record_of(4)) == Lines{"n3: refuse 2"});
+  SuccessionStory newer = story;
+  CHECK(newer.is_asked(3, 3, record_of(4, 2)) ==
+        Lines{"n0: release 2", "n1: release 2", "n3: release 2", "n3: vote 3"});
+  CHECK(story.is_asked(1, 3, record_of(4)).back() == "n1: vote 3");
+}
+
+TEST_CASE("succession: a follower gives its leader a higher epoch at once, and nobody else") {
+  SuccessionStory story = following();
+  (void)story.meets(WorkersStarted{});
+  story.now = Instant{500};
+  CHECK(story.is_asked(0, 4, record_of(3)) == Lines{"n0: vote 4"});
+  CHECK(story.is_led(leader_on(0, 1)) == Lines{"n0: following 1 with 1"});  // until it is elected
+  CHECK(story.is_asked(2, 5, record_of(3)) == Lines{"n2: refuse 4"});
+}
+
+TEST_CASE("succession: whoever leads in an epoch that is over is told so") {
+  SuccessionStory story = following();
+  (void)story.is_led(leader_on(2, 7), record_of(3, 2));
+  CHECK(story.meets(HeardOf{leader_on(0, 6)}) == Lines{"n0: refuse 7"});
+  CHECK(story.meets(HeardOf{leader_on(0, 8)}) == Lines{"follow n0"});
+}
+
+}  // namespace
+}  // namespace ddprun

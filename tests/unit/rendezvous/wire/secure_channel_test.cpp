@@ -1,0 +1,327 @@
+#include "rendezvous/wire/secure_channel.hpp"
+
+#include "tests/unit/rendezvous/wire/secure_channel_kit.hpp"
+#include "tests/unit/rendezvous/wire/wire.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+namespace ddprun {
+namespace {
+
+constexpr std::size_t opening_bytes = 59;
+constexpr std::size_t answer_bytes = 74;
+constexpr std::size_t proof_bytes = 66;
+constexpr std::size_t version_at = 8;
+const std::string no_ddprun =
+    "a connection from a:2: it does not speak ddprun's protocol; it was closed";
+
+using Messages = std::vector<std::string>;
+
+TEST_CASE("secure channel: two of one job open it and talk, in pieces of any size") {
+  for (const std::size_t piece : {1U, 2U, 7U, 60U, 4'096U}) {
+    ChannelPair pair;
+    pair.shake_hands(piece);
+    REQUIRE(pair.agent.channel.established());
+    REQUIRE(pair.coordinator.channel.established());
+    const std::string long_one(100'000, 'l');
+    std::string up = pair.agent.channel.seal("one");
+    up += pair.agent.channel.seal("");
+    up += pair.agent.channel.seal(long_one);
+    pair.coordinator.take(up, piece);
+    pair.agent.take(pair.coordinator.channel.seal("two"), piece);
+    CHECK(pair.coordinator.messages == Messages{"one", "", long_one});
+    CHECK(pair.agent.messages == Messages{"two"});
+    CHECK(pair.agent.error + pair.coordinator.error == "");
+  }
+}
+
+TEST_CASE("secure channel: without a token the job's id is enough") {
+  ChannelPair pair(credentials_of("j", ""), credentials_of("j", ""));
+  pair.shake_hands();
+  CHECK(pair.agent.channel.established());
+  CHECK(pair.coordinator.channel.established());
+}
+
+TEST_CASE(
+    "secure channel: the lengths and the first bytes of the flights are those of the manual") {
+  ChannelPair pair;
+  const std::string opening = pair.agent.heard();
+  REQUIRE(opening.size() == opening_bytes);
+  CHECK(hex(opening.substr(0, 11)) == hex(wire("dd 'ddprun' 01 01 00 01")));
+  CHECK(opening.substr(27) == std::string(32, '\1'));
+  pair.coordinator.take(opening);
+  const std::string answer = pair.coordinator.heard();
+  REQUIRE(answer.size() == answer_bytes);
+  CHECK(hex(answer.substr(0, 10)) == hex(wire("dd 'ddprun' 02 01 00")));
+  CHECK(answer.substr(10, 32) == std::string(32, '\2'));
+  pair.agent.take(answer);
+  const std::string proof = pair.agent.heard();
+  REQUIRE(proof.size() == proof_bytes);
+  CHECK(hex(proof.substr(0, 10)) == hex(wire("dd 'ddprun' 03 01 00")));
+  pair.coordinator.take(proof);
+  CHECK(pair.coordinator.heard().size() == 24);
+  CHECK(hex(pair.agent.channel.seal("abc").substr(0, 4)) == hex(wire("14 00 00 00")));
+}
+
+// Computed by Python's hashlib from the manual's formulas.
+TEST_CASE("secure channel: what is hashed over what is what the manual says") {
+  ChannelPair pair;
+  const std::string opening = pair.agent.heard();
+  CHECK(hex(opening.substr(11, 16)) ==
+        hex(wire("57 70 c7 28 f6 39 3f 28 80 d4 5c 15 d3 84 35 53")));
+  pair.coordinator.take(opening);
+  const std::string answer = pair.coordinator.heard();
+  CHECK(hex(answer.substr(42)) == hex(wire("fb 7c d5 b8 60 8f 33 79 72 07 ed 91 66 67 e8 20 "
+                                           "81 4a 34 38 2f 54 fc c6 31 cc 96 ce 70 44 af 58")));
+  pair.agent.take(answer);
+  CHECK(hex(pair.agent.heard().substr(10, 32)) ==
+        hex(wire("8a 05 93 af 7c e9 a0 10 b6 c9 69 ce a2 aa 23 b9 "
+                 "5c a4 82 59 01 bf 71 2d 34 e8 de 30 80 3c e5 b8")));
+}
+
+TEST_CASE("secure channel: who is not established hands over nothing and is not opened") {
+  ChannelPair pair;
+  std::string opening = pair.agent.heard();
+  pair.coordinator.take(opening);
+  CHECK_FALSE(pair.coordinator.channel.established());
+  CHECK_FALSE(pair.agent.channel.established());
+  pair.agent.take(pair.coordinator.heard());
+  CHECK(pair.agent.channel.established());
+  CHECK_FALSE(pair.coordinator.channel.established());
+}
+
+TEST_CASE("secure channel: another token is told on both sides, before a proof is given") {
+  ChannelPair pair(credentials_of("j", std::string(64, '8')));
+  pair.coordinator.take(pair.agent.heard());
+  pair.agent.take(pair.coordinator.heard());
+  const std::string refusal = pair.agent.heard();
+  CHECK(hex(refusal) == hex(wire("dd 'ddprun' 04 01 00 03")));
+  pair.coordinator.take(refusal);
+  const std::string why = "its token is another one; give every node the same DDPRUN_TOKEN";
+  CHECK(pair.agent.error == "the coordinator at c:1: " + why);
+  CHECK(pair.coordinator.error == "a connection from a:2: " + why);
+  CHECK(pair.agent.channel.incompatible());
+  CHECK_FALSE(pair.agent.channel.established());
+  CHECK_FALSE(pair.coordinator.channel.established());
+}
+
+TEST_CASE("secure channel: a token on one side only is told on both sides") {
+  ChannelPair without(credentials_of("j", ""));
+  without.shake_hands();
+  const std::string fix = "; give every node the same DDPRUN_TOKEN";
+  CHECK(without.agent.error == "the coordinator at c:1: it has a token, and here is none" + fix);
+  CHECK(without.coordinator.error ==
+        "a connection from a:2: it has no token, and here is one" + fix);
+  CHECK(without.agent.channel.incompatible());
+  ChannelPair with(credentials_of(), credentials_of("j", ""));
+  with.shake_hands();
+  CHECK(with.agent.error == "the coordinator at c:1: it has no token, and here is one" + fix);
+}
+
+TEST_CASE("secure channel: another job is told on both sides") {
+  ChannelPair pair(credentials_of("k"));
+  pair.shake_hands();
+  CHECK(pair.agent.error ==
+        "the coordinator at c:1: it belongs to another job than 'k'; check the job's id and the "
+        "coordinator's host and port");
+  CHECK(pair.coordinator.error == "a connection from a:2: it belongs to another job than 'j'");
+  CHECK(pair.agent.channel.incompatible());
+}
+
+TEST_CASE("secure channel: another version is told on both sides, with both numbers") {
+  ChannelPair pair;
+  std::string opening = pair.agent.heard();
+  opening[version_at] = 9;
+  pair.coordinator.take(opening);
+  CHECK(pair.coordinator.error ==
+        "a connection from a:2: it speaks version 9 of ddprun's protocol, and this is version 1; "
+        "install the same ddprun on every node");
+  std::string refusal = pair.coordinator.heard();
+  CHECK(hex(refusal) == hex(wire("dd 'ddprun' 04 01 00 01")));
+  refusal[version_at] = 9;  // as the coordinator of that version would say it
+  pair.agent.take(refusal, 1);
+  CHECK(pair.agent.error ==
+        "the coordinator at c:1: it speaks version 9 of ddprun's protocol, and this is version 1; "
+        "install the same ddprun on every node");
+  CHECK(pair.agent.channel.incompatible());
+}
+
+TEST_CASE("secure channel: an agent's flights, said again, open nothing") {
+  ChannelPair pair;
+  const std::string opening = pair.agent.heard();
+  pair.coordinator.take(opening);
+  pair.agent.take(pair.coordinator.heard());
+  const std::string rest = pair.agent.heard() + pair.agent.channel.seal("secret");
+  pair.coordinator.take(rest);
+  REQUIRE(pair.coordinator.messages == Messages{"secret"});
+
+  ChannelEnd again(Side::coordinator, credentials_of(), 3);
+  again.take(opening);
+  again.take(rest);
+  CHECK(again.error ==
+        "a connection from a:2: its token is another one; give every node the same DDPRUN_TOKEN");
+  CHECK(again.messages.empty());
+  CHECK_FALSE(again.channel.established());
+}
+
+TEST_CASE("secure channel: a coordinator's answer, said again, proves nothing to another agent") {
+  ChannelPair pair;
+  pair.coordinator.take(pair.agent.heard());
+  const std::string answer = pair.coordinator.heard();
+  ChannelEnd other(Side::agent, credentials_of(), 5);
+  other.heard();
+  other.take(answer);
+  CHECK_FALSE(other.channel.established());
+  CHECK(other.channel.incompatible());
+}
+
+TEST_CASE("secure channel: what a side has said is no answer to it") {
+  ChannelPair pair;
+  std::string opening = pair.agent.heard();
+  pair.agent.take(opening);
+  CHECK(pair.agent.error ==
+        "the coordinator at c:1: it says what nobody may say at that point of the handshake; "
+        "it was closed");
+  ChannelPair other;
+  const std::string first = other.agent.heard();
+  other.coordinator.take(first);
+  std::string answer = other.coordinator.heard();
+  answer[7] = 3;  // the proof that the coordinator has just given, as if it were the agent's
+  answer = answer.substr(0, 10) + answer.substr(42, 32) + std::string(24, '\0');
+  REQUIRE(answer.size() == proof_bytes);
+  other.coordinator.take(answer);
+  CHECK_FALSE(other.coordinator.channel.established());
+  CHECK(other.coordinator.error != "");
+}
+
+TEST_CASE("secure channel: an agent that connects to an agent or itself opens nothing") {
+  for (const std::uint8_t random : {std::uint8_t{1}, std::uint8_t{9}}) {
+    ChannelEnd one(Side::agent, credentials_of(), 1);
+    ChannelEnd other(Side::agent, credentials_of(), random);
+    other.take(one.heard());
+    CHECK(other.error != "");
+    CHECK_FALSE(other.channel.established());
+  }
+}
+
+TEST_CASE("secure channel: frames that were swapped, dropped or said again end the connection") {
+  const std::string why =
+      "a connection from a:2: a frame was damaged, dropped or forged on its way; it was closed";
+  for (const std::vector<int>& order :
+       std::vector<std::vector<int>>{{1, 0}, {0, 2}, {0, 0}, {0, 1, 0}, {2}}) {
+    ChannelPair pair;
+    pair.shake_hands();
+    const std::vector<std::string> frames{pair.agent.channel.seal("zero"),
+                                          pair.agent.channel.seal("one"),
+                                          pair.agent.channel.seal("two")};
+    for (const int index : order) pair.coordinator.take(frames[static_cast<std::size_t>(index)]);
+    CHECK(pair.coordinator.error == why);
+    CHECK(pair.coordinator.messages.size() == (order[0] == 0 ? order.size() - 1 : 0));
+    CHECK_FALSE(pair.coordinator.channel.established());
+    CHECK_FALSE(pair.coordinator.channel.incompatible());
+  }
+}
+
+TEST_CASE("secure channel: every damaged byte after the handshake ends the connection") {
+  const auto damaged = [](std::size_t at) {
+    ChannelPair pair;
+    pair.shake_hands();
+    std::string frame = pair.agent.channel.seal("message");
+    if (at >= frame.size()) return false;
+    frame[at] = static_cast<char>(frame[at] ^ 1);
+    pair.coordinator.take(frame + std::string(70'000, 'x'));
+    CHECK(pair.coordinator.messages.empty());
+    CHECK(pair.coordinator.error != "");
+    return true;
+  };
+  std::size_t at = 0;
+  while (damaged(at)) ++at;
+  CHECK(at == 4 + 17 + 7);
+}
+
+TEST_CASE("secure channel: every damaged byte of the handshake ends it, before any message") {
+  for (std::size_t at = 0; at < opening_bytes + answer_bytes + proof_bytes + 24; ++at) {
+    CAPTURE(at);
+    ChannelPair pair;
+    std::size_t left = at;
+    const auto damage = [&](std::string bytes) {
+      if (left < bytes.size()) bytes[left] = static_cast<char>(bytes[left] ^ 0x40);
+      left -= left < bytes.size() ? left + 1 : bytes.size();
+      return bytes;
+    };
+    for (int flight = 0; flight < 2; ++flight) {
+      pair.coordinator.take(damage(pair.agent.heard()));
+      pair.agent.take(damage(pair.coordinator.heard()));
+    }
+    if (pair.coordinator.channel.established()) {
+      pair.agent.take(pair.coordinator.channel.seal("down"));
+    }
+    if (pair.agent.channel.established()) pair.coordinator.take(pair.agent.channel.seal("up"));
+    CHECK((pair.agent.messages.empty() || pair.coordinator.messages.empty()));
+  }
+}
+
+TEST_CASE("secure channel: a frame's length is refused before its bytes are waited for") {
+  const auto error_for = [](const std::string& length) {
+    ChannelPair pair;
+    pair.shake_hands();
+    pair.coordinator.take(wire(length));
+    return pair.coordinator.error;
+  };
+  const std::string allowed = " bytes, 17 to 1048576 are allowed; it was closed";
+  CHECK(error_for("01 00 10 00") == "a connection from a:2: a frame of 1048577" + allowed);
+  CHECK(error_for("ff ff ff ff") == "a connection from a:2: a frame of 4294967295" + allowed);
+  CHECK(error_for("10 00 00 00") == "a connection from a:2: a frame of 16" + allowed);
+  CHECK(error_for("00 00 00 00") == "a connection from a:2: a frame of 0" + allowed);
+  CHECK(error_for("00 00 10 00") == "");
+}
+
+TEST_CASE("secure channel: the largest message fits") {
+  ChannelPair pair;
+  pair.shake_hands();
+  const std::string largest(message_bytes_max, 'm');
+  pair.coordinator.take(pair.agent.channel.seal(largest));
+  CHECK(pair.coordinator.messages == Messages{largest});
+}
+
+TEST_CASE("secure channel: what is not ddprun's is refused at its first wrong byte") {
+  for (const char* bytes : {"00",             // PyTorch 2.2 and later
+                            "03 #5 'init/'",  // PyTorch up to 2.0
+                            "'GET / HTTP/1.1'",
+                            "'SSH-2.0-x'",
+                            "16 03 01",
+                            "dd 'ddpru' 00"}) {
+    ChannelEnd coordinator(Side::coordinator, credentials_of(), 2);
+    coordinator.take(wire(bytes), 1);
+    CHECK(coordinator.error == no_ddprun);
+    CHECK(coordinator.said.empty());
+    CHECK_FALSE(coordinator.channel.incompatible());
+  }
+  for (int byte = 0; byte < 256; ++byte) {
+    ChannelEnd coordinator(Side::coordinator, credentials_of(), 2);
+    coordinator.take(std::string(1, static_cast<char>(byte)));
+    CHECK(coordinator.error == (byte == 0xdd ? "" : no_ddprun));
+  }
+  ChannelEnd agent(Side::agent, credentials_of(), 1);
+  agent.take("SSH-2.0-OpenSSH_9.2");
+  CHECK(agent.error ==
+        "the coordinator at c:1: what answers there is no ddprun coordinator; check host and port");
+  CHECK_FALSE(agent.channel.incompatible());
+}
+
+TEST_CASE("secure channel: after an error nothing is taken any more") {
+  ChannelPair pair;
+  pair.shake_hands();
+  std::string frame = pair.agent.channel.seal("message");
+  pair.coordinator.take(wire("ff ff ff ff"));
+  pair.coordinator.error.clear();
+  pair.coordinator.take(frame);
+  CHECK(pair.coordinator.error != "");
+  CHECK(pair.coordinator.messages.empty());
+}
+
+}  // namespace
+}  // namespace ddprun
