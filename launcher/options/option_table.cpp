@@ -143,7 +143,7 @@ constexpr std::array table{
                false,
                false,
                "A node that is silent for so long is lost. Workers that are cut off are killed in "
-               "three quarters of it."},
+               "seven eighths of it."},
     OptionSpec{"state-dir",
                "",
                "DIR",
@@ -407,7 +407,7 @@ std::string help_text(int columns) {
       "       ddprun [options] -f JOB.yaml [-- ARGS...]\n"
       "       ddprun coordinator [options]\n"
       "       ddprun hostlist expand|fold|count LIST...\n"
-      "Start one worker per GPU or core, keep them alive, end clean\n";
+      "Start the workers of a training job, keep them alive, end clean\n";
   for (std::size_t group = 0; group < group_titles.size(); ++group) {
     text += fmt::format("\n{}:\n", group_titles[group]);
     for (const OptionSpec& option : table) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -61,6 +62,16 @@ std::vector<DocumentedOption> options_in(std::string_view section) {
     if (!option.name.empty()) options.push_back(option);
   }
   return options;
+}
+
+std::set<std::string> numbers_in(std::string_view text) {
+  static const std::regex number(R"(\d+|\w+ (thirds|quarters|eighths|sixteenths)\b)");
+  std::set<std::string> numbers;
+  const std::string whole(text);
+  for (std::sregex_iterator at(whole.begin(), whole.end(), number), end; at != end; ++at) {
+    numbers.insert(at->str());
+  }
+  return numbers;
 }
 
 std::vector<std::string> variables_in(std::string_view section) {

@@ -1,6 +1,7 @@
 // Manual pages in mdoc(7), read as far as the tests of documents need it.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,9 @@ struct DocumentedOption {
 
 /// The options that a section's items describe. Items whose head names no long option are left out.
 [[nodiscard]] std::vector<DocumentedOption> options_in(std::string_view section);
+
+/// Numbers in digits, and fractions in words: "80", "seven eighths".
+[[nodiscard]] std::set<std::string> numbers_in(std::string_view text);
 
 /// The arguments of each `.It Ev`, in order.
 [[nodiscard]] std::vector<std::string> variables_in(std::string_view section);

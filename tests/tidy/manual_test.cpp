@@ -106,6 +106,34 @@ TEST_CASE("manual: --help shows every option of the table with its words, and no
   }
 }
 
+TEST_CASE("manual: what --help counts, ddprun(1) counts likewise") {
+  const std::string counts = "80 ports, seven eighths of it, 2:4 or half";
+  CHECK(numbers_in(counts) == std::set<std::string>{"80", "seven eighths", "2", "4"});
+  const auto described = options_in(section(manual(), "OPTIONS"));
+  const auto table = option_table();
+  REQUIRE(described.size() == table.size());
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const std::set<std::string> said = numbers_in(described[i].text);
+    for (const std::string& number : numbers_in(table[i].help)) {
+      CHECK_MESSAGE(said.contains(number), table[i].name, ": ", number);
+    }
+  }
+}
+
+TEST_CASE("manual: README's statuses are those of the program") {
+  const std::string readme = file_text("README.md");
+  for (const ExitStatus status : {ExitStatus::success,
+                                  ExitStatus::usage,
+                                  ExitStatus::rendezvous_unavailable,
+                                  ExitStatus::internal_error,
+                                  ExitStatus::system_refused,
+                                  ExitStatus::run_again,
+                                  ExitStatus::gave_up}) {
+    const std::string row = "\n| " + std::to_string(static_cast<int>(status)) + " | ";
+    CHECK_MESSAGE(readme.find(row) != std::string::npos, row);
+  }
+}
+
 TEST_CASE("manual: the PET_ variables that ddprun(1) names are those that are read") {
   std::vector<std::string> read;
   for (const OptionSpec& option : option_table()) {
