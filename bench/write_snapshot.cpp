@@ -1,10 +1,10 @@
 // Writes one snapshot of MIB mebibytes into the empty folder FOLDER, as a training program would,
 // and prints how many seconds SnapshotStore::save() took: serializing, checksums, the bytes on the
 // disk, the link. bench/write_snapshot.py is its Python twin.
-#include "worker/context.hpp"
-#include "worker/process_group.hpp"
-#include "worker/run.hpp"
-#include "worker/snapshot_store.hpp"
+#include "ddprun/context.hpp"
+#include "ddprun/process_group.hpp"
+#include "ddprun/run.hpp"
+#include "ddprun/snapshot_store.hpp"
 
 #include <torch/torch.h>
 

@@ -2,7 +2,7 @@
 // What cannot be understood is a UsageError that ends with how the program is called.
 #pragma once
 
-#include "worker/run.hpp"
+#include "ddprun/run.hpp"
 
 #include <charconv>
 #include <cstdint>

@@ -3,18 +3,18 @@
 // of the seed, the step and the rank, so that there is no generator state to save. As it stands,
 // one epoch on a third of the images takes two ranks on two plain cores half a minute, after which
 // they guess 86 % of the test images right.
+#include "ddprun/context.hpp"
+#include "ddprun/distributed_data_parallel.hpp"
+#include "ddprun/distributed_sampler.hpp"
+#include "ddprun/finite.hpp"
+#include "ddprun/idx_file.hpp"
+#include "ddprun/optimizer_state.hpp"
+#include "ddprun/process_group.hpp"
+#include "ddprun/run.hpp"
+#include "ddprun/snapshot_store.hpp"
+#include "ddprun/step_seed.hpp"
+#include "ddprun/stop_request.hpp"
 #include "examples/arguments.hpp"
-#include "worker/context.hpp"
-#include "worker/distributed_data_parallel.hpp"
-#include "worker/distributed_sampler.hpp"
-#include "worker/finite.hpp"
-#include "worker/idx_file.hpp"
-#include "worker/optimizer_state.hpp"
-#include "worker/process_group.hpp"
-#include "worker/run.hpp"
-#include "worker/snapshot_store.hpp"
-#include "worker/step_seed.hpp"
-#include "worker/stop_request.hpp"
 
 #include <torch/torch.h>
 

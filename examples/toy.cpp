@@ -5,17 +5,17 @@
 // job saves, atomically and with the optimizer, not one per node straight into the file; EPOCHS_RUN
 // counts finished epochs, so that none is trained twice. It asks once an epoch whether it shall
 // stop, since it can go on from nowhere else; fashion_mnist.cpp does so at each step.
+#include "ddprun/context.hpp"
+#include "ddprun/distributed_data_parallel.hpp"
+#include "ddprun/distributed_sampler.hpp"
+#include "ddprun/finite.hpp"
+#include "ddprun/optimizer_state.hpp"
+#include "ddprun/process_group.hpp"
+#include "ddprun/pt_file.hpp"
+#include "ddprun/run.hpp"
+#include "ddprun/snapshot_store.hpp"
+#include "ddprun/stop_request.hpp"
 #include "examples/arguments.hpp"
-#include "worker/context.hpp"
-#include "worker/distributed_data_parallel.hpp"
-#include "worker/distributed_sampler.hpp"
-#include "worker/finite.hpp"
-#include "worker/optimizer_state.hpp"
-#include "worker/process_group.hpp"
-#include "worker/pt_file.hpp"
-#include "worker/run.hpp"
-#include "worker/snapshot_store.hpp"
-#include "worker/stop_request.hpp"
 
 #include <torch/torch.h>
 

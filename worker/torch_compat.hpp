@@ -26,7 +26,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #endif
 
-#include "worker/error.hpp"
+#include "ddprun/error.hpp"
 
 namespace ddprun::worker::compat {
 

@@ -61,7 +61,8 @@ def path_of(file):
     """From the root; files of the machines are named here without their folders."""
     if "/" in file:
         return file
-    found = [path for room in ("launcher", "rendezvous") for path in (ROOT / room).rglob(file)]
+    libraries = ("launcher", "rendezvous", "worker")
+    found = [path for library in libraries for path in (ROOT / library).rglob(file)]
     if len(found) != 1:
         raise LookupError(f"{len(found)} files are named {file}")
     return str(found[0].relative_to(ROOT))
@@ -445,8 +446,8 @@ MUTATIONS = [
              "      speakers_.erase(session);\n      if (peer->session == session)",
              "      if (peer->session == session)"),
     # In the worker runtime:
-    Mutation("R19", "snapshots are of the job's own generation only", "worker/snapshot_store.cpp",
+    Mutation("R19", "snapshots are of the job's own generation only", "snapshot_store.cpp",
              "  generation_ = std::max(generation_, found_.generation_max + 1);\n", ""),
-    Mutation("R20", "the link stays where a late writer has set it", "worker/snapshot_store.cpp",
+    Mutation("R20", "the link stays where a late writer has set it", "snapshot_store.cpp",
              "    static_cast<void>(link_to(file.name));\n", ""),
 ]

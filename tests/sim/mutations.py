@@ -255,7 +255,7 @@ def chosen_by(names):
     for mutation in in_order(MUTATIONS):
         if names and not any(name == mutation.rule or name in mutation.name for name in names):
             continue
-        if mutation.file.startswith("worker/") and not can_build_worker:
+        if mutation.changes()[0][0].startswith("worker/") and not can_build_worker:
             print(f"skipped: {mutation.name}: {WORKER_BUILD / WORKER_TESTS} is not built")
             continue
         yield mutation

@@ -13,9 +13,9 @@ namespace {
 
 /// Beginnings of what the files of a folder that is no room may include.
 const std::map<std::string, std::vector<std::string_view>> may_include{
-    {"examples", {"examples/", "worker/"}},
-    {"bench", {"bench/", "launcher/", "rendezvous/", "worker/"}},
-    {"tests/worker", {"tests/", "worker/", "examples/"}},
+    {"examples", {"examples/", "ddprun/"}},
+    {"bench", {"bench/", "launcher/", "rendezvous/", "ddprun/"}},
+    {"tests/worker", {"tests/", "worker/", "ddprun/", "examples/"}},
 };
 const std::vector<std::string_view> other_tests_may_include{"tests/", "launcher/", "rendezvous/"};
 
@@ -103,8 +103,9 @@ Findings check_purity(const SourceFile& file, const Rooms& rooms) {
   const bool is_excused = std::ranges::find(excused, file.path) != excused.end();
   if (room == nullptr || !room->is_pure(file.path) || is_excused) return findings;
   for (const Include& include : includes_of(file)) {
-    const Room* other = room_of(rooms, include.path);
-    const bool is_shell = other != nullptr && other->is_shell(include.path);
+    const std::string path = path_of(include.path);
+    const Room* other = room_of(rooms, path);
+    const bool is_shell = other != nullptr && other->is_shell(path);
     if (include.quoted ? is_shell : is_impure_header(include.path)) {
       findings.push_back(
           finding(file, include.line, "is pure and includes " + include.path + " of the shell"));

@@ -78,7 +78,7 @@ bool is_needed(const Room& room, const std::string& entry, const std::vector<Sou
   return std::ranges::any_of(tree, [&](const SourceFile& file) {
     if (parent_of(file.path) != room.path || !is_cpp(file)) return false;
     return std::ranges::any_of(includes_of(file), [&](const Include& include) {
-      return include.quoted && (include.path == entry || lies_in(include.path, entry));
+      return include.quoted && lies_in(path_of(include.path), entry);
     });
   });
 }
@@ -93,13 +93,17 @@ bool Room::is_shell(std::string_view file) const {
 }
 
 bool Room::allows(std::string_view include) const {
-  const std::string parent = parent_of(include);
+  const std::string parent = parent_of(path_of(include));
   const std::string library = path.substr(0, path.find('/'));
   if (parent == path || parent == library) return true;
   return std::ranges::any_of(may_include, [&](const std::string& entry) {
     const bool is_library = entry.find('/') == std::string::npos;
-    return include == entry || parent == entry || (is_library && lies_in(include, entry));
+    return parent == entry || (is_library && lies_in(include, entry));
   });
+}
+
+std::string path_of(std::string_view include) {
+  return (include.starts_with("ddprun/") ? "worker/include/" : "") + std::string(include);
 }
 
 std::string parent_of(std::string_view path) {

@@ -29,6 +29,9 @@ using Rooms = std::map<std::string, Room>;
 
 [[nodiscard]] Rooms rooms_in(const std::vector<SourceFile>& tree);
 
+/// From the root: the worker's public headers are included as "ddprun/run.hpp".
+[[nodiscard]] std::string path_of(std::string_view include);
+
 /// "launcher/node/agent.cpp" → "launcher/node".
 [[nodiscard]] std::string parent_of(std::string_view path);
 

@@ -121,10 +121,10 @@ TEST_CASE("tidy: includes go one way") {
   CHECK(breaks("rendezvous/x.cpp", "#include \"launcher/node/agent.hpp\"\n"));
   CHECK(breaks("rendezvous/x.cpp", "#include \"rendezvous/store/key_value.hpp\"\n"));
   CHECK(breaks("launcher/text/x.cpp", "#include \"launcher/options/options.hpp\"\n"));
-  CHECK(breaks("launcher/node/x.cpp", "#include \"worker/run.hpp\"\n"));
+  CHECK(breaks("launcher/node/x.cpp", "#include \"ddprun/run.hpp\"\n"));
   CHECK(breaks("worker/x.cpp", "#include \"launcher/node/agent.hpp\"\n"));
   CHECK(breaks("worker/x.cpp", "#include \"rendezvous/store/store_server.hpp\"\n"));
-  CHECK(breaks("tests/unit/x_test.cpp", "#include \"worker/run.hpp\"\n"));
+  CHECK(breaks("tests/unit/x_test.cpp", "#include \"ddprun/run.hpp\"\n"));
   CHECK(breaks("launcher/node/x.cpp", "#include \"agent.hpp\"\n"));
   CHECK(breaks("launcher/node/x.cpp", "#include <torch/torch.h>\n"));
   CHECK(breaks("tests/e2e/x_test.cpp", "#include <c10/util/Exception.h>\n"));

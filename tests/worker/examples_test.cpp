@@ -1,9 +1,9 @@
 // The Fashion-MNIST example as its users run it, on a small made-up data set.
+#include "ddprun/finite.hpp"
+#include "ddprun/pt_file.hpp"
+#include "ddprun/snapshot.hpp"
 #include "tests/worker/small_images.hpp"
 #include "tests/worker/support.hpp"
-#include "worker/finite.hpp"
-#include "worker/pt_file.hpp"
-#include "worker/snapshot.hpp"
 
 #include <doctest/doctest.h>
 #include <torch/torch.h>

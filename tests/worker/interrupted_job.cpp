@@ -1,16 +1,16 @@
 // The worker of a job that interruption_test.cpp interrupts and stop_request_test.cpp stops: a
 // network with dropout, shuffled batches and Adam, which saves every few steps. It sends itself
 // SIGKILL half way through a step, or SIGTERM before one, where it is told to.
-#include "worker/context.hpp"
-#include "worker/distributed_data_parallel.hpp"
-#include "worker/distributed_sampler.hpp"
-#include "worker/optimizer_state.hpp"
-#include "worker/process_group.hpp"
-#include "worker/pt_file.hpp"
-#include "worker/run.hpp"
-#include "worker/snapshot_store.hpp"
-#include "worker/step_seed.hpp"
-#include "worker/stop_request.hpp"
+#include "ddprun/context.hpp"
+#include "ddprun/distributed_data_parallel.hpp"
+#include "ddprun/distributed_sampler.hpp"
+#include "ddprun/optimizer_state.hpp"
+#include "ddprun/process_group.hpp"
+#include "ddprun/pt_file.hpp"
+#include "ddprun/run.hpp"
+#include "ddprun/snapshot_store.hpp"
+#include "ddprun/step_seed.hpp"
+#include "ddprun/stop_request.hpp"
 
 #include <torch/torch.h>
 

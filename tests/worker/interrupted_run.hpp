@@ -1,8 +1,8 @@
 // One run of interrupted_job.cpp under the real ddprun, to its end.
 #pragma once
 
+#include "ddprun/pt_file.hpp"
 #include "tests/worker/support.hpp"
-#include "worker/pt_file.hpp"
 
 #include <doctest/doctest.h>
 #include <torch/torch.h>

@@ -1,7 +1,7 @@
 // README's program and job file, as a reader takes them from there.
+#include "ddprun/pt_file.hpp"
+#include "ddprun/snapshot.hpp"
 #include "tests/worker/support.hpp"
-#include "worker/pt_file.hpp"
-#include "worker/snapshot.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,9 @@
 // The examples, told to end while they train, as by a batch system; they go on from there.
+#include "ddprun/pt_file.hpp"
+#include "ddprun/snapshot.hpp"
 #include "tests/worker/small_images.hpp"
 #include "tests/worker/stops.hpp"
 #include "tests/worker/support.hpp"
-#include "worker/pt_file.hpp"
-#include "worker/snapshot.hpp"
 
 #include <doctest/doctest.h>
 #include <torch/torch.h>

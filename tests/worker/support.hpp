@@ -2,8 +2,8 @@
 // ranks as threads, and Python.
 #pragma once
 
-#include "worker/context.hpp"
-#include "worker/process_group.hpp"
+#include "ddprun/context.hpp"
+#include "ddprun/process_group.hpp"
 
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 

@@ -1,0 +1,255 @@
+#include "ddprun/snapshot.hpp"
+
+#include "ddprun/error.hpp"
+#include "ddprun/optimizer_state.hpp"
+#include "ddprun/pt_file.hpp"
+#include "tests/worker/support.hpp"
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include <cmath>
+
+namespace ddprun::worker {
+namespace {
+
+using test::contains;
+using test::error_of;
+using test::TemporaryFolder;
+namespace nn = torch::nn;
+
+nn::Sequential make_tested_net(std::uint64_t seed) {
+  torch::manual_seed(seed);
+  return nn::Sequential(nn::Linear(4, 8), nn::BatchNorm1d(8), nn::ReLU(), nn::Linear(8, 1));
+}
+
+/// One step on made-up data, so that the optimizer has a state.
+void train_step(nn::Sequential& net, torch::optim::Optimizer& optimizer) {
+  optimizer.zero_grad();
+  net->forward(torch::rand({16, 4})).square().mean().backward();
+  optimizer.step();
+}
+
+bool same_state(const nn::Module& left, const nn::Module& right) {
+  const StateDict a = state_dict(left);
+  const StateDict b = state_dict(right);
+  for (const auto& named : a) {
+    if (!torch::equal(named.value(), b[named.key()])) return false;
+  }
+  return a.size() == b.size();
+}
+
+TEST_CASE("snapshot: everything comes back from a file, bit by bit") {
+  const TemporaryFolder folder;
+  Snapshot saved;
+  saved.model_state.insert("float", torch::tensor({1.0F, -0.0F, 1e-45F, INFINITY}));
+  saved.model_state.insert("scalar", torch::tensor(7, torch::kLong));
+  saved.model_state.insert("empty", torch::empty({0, 3}));
+  const auto base = torch::arange(12, torch::kInt).reshape({3, 4});
+  saved.model_state.insert("view", base.slice(1, 1, 3).t());
+  saved.model_state.insert("half", torch::tensor({1.5, 2.5}, torch::kHalf));
+  saved.epoch = 3;
+  saved.batch = 17;
+  saved.samples = 1088;
+  saved.step = std::int64_t{1} << 40;
+  saved.generation = 5;
+  saved.world_size = 8;
+  saved.user_fields["note"] = "täst";
+  saved.user_fields["best"] = 0.25;
+  write_pt_file(folder / "x.pt", to_value(saved));
+  const Snapshot loaded = from_value(read_pt_file(folder / "x.pt"));
+
+  for (const auto& named : saved.model_state) {
+    const auto& tensor = loaded.model_state[named.key()];
+    CHECK(tensor.dtype() == named.value().dtype());
+    CHECK(tensor.strides() == named.value().strides());
+    CHECK(torch::equal(tensor, named.value()));
+  }
+  CHECK(std::signbit(loaded.model_state["float"][1].item<float>()));
+  CHECK(loaded.epoch == 3);
+  CHECK(loaded.batch == 17);
+  CHECK(loaded.samples == 1088);
+  CHECK(loaded.step == std::int64_t{1} << 40);
+  CHECK(loaded.generation == 5);
+  CHECK(loaded.world_size == 8);
+  CHECK(loaded.optimizer_state.isNone());
+  CHECK(loaded.user_fields.at("note").toStringRef() == "täst");
+  CHECK(loaded.user_fields.at("best").toDouble() == 0.25);
+}
+
+TEST_CASE("snapshot: lists of one type in user fields come back as lists") {
+  const TemporaryFolder folder;
+  Snapshot saved;
+  saved.user_fields["ints"] = std::vector<std::int64_t>{1, 2, 3};
+  saved.user_fields["doubles"] = std::vector<double>{0.5};
+  saved.user_fields["bools"] = c10::List<bool>({true, false});
+  saved.user_fields["tensors"] = std::vector<torch::Tensor>{torch::ones({2}), torch::zeros({1})};
+  saved.user_fields["strings"] = std::vector<std::string>{"a", "b"};
+  write_pt_file(folder / "x.pt", to_value(saved));
+  const Snapshot loaded = from_value(read_pt_file(folder / "x.pt"));
+  CHECK(loaded.user_fields.at("ints").toListRef()[2].toInt() == 3);
+  CHECK(loaded.user_fields.at("doubles").toListRef()[0].toDouble() == 0.5);
+  CHECK_FALSE(loaded.user_fields.at("bools").toListRef()[1].toBool());
+  CHECK(torch::equal(loaded.user_fields.at("tensors").toListRef()[0].toTensor(), torch::ones({2})));
+  CHECK(loaded.user_fields.at("strings").toListRef()[1].toStringRef() == "b");
+}
+
+TEST_CASE("snapshot: tensors within containers are taken from their device and graph as well") {
+  const c10::IValue tensor = torch::ones({2}, torch::requires_grad());
+  c10::impl::GenericList list(c10::AnyType::get());
+  list.push_back(c10::ivalue::Tuple::create({tensor}));
+  Snapshot snapshot;
+  snapshot.user_fields["list"] = list;
+  const auto value = to_value(snapshot).toGenericDict();
+  const c10::IValue copy = value.at("list").toListRef()[0].toTupleRef().elements()[0];
+  CHECK(torch::equal(copy.toTensor(), tensor.toTensor()));
+  CHECK_FALSE(copy.toTensor().requires_grad());
+}
+
+TEST_CASE("snapshot: a tensor that is not on the CPU is not written to a file") {
+  const TemporaryFolder folder;
+  const std::string error = error_of(
+      [&] { write_pt_file(folder / "x.pt", torch::empty({2}, torch::Device(torch::kMeta))); });
+  CHECK(contains(error, "x.pt: it would hold a tensor on meta; copy it to the CPU before"));
+  CHECK(folder.names().empty());
+}
+
+TEST_CASE("snapshot: \"module.\" is taken off the names of other programs only") {
+  Snapshot saved;
+  saved.model_state.insert("module.weight", torch::ones({2}));
+  auto value = to_value(saved).toGenericDict();
+  CHECK(from_value(value).model_state.contains("module.weight"));
+  CHECK_FALSE(from_value(value).is_foreign);
+  static_cast<void>(value.erase("GENERATION"));
+  CHECK(from_value(value).model_state.contains("weight"));
+  CHECK(from_value(value).is_foreign);
+}
+
+template <typename Optimizer, typename Options>
+void check_optimizer_round_trip(const Options& options, const Options& other_options) {
+  const TemporaryFolder folder;
+  nn::Sequential net = make_tested_net(1);
+  Optimizer optimizer(net->parameters(), options);
+  for (int i = 0; i < 3; ++i) train_step(net, optimizer);
+  Snapshot saved;
+  saved.model_state = state_dict(*net);
+  saved.optimizer_state = optimizer_state(optimizer);
+  write_pt_file(folder / "x.pt", to_value(saved));
+
+  const Snapshot loaded = from_value(read_pt_file(folder / "x.pt"));
+  nn::Sequential resumed = make_tested_net(2);
+  Optimizer resumed_optimizer(resumed->parameters(), other_options);
+  load_state_dict(*resumed, loaded.model_state);
+  load_optimizer_state(resumed_optimizer, loaded.optimizer_state);
+  REQUIRE(same_state(*net, *resumed));
+  for (int i = 0; i < 3; ++i) {
+    torch::manual_seed(100 + static_cast<std::uint64_t>(i));
+    train_step(net, optimizer);
+    torch::manual_seed(100 + static_cast<std::uint64_t>(i));
+    train_step(resumed, resumed_optimizer);
+  }
+  CHECK(same_state(*net, *resumed));
+}
+
+TEST_CASE("snapshot: an optimizer goes on as if it had never stopped") {
+  using namespace torch::optim;
+  check_optimizer_round_trip<SGD>(SGDOptions(0.1), SGDOptions(0.5));
+  check_optimizer_round_trip<SGD>(SGDOptions(0.1).momentum(0.9).nesterov(true).weight_decay(0.01),
+                                  SGDOptions(0.5));
+  check_optimizer_round_trip<Adam>(AdamOptions(0.01).betas({0.8, 0.95}), AdamOptions(0.5));
+  check_optimizer_round_trip<Adam>(AdamOptions(0.01).amsgrad(true), AdamOptions(0.5));
+  check_optimizer_round_trip<AdamW>(AdamWOptions(0.01).weight_decay(0.1), AdamWOptions(0.5));
+}
+
+TEST_CASE("snapshot: a model of another shape is refused by parameter and shapes, and unchanged") {
+  nn::Sequential net = make_tested_net(1);
+  nn::Sequential wider(nn::Linear(4, 9), nn::BatchNorm1d(9), nn::ReLU(), nn::Linear(9, 1));
+  const StateDict before = [&] {
+    StateDict copy;
+    for (const auto& named : state_dict(*wider)) copy.insert(named.key(), named.value().clone());
+    return copy;
+  }();
+  const std::string error = error_of([&] { load_state_dict(*wider, state_dict(*net)); });
+  CHECK(contains(error, "parameter 0.weight is [9, 4] in the model but [8, 4] in the snapshot"));
+  for (const auto& named : state_dict(*wider)) {
+    CHECK(torch::equal(named.value(), before[named.key()]));
+  }
+
+  StateDict state = state_dict(*net);
+  state.insert("extra", torch::zeros({1}));
+  CHECK(contains(error_of([&] { load_state_dict(*net, state); }), "model has no parameter extra"));
+  nn::Sequential deeper = make_tested_net(1);
+  deeper->push_back(nn::Linear(1, 1));
+  CHECK(contains(error_of([&] { load_state_dict(*deeper, state_dict(*net)); }),
+                 "snapshot has no parameter 4.weight"));
+}
+
+TEST_CASE("snapshot: betas may be a list, and integers, as Python takes them") {
+  nn::Linear net(1, 1);
+  torch::optim::Adam adam(net->parameters());
+  const auto state = optimizer_state(adam).toGenericDict();
+  auto group = state.at("param_groups").toListRef()[0].toGenericDict();
+  const auto load = [&](const c10::IValue& betas) {
+    group.insert_or_assign("betas", betas);
+    load_optimizer_state(adam, state);
+    return static_cast<torch::optim::AdamOptions&>(adam.param_groups()[0].options()).betas();
+  };
+  CHECK(load(c10::ivalue::Tuple::create({0, 0.5})) == std::tuple(0.0, 0.5));
+  c10::impl::GenericList list(c10::AnyType::get());
+  for (const double beta : {0.25, 0.75}) list.push_back(beta);
+  CHECK(load(list) == std::tuple(0.25, 0.75));
+  for (const c10::IValue& wrong : {c10::IValue(0.5),
+                                   c10::IValue("ab"),
+                                   c10::IValue(c10::ivalue::Tuple::create({0.5})),
+                                   c10::IValue(c10::ivalue::Tuple::create({0.5, "b"}))}) {
+    CHECK(contains(error_of([&] { load(wrong); }), "has \"betas\" that are not two numbers"));
+  }
+}
+
+TEST_CASE("snapshot: the state of another optimizer is refused") {
+  nn::Sequential net = make_tested_net(1);
+  torch::optim::Adam adam(net->parameters());
+  torch::optim::SGD sgd(net->parameters(), 0.1);
+  train_step(net, adam);
+  const std::string prefix = "the optimizer state does not fit this optimizer: ";
+  const auto load = [&](torch::optim::Optimizer& optimizer, const c10::IValue& state) {
+    return error_of([&] { load_optimizer_state(optimizer, state); });
+  };
+  CHECK(contains(load(sgd, optimizer_state(adam)), prefix + "param_groups[0] has no \"momentum\""));
+  CHECK(contains(load(adam, optimizer_state(sgd)), prefix + "param_groups[0] has no \"betas\""));
+  CHECK(contains(load(adam, c10::IValue(1)), prefix + "it is not a dict"));
+
+  nn::Sequential other(nn::Linear(4, 9), nn::BatchNorm1d(9), nn::ReLU(), nn::Linear(9, 1));
+  torch::optim::Adam other_adam(other->parameters());
+  CHECK(contains(load(other_adam, optimizer_state(adam)), "state[0] has a \"exp_avg\" of another"));
+  nn::Linear single(1, 1);
+  torch::optim::Adam small(single->parameters());
+  CHECK(contains(load(small, optimizer_state(adam)), "does not list 2 parameters"));
+
+  torch::optim::RMSprop unknown(net->parameters());
+  CHECK(contains(error_of([&] { static_cast<void>(optimizer_state(unknown)); }),
+                 "SGD, Adam and AdamW"));
+}
+
+TEST_CASE("snapshot: a dict that is none is refused by what is wrong with it") {
+  const auto error_for = [](const c10::IValue& value) {
+    return error_of([&] { static_cast<void>(from_value(value)); });
+  };
+  c10::impl::GenericDict root(c10::AnyType::get(), c10::AnyType::get());
+  CHECK(contains(error_for(1), "does not hold a dict"));
+  CHECK(contains(error_for(root), "no MODEL_STATE"));
+  root.insert("MODEL_STATE", 1);
+  CHECK(contains(error_for(root), "MODEL_STATE is not a dict"));
+  root.insert_or_assign("MODEL_STATE", c10::Dict<std::string, at::Tensor>());
+  CHECK(error_for(root).empty());
+  root.insert("STEP", -1);
+  CHECK(contains(error_for(root), "STEP is not a count"));
+
+  Snapshot snapshot;
+  snapshot.user_fields["STEP"] = 1;
+  CHECK(
+      contains(error_of([&] { static_cast<void>(to_value(snapshot)); }), "cannot be called STEP"));
+}
+
+}  // namespace
+}  // namespace ddprun::worker

@@ -1,0 +1,78 @@
+// A job under the real ddprun that is interrupted again and again, compared with one that is not.
+#include "ddprun/error.hpp"
+#include "ddprun/snapshot.hpp"
+#include "tests/worker/interrupted_run.hpp"
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include <cstdlib>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace ddprun::worker {
+namespace {
+
+using test::ranks_of_job;
+using test::steps_of_job;
+using test::TemporaryFolder;
+
+constexpr int interruptions_count = 5;
+
+/// Whether so many of the sorted `steps` lie between two snapshots that the job gives up.
+bool stalls(const std::vector<std::int64_t>& steps) {
+  constexpr std::size_t restarts_stalled = 3;  // design(7): without a newer snapshot
+  const auto saves_before = [](std::int64_t step) { return step / test::save_every; };
+  for (std::size_t i = restarts_stalled; i < steps.size(); ++i) {
+    if (saves_before(steps[i]) == saves_before(steps[i - restarts_stalled])) return true;
+  }
+  return false;
+}
+
+/// "RESTARTS:RANK:STEP" for each interruption, in steps that grow.
+std::string draw_interruptions(std::uint32_t seed) {
+  std::mt19937 generator(seed);
+  const auto draw = [&](std::int64_t limit) {
+    return static_cast<std::int64_t>(generator()) % limit;
+  };
+  std::vector<std::int64_t> steps;
+  do {
+    std::set<std::int64_t> drawn;
+    while (drawn.size() < interruptions_count) drawn.insert(1 + draw(steps_of_job - 1));
+    steps.assign(drawn.begin(), drawn.end());
+  } while (stalls(steps));
+  std::string words;
+  int restarts = 0;
+  for (const std::int64_t step : steps) {
+    words += text(" ", restarts++, ":", draw(ranks_of_job), ":", step);
+  }
+  return words;
+}
+
+/// The final parameters of a job that is interrupted so, in one row; `restarts` of the last start.
+torch::Tensor result_with(const std::string& interruptions, std::int64_t& restarts) {
+  const TemporaryFolder folder;
+  const auto job = test::run_interrupted_job(folder, interruptions_count, interruptions);
+  CAPTURE(job.error);
+  REQUIRE(job.status == 0);
+  restarts = from_value(read_pt_file(folder / "snapshot.pt")).generation - 1;
+  return test::result_of_job(folder);
+}
+
+TEST_CASE("interruption: five kills at random steps change no bit of the result") {
+  std::int64_t restarts = -1;
+  const torch::Tensor expected = result_with("", restarts);
+  REQUIRE(restarts == 0);
+  REQUIRE(torch::isfinite(expected).all().item<bool>());
+  const char* chosen = std::getenv("TEST_SEED");  // to repeat a run that failed
+  const auto seed = chosen != nullptr ? static_cast<std::uint32_t>(std::atoll(chosen))
+                                      : static_cast<std::uint32_t>(std::random_device()());
+  const std::string interruptions = draw_interruptions(seed);
+  MESSAGE("TEST_SEED=" << seed << ", RESTARTS:RANK:STEP" << interruptions);
+  CHECK(torch::equal(result_with(interruptions, restarts), expected));
+  CHECK(restarts == interruptions_count);
+}
+
+}  // namespace
+}  // namespace ddprun::worker

@@ -1,0 +1,37 @@
+// The outermost frame of a training program: turns what escapes its body into one line on stderr
+// and an exit status, so that the launcher's report shows the cause and not a core dump.
+#pragma once
+
+#include "ddprun/error.hpp"
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace ddprun::worker {
+
+/// A command line that the program does not understand.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The end that SIGTERM asked for, when all that it had to wait for is done; see StopRequest.
+class Stopped : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The exit status for main(): 0 when `body` returns, 2 when it throws UsageError, 1 for any other
+/// exception, after the line `error: WHAT` on stderr. When it throws Stopped, the line is WHAT, and
+/// SIGTERM ends this process, as it ends any program that does not handle it: a launcher shall see
+/// a wish honoured and no failure. `body` gets the arguments after the program's name. Before that
+/// stdout becomes line-buffered, so that a pipe or a log has each line when it is made; SIGXFSZ is
+/// ignored, so that a file which grows beyond its limit is an error and not the end; and the
+/// allocator keeps up to 1 GiB of what is freed.
+[[nodiscard]] int run(int argc,
+                      char** argv,
+                      const std::function<void(const std::vector<std::string>& arguments)>& body);
+
+}  // namespace ddprun::worker

@@ -1,0 +1,49 @@
+// Everything that training needs to go on after a restart, as one value. In a file it is the dict
+// that the PyTorch tutorial on fault tolerance saves, with more entries:
+//   MODEL_STATE EPOCHS_RUN                                        the tutorial's
+//   OPTIMIZER_STATE EPOCH BATCH SAMPLES STEP GENERATION WORLD_SIZE  ours
+// and whatever else the program adds.
+#pragma once
+
+#include "ddprun/module_state.hpp"
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace ddprun::worker {
+
+/// The largest count a snapshot may have: far above any real one, far below where adding one could
+/// overflow.
+inline constexpr std::int64_t count_max = std::int64_t{1} << 53;
+
+struct Snapshot {
+  StateDict model_state;
+  c10::IValue optimizer_state;  ///< As Python's optimizer.state_dict(); None when not saved.
+
+  std::int64_t epoch = 0;    ///< The epoch to go on with: as many are finished (EPOCHS_RUN, EPOCH).
+  std::int64_t batch = 0;    ///< Batches of it that each rank has finished.
+  std::int64_t samples = 0;  ///< Samples of it that all ranks together have used.
+  std::int64_t step = 0;     ///< Optimizer steps since training began.
+
+  std::int64_t generation = 0;  ///< Which start of the job wrote it; see SnapshotStore.
+  std::int64_t world_size = 0;  ///< Of the job that wrote it; 0 when the file does not say.
+  bool is_foreign = false;      ///< Another program wrote it: the file has no GENERATION.
+
+  /// Entries of the program's own, beside those above in the file. Values must be what
+  /// write_pt_file() accepts.
+  std::map<std::string, c10::IValue> user_fields;
+};
+
+/// The snapshot as the dict that goes into a file. Tensors of other devices are copied to the CPU,
+/// all others are shared. Throws Error when a user field has the name of an entry above.
+[[nodiscard]] c10::IValue to_value(const Snapshot& snapshot);
+
+/// The snapshot that `value` holds. All entries but MODEL_STATE may be missing. From a foreign one,
+/// the prefix "module." that Python's DistributedDataParallel puts before names is taken off.
+/// Throws Error naming the entry that is missing or of the wrong kind.
+[[nodiscard]] Snapshot from_value(const c10::IValue& value);
+
+}  // namespace ddprun::worker

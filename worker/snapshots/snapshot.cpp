@@ -1,0 +1,131 @@
+#include "ddprun/snapshot.hpp"
+
+#include "ddprun/error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ddprun::worker {
+namespace {
+
+constexpr std::string_view ddp_prefix = "module.";
+
+struct Count {
+  const char* key;
+  std::int64_t Snapshot::*member;
+};
+
+// EPOCHS_RUN comes first, so that EPOCH overrules it when a file has both.
+constexpr std::array<Count, 7> counts{{
+    {"EPOCHS_RUN", &Snapshot::epoch},
+    {"EPOCH", &Snapshot::epoch},
+    {"BATCH", &Snapshot::batch},
+    {"SAMPLES", &Snapshot::samples},
+    {"STEP", &Snapshot::step},
+    {"GENERATION", &Snapshot::generation},
+    {"WORLD_SIZE", &Snapshot::world_size},
+}};
+
+bool is_ours(std::string_view key) {
+  return key == "MODEL_STATE" || key == "OPTIMIZER_STATE" ||
+         std::any_of(
+             counts.begin(), counts.end(), [&](const Count& each) { return each.key == key; });
+}
+
+c10::IValue to_cpu(const c10::IValue& value) {
+  if (value.isTensor()) return value.toTensor().detach().cpu();
+  if (value.isGenericDict()) {
+    const auto source = value.toGenericDict();
+    c10::impl::GenericDict result(source.keyType(), source.valueType());
+    for (const auto& entry : source) result.insert(entry.key(), to_cpu(entry.value()));
+    return result;
+  }
+  if (value.isList()) {
+    c10::impl::GenericList result(c10::AnyType::get());  // Python refuses typed ones
+    for (const c10::IValue& item : value.toListRef()) result.push_back(to_cpu(item));
+    return result;
+  }
+  if (value.isTuple()) {
+    std::vector<c10::IValue> items;
+    for (const c10::IValue& item : value.toTupleRef().elements()) items.push_back(to_cpu(item));
+    return c10::ivalue::Tuple::create(std::move(items));
+  }
+  return value;
+}
+
+enum class DdpPrefix : std::uint8_t { keep, strip };
+
+StateDict model_state_from(const c10::IValue& value, DdpPrefix prefix) {
+  if (!value.isGenericDict()) throw Error("MODEL_STATE is not a dict");
+  const auto dict = value.toGenericDict();
+  bool wrapped = prefix == DdpPrefix::strip && !dict.empty();
+  for (const auto& entry : dict) {
+    if (!entry.key().isString() || !entry.value().isTensor()) {
+      throw Error("MODEL_STATE holds something else than names with tensors");
+    }
+    wrapped = wrapped && entry.key().toStringRef().starts_with(ddp_prefix);
+  }
+  StateDict state;
+  for (const auto& entry : dict) {
+    const std::string& name = entry.key().toStringRef();
+    state.insert(wrapped ? name.substr(ddp_prefix.size()) : name, entry.value().toTensor());
+  }
+  return state;
+}
+
+std::optional<c10::IValue> find(const c10::impl::GenericDict& dict, const char* key) {
+  const auto found = dict.find(key);
+  if (found == dict.end()) return std::nullopt;
+  return found->value();
+}
+
+}  // namespace
+
+c10::IValue to_value(const Snapshot& snapshot) {
+  c10::impl::GenericDict root(c10::StringType::get(), c10::AnyType::get());
+  root.insert("MODEL_STATE", to_value(snapshot.model_state));
+  if (!snapshot.optimizer_state.isNone()) {
+    root.insert("OPTIMIZER_STATE", to_cpu(snapshot.optimizer_state));
+  }
+  for (const Count& each : counts) root.insert(each.key, snapshot.*each.member);
+  for (const auto& [key, value] : snapshot.user_fields) {
+    if (is_ours(key)) {
+      throw Error(text("a user field of a snapshot cannot be called ", key, "; rename it"));
+    }
+    root.insert(key, to_cpu(value));
+  }
+  return root;
+}
+
+Snapshot from_value(const c10::IValue& value) {
+  if (!value.isGenericDict()) throw Error("it does not hold a dict");
+  const auto root = value.toGenericDict();
+  Snapshot snapshot;
+  const auto model_state = find(root, "MODEL_STATE");
+  if (!model_state) throw Error("it has no MODEL_STATE");
+  snapshot.is_foreign = !root.contains("GENERATION");
+  // A model of ours may have a child that is really called "module".
+  snapshot.model_state =
+      model_state_from(*model_state, snapshot.is_foreign ? DdpPrefix::strip : DdpPrefix::keep);
+  snapshot.optimizer_state = find(root, "OPTIMIZER_STATE").value_or(c10::IValue());
+  for (const Count& each : counts) {
+    const auto count = find(root, each.key);
+    if (!count) continue;
+    if (!count->isInt() || count->toInt() < 0 || count->toInt() > count_max) {
+      throw Error(text(each.key, " is not a count"));
+    }
+    snapshot.*each.member = count->toInt();
+  }
+  for (const auto& entry : root) {
+    if (entry.key().isString() && !is_ours(entry.key().toStringRef())) {
+      snapshot.user_fields[entry.key().toStringRef()] = entry.value();
+    }
+  }
+  return snapshot;
+}
+
+}  // namespace ddprun::worker
