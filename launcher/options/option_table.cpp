@@ -407,7 +407,7 @@ std::string help_text(int columns) {
       "       ddprun [options] -f JOB.yaml [-- ARGS...]\n"
       "       ddprun coordinator [options]\n"
       "       ddprun hostlist expand|fold|count LIST...\n"
-      "Start the workers of a training job, keep them alive, end clean\n";
+      "Start the workers of a job, keep them alive, end clean\n";
   for (std::size_t group = 0; group < group_titles.size(); ++group) {
     text += fmt::format("\n{}:\n", group_titles[group]);
     for (const OptionSpec& option : table) {

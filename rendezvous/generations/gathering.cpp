@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace ddprun {
 namespace {
@@ -20,11 +21,21 @@ std::string few_of(const std::vector<std::string>& hosts) {
 
 }  // namespace
 
+void Gathering::add(const Offer& offer) {
+  ready_[offer.node] = offer;
+  changed_.insert(offer.node);
+}
+
+void Gathering::remove(NodeId node) {
+  if (ready_.erase(node) > 0) changed_.insert(node);
+}
+
 bool Gathering::heed_mark(int witnesses) {
   const int needed = nodes_to_found(options_.nodes_min, nodes_all(), witnesses);
   marked_ = true;
   if (!options_.heeds_marks || needed <= needed_first_) return false;
   needed_first_ = needed;
+  enough_since_.reset();
   return true;
 }
 
@@ -40,18 +51,26 @@ Gathering::Answer Gathering::ask_first(Instant now) {
   return now >= *give_up_at_ ? Answer::give_up : Answer::wait;
 }
 
-/// Each of those that are needed has been here since then.
+/// Each of those that are needed has been here since then: whoever comes later does not change it.
 std::optional<Instant> Gathering::enough_since(Instant now) {
-  std::erase_if(since_, [&](const auto& entry) { return !ready_.contains(entry.first); });
-  for (const auto& [node, offer] : ready_) since_.try_emplace(node, now);
+  for (const NodeId node : std::exchange(changed_, {})) {
+    if (ready_.contains(node)) {
+      since_.try_emplace(node, now);
+    } else if (since_.erase(node) > 0) {
+      enough_since_.reset();
+    }
+  }
   if (!has(needed_first_)) return std::nullopt;
+  if (enough_since_) return enough_since_;
   std::vector<Instant> came;
   for (const auto& [node, since] : since_) came.push_back(since);
-  std::ranges::sort(came);
-  return came.at(static_cast<std::size_t>(needed_first_ - 1));
+  const auto last = came.begin() + (needed_first_ - 1);
+  std::ranges::nth_element(came, last);
+  return enough_since_ = *last;
 }
 
 Gathering::Answer Gathering::ask_next(Instant now) {
+  changed_.clear();
   if (has(options_.nodes_min)) return Answer::start;
   if (!give_up_at_) give_up_at_ = now + options_.replace_timeout;
   return now >= *give_up_at_ ? Answer::give_up : Answer::wait;
@@ -77,7 +96,9 @@ std::vector<Offer> Gathering::take(const Generation& last, const SetAside& aside
   for (const Offer& offer : taken) ready_.erase(offer.node);
   give_up_at_.reset();
   start_at_.reset();
+  for (const auto& [node, offer] : ready_) changed_.insert(node);
   since_.clear();
+  enough_since_.reset();
   return taken;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,8 @@ class Gathering {
   explicit Gathering(GatheringOptions options)
       : options_(options), needed_first_(options.nodes_min) {}
 
-  void add(const Offer& offer) { ready_[offer.node] = offer; }
-  void remove(NodeId node) { ready_.erase(node); }
+  void add(const Offer& offer);
+  void remove(NodeId node);
   [[nodiscard]] bool contains(NodeId node) const { return ready_.contains(node); }
   [[nodiscard]] const std::map<NodeId, Offer>& ready() const { return ready_; }
 
@@ -85,7 +86,9 @@ class Gathering {
   int needed_first_ = 1;
   bool marked_ = false;
   std::map<NodeId, Offer> ready_;
-  std::map<NodeId, Instant> since_;  // when each was seen to be, before the first one
+  std::set<NodeId> changed_;             // added or removed, and not asked about since
+  std::map<NodeId, Instant> since_;      // when each was seen to be, before the first one
+  std::optional<Instant> enough_since_;  // unless that is to be counted anew
   std::optional<Instant> give_up_at_;
   std::optional<Instant> start_at_;
 };

@@ -1,8 +1,23 @@
 #include "rendezvous/generations/generation.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace ddprun {
+
+const Member* Generation::member_on(NodeId node) const {
+  const auto node_of = [](const Member& member) { return member.offer.node; };
+  const auto found = std::ranges::lower_bound(members, node, {}, node_of);
+  return found != members.end() && found->offer.node == node ? &*found : nullptr;
+}
+
+const Member* Generation::member_with(Rank rank) const {
+  const auto after = std::ranges::upper_bound(members, rank, {}, &Member::first_rank);
+  if (after == members.begin()) return nullptr;
+  const Member& member = *std::prev(after);
+  return rank.value - member.first_rank.value < member.offer.worker_count ? &member : nullptr;
+}
 
 std::vector<IpAddress> Generation::addresses() const {
   std::set<IpAddress> all;

@@ -82,8 +82,9 @@ struct Decided {
 
 struct Generation {
   GenerationNumber number;
-  std::vector<Member>
-      members;              ///< In rank order; the first one's store is MASTER_ADDR:MASTER_PORT.
+  /// In the order of nodes and of ranks, which begin at 0 and leave none out; the first one's store
+  /// is MASTER_ADDR:MASTER_PORT.
+  std::vector<Member> members;
   int restart_count = 0;    ///< Generations of this job before this one.
   std::string cause;        ///< Why it was formed, for people.
   Founding founding;        ///< Of the job.
@@ -96,9 +97,8 @@ struct Generation {
   friend bool operator==(const Generation&, const Generation&) = default;
 
   [[nodiscard]] int world_size() const {
-    int count = 0;
-    for (const Member& member : members) count += member.offer.worker_count;
-    return count;
+    if (members.empty()) return 0;
+    return members.back().first_rank.value + members.back().offer.worker_count;
   }
 
   /// Of all members, each once; where they are too many, those that members named first.
@@ -114,21 +114,10 @@ struct Generation {
   }
 
   /// The member on `node`, or null.
-  [[nodiscard]] const Member* member_on(NodeId node) const {
-    for (const Member& member : members) {
-      if (member.offer.node == node) return &member;
-    }
-    return nullptr;
-  }
+  [[nodiscard]] const Member* member_on(NodeId node) const;
 
   /// The member that runs `rank`, or null.
-  [[nodiscard]] const Member* member_with(Rank rank) const {
-    for (const Member& member : members) {
-      const int place = rank.value - member.first_rank.value;
-      if (place >= 0 && place < member.offer.worker_count) return &member;
-    }
-    return nullptr;
-  }
+  [[nodiscard]] const Member* member_with(Rank rank) const;
 };
 
 }  // namespace ddprun

@@ -199,6 +199,7 @@ Roster::Peer* Roster::admit(Instant now, SessionId session, const Hello& hello, 
   if (const auto known = peers_.find(hello.from.agent); known != peers_.end()) {
     return &known->second;
   }
+  if (peers_.size() >= options_.agents_max) forget_lost();
   if (peers_.size() >= options_.agents_max) {
     refuse(session, {"there are too many agents already", {}}, out);
     return nullptr;
@@ -253,10 +254,21 @@ Roster::Peer* Roster::admit(Instant now, SessionId session, const Hello& hello, 
   return &peer;
 }
 
+/// Whose life it was is told so all the same, if it comes again: it has been let in, and is not
+/// known.
+void Roster::forget_lost() {
+  std::erase_if(places_, [this](const auto& place) {
+    const auto peer = peers_.find(place.second);
+    return peer == peers_.end() || peer->second.lost;
+  });
+  std::erase_if(peers_, [](const auto& entry) { return entry.second.lost; });
+}
+
 /// Of the nodes that live, where they are all that may take part; null where one more may. Another
 /// agent of the same machine may be its predecessor, and is not counted.
 const Roster::Peer* Roster::most_silent_of_all(const Hello& hello) const {
   if (options_.nodes_all == 0 || hello.witness) return nullptr;
+  if (peers_.size() < static_cast<std::size_t>(options_.nodes_all)) return nullptr;
   const auto machine = [](std::string_view contact) {
     return contact.substr(0, contact.rfind(':'));
   };

@@ -15,7 +15,8 @@
 //       by this one, where another node has its place by now.
 //   O6  No ack says that it leads for longer than it was told.
 // Bounds
-//   `nodes_max` agents, lost ones included; one connection each, the newest.
+//   `agents_max` agents; lost ones are forgotten when there are as many. One connection each, the
+//   newest.
 #pragma once
 
 #include "rendezvous/lease.hpp"
@@ -136,6 +137,7 @@ class Roster {
   [[nodiscard]] Peer* living_on(NodeId node);
   [[nodiscard]] std::string contradiction(const Hello& hello) const;
   [[nodiscard]] Peer* admit(Instant now, SessionId session, const Hello& hello, Actions& out);
+  void forget_lost();
   [[nodiscard]] const Peer* most_silent_of_all(const Hello& hello) const;
   void hear(Instant now, Peer& peer) const;
   void refuse(SessionId session, Refused refusal, Actions& out) const;

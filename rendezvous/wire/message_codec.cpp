@@ -52,6 +52,7 @@ class Writer {
     integer(static_cast<std::uint32_t>(elements.size()));
     for (const T& element : elements) fields(*this, element);
   }
+  void must(bool, std::string_view) {}
   template <typename... Messages>
   void variant(const std::variant<Messages...>& message) {
     static_assert(((kind_of<Messages> != 0) && ...));
@@ -135,6 +136,10 @@ class Reader {
     }
     elements.clear();
     while (problem_.empty() && elements.size() < count) fields(*this, elements.emplace_back());
+  }
+  /// Else it says what is there.
+  void must(bool is_so, std::string_view what) {
+    if (!is_so) refuse(std::string(what));
   }
   template <typename... Messages>
   void variant(std::variant<Messages...>& message) {

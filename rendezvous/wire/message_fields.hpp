@@ -6,8 +6,10 @@
 #include "rendezvous/membership/messages.hpp"
 #include "rendezvous/wire/message_kinds.hpp"
 
+#include <algorithm>
 #include <concepts>
 #include <type_traits>
+#include <vector>
 
 namespace ddprun {
 
@@ -127,9 +129,21 @@ void fields(auto& archive, Is<Blame> auto& blame) {
   archive.integer(blame.failures_count, 0, id_max);
   archive.flag(blame.outlived_kill);
 }
+/// Else nobody would find them (Generation::member_on).
+inline bool are_in_order(const std::vector<Member>& members) {
+  return std::ranges::adjacent_find(
+             members,
+             [](const Member& one, const Member& next) {
+               const int rank = one.first_rank.value + one.offer.worker_count;
+               return one.offer.node >= next.offer.node || rank != next.first_rank.value;
+             }) == members.end() &&
+         (members.empty() || members.front().first_rank == Rank{});
+}
 void fields(auto& archive, Is<Generation> auto& record) {
   fields(archive, record.number);
   archive.list(record.members, members_max);
+  archive.must(are_in_order(record.members),
+               "members that are not in the order of nodes and ranks");
   archive.integer(record.restart_count, 0, id_max);
   archive.string(record.cause, text_bytes_max);
   fields(archive, record.founding);

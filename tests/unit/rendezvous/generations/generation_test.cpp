@@ -30,6 +30,24 @@ Generation generation_of(const std::vector<int>& worker_counts) {
   return generation;
 }
 
+TEST_CASE("generation: members are found by node and by rank") {
+  const Generation generation = generation_of({3, 1, 2});  // on nodes 0, 10 and 20
+  CHECK(generation.world_size() == 6);
+  CHECK(Generation().world_size() == 0);
+  for (const int node : {0, 10, 20}) {
+    CHECK(generation.member_on(NodeId{node})->offer.node == NodeId{node});
+  }
+  for (const int node : {-1, 1, 15, 21}) CHECK(generation.member_on(NodeId{node}) == nullptr);
+  const std::vector<int> nodes{0, 0, 0, 10, 20, 20};
+  for (int rank = 0; rank < 6; ++rank) {
+    const auto place = static_cast<std::size_t>(rank);
+    CHECK(generation.member_with(Rank{rank})->offer.node == NodeId{nodes[place]});
+  }
+  CHECK(generation.member_with(Rank{-1}) == nullptr);
+  CHECK(generation.member_with(Rank{6}) == nullptr);
+  CHECK(Generation().member_with(Rank{0}) == nullptr);
+}
+
 TEST_CASE("generation: each member's part says what is its own and what is everybody's") {
   const std::vector<Part> parts = generation_of({3, 1, 2}).parts();
   REQUIRE(parts.size() == 3);

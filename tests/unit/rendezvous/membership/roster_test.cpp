@@ -138,6 +138,20 @@ TEST_CASE("roster: strangers without a greeting, and more agents than allowed, g
   CHECK(story.greets(2, {12, 1}) == refused(2, "there are too many agents already"));
 }
 
+TEST_CASE("roster: lost agents make room, and are told all the same that their life is over") {
+  RosterStory story;
+  story.roster = Roster(
+      RosterOptions{.leader = roster_leader, .times = usual_times, .agents_max = 1}, Instant{});
+  (void)story.greets(1, {11, 1});
+  (void)story.after(4'000);
+  CHECK(story.says_hello(2, {12, 1}) == Lines{"2: welcome node 1, 0 voters"});
+  CHECK(story.beats(1, 1) == Lines{"1: forgotten life 1"});
+  (void)story.after(4'000);
+  Hello again = hello_of({11, 1}, {});
+  again.coordinator = roster_leader.agent;
+  CHECK(story.meets(Received{3, again}) == Lines{"3: forgotten life 1"});
+}
+
 TEST_CASE("roster: an agent that was told another time until nodes are lost is refused") {
   RosterStory story;
   CHECK(story.meets(Received{1, Hello{{11, 1}, "n1", {}, 1, 1, Millis{1'500}}}) ==

@@ -32,7 +32,7 @@ Member sample_member(int node, std::string host) {
   one.offer.host = std::move(host);
   one.offer.agent = AgentId{10} + static_cast<AgentId>(node);
   one.offer.worker_count = 4;
-  one.first_rank = Rank{4 * node};
+  one.first_rank = Rank{4 * (node - 1)};
   return one;
 }
 
@@ -322,7 +322,10 @@ TEST_CASE("message codec: lists may reach their limits and not exceed them") {
 TEST_CASE("message codec: the record of the largest job is one message, with short names") {
   Knowledge known = sample_knowledge();
   const std::string long_name(name_bytes_max, 'x');
-  known.record.members.assign(members_max, sample_member(1, long_name));
+  for (int node = 1; node <= static_cast<int>(members_max); ++node) {
+    if (node == 1) known.record.members.clear();
+    known.record.members.push_back(sample_member(node, long_name));
+  }
   known.record.cause = std::string(text_bytes_max, 'c');
   known.record.voters.all.assign(Voters::count_max, {1, NodeId{1}, long_name, long_name});
   known.before = known.record.voters;
@@ -360,6 +363,11 @@ TEST_CASE("message codec: numbers that nobody means are refused in ballots, too"
   CHECK(refused(leading([](auto& each) { each.whole->record.failures_count = id_max + 1; })));
   CHECK(refused(leading([](auto& each) { each.whole->record.restarts_in_row = -1; })));
   CHECK(refused(leading([](auto& each) { each.whole->record.members[0].first_rank = Rank{-1}; })));
+  CHECK(refused(leading([](auto& each) { each.whole->record.members[0].first_rank = Rank{1}; })));
+  CHECK(refused(leading([](auto& each) { each.whole->record.members[1].first_rank = Rank{5}; })));
+  CHECK(refused(leading([](auto& each) {
+    each.whole->record.members[1].offer.node = each.whole->record.members[0].offer.node;
+  })));
   CHECK(refused(
       leading([](auto& each) { each.whole->record.members[0].offer.worker_count = 70'000; })));
   CHECK(refused(leading([](auto& each) { each.whole->before.all[0].node = NodeId{-1}; })));
