@@ -32,6 +32,11 @@ check_manuals() {
     check "mandoc's lint of the man pages" mandoc -T lint -W warning man/*.[157]
 }
 
+# The preset release, and a training that goes on after a worker was killed.
+check_quick_start() {
+    check "it trains, and goes on after a kill" examples/quickstart.sh
+}
+
 # All that the preset clang compiles, as it compiles it: all sources of a target at once.
 check_tidy() {
     local list="$results/tidy"

@@ -9,18 +9,33 @@ trap 'rm -rf "$results"' EXIT
 # record STATUS NAME [REASON]: counts one test.
 record() { printf '%s\t%s\t%s\n' "$1" "$2" "${3:-}" >>"$results/tests"; }
 
+# processor_s TIMES: whole seconds of the processor that this shell's children have taken, by what
+# `times` has written to that file; a subshell would say what its own have.
+processor_s() {
+    awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }' "$1"
+}
+
 # part NAME BUDGET_S COMMAND...: runs COMMAND as one part and prints its time. What it prints is
 # shown only if it fails, and then it returns 1. COMMAND records its tests; a failure without any
-# record counts as one failed test.
+# record counts as one failed test. A part that takes twice its budget of the processor fails: unlike
+# the time that it takes, that hardly depends on what else the machine does.
 part() {
-    local name=$1 budget=$2 start=$SECONDS status=0 before took
+    local name=$1 budget=$2 start=$SECONDS status=0 before took used used_before
     shift 2
     before=$(wc -l <"$results/tests")
+    times >"$results/times"
+    used_before=$(processor_s "$results/times")
     part_name=$name
     "$@" >"$results/log" 2>&1 || status=1
     took=$((SECONDS - start))
-    printf 'part %s: %d s of %d s%s\n' "$name" "$took" "$budget" \
+    times >"$results/times"
+    used=$(($(processor_s "$results/times") - used_before))
+    printf 'part %s: %d s of %d s, processor %d s%s\n' "$name" "$took" "$budget" "$used" \
         "$([[ $took -le $budget ]] || echo ', over its budget')"
+    if ((used > 2 * budget)); then
+        record failed "$name" "it took the processor for $used s, twice its budget and more"
+        status=1
+    fi
     [[ $status -eq 0 ]] && return 0
     tail -n 400 "$results/log"
     if ! tail -n +$((before + 1)) "$results/tests" | grep '^failed' >/dev/null; then

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # Builds and tests this project from a fresh clone, missing Debian packages included. The last line
 # says how many tests passed, failed and were skipped.
-#   tests/run.sh        the preset dev and all its tests
-#   tests/run.sh --all  also the presets asan, clang and ci, the linters, and PyTorch from PyPI
+#   tests/run.sh          the preset dev and all its tests
+#   tests/run.sh --quick  what a change needs before it is shown: texts, and what the preset ci
+#                         builds of launcher and rendezvous, with the tests that need no other host
+#   tests/run.sh --all    the quick start, all tests, also by the presets asan and ci, by clang and
+#                         the linters, and with PyTorch from PyPI
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=.ci/checks.sh
@@ -10,13 +13,27 @@ source .ci/checks.sh
 
 pytorch_tests='^(e2e store|interoperation):'  # those that run TEST_PYTHON
 declare -A build_s=([dev]=600 [asan]=450 [clang]=240 [ci]=450)  # what each preset may take
-declare -A test_s=([asan]=500 [clang]=300 [ci]=300)
+declare -A test_s=([asan]=500 [ci]=300)
+
+# What no compiler is needed for.
+check_texts() {
+    part "scripts" 20 check_scripts || true
+    part "manuals" 10 check_manuals || true
+    part "format" 30 check_format || true
+}
+
+run_quick() {
+    check_texts
+    part "build quick" 240 build quick all || return 0
+    part "tidy" 30 tests_of quick -L '^tidy$' || true
+    part "test quick" 150 tests_of quick -L '^(unit|scenario|sim|e2e)$' || true
+}
 
 # The preset dev, a part for each kind of test.
 run_dev() {
     part "build dev" "${build_s[dev]}" build dev all || return 0
     local kind
-    for kind in unit scenario sim e2e tidy worker; do
+    for kind in tidy unit scenario sim e2e worker; do
         part "$kind" 150 tests_of dev -L "^$kind\$" || true
     done
 }
@@ -28,35 +45,35 @@ run_preset() {
 }
 
 run_everything_else() {
-    part "scripts" 20 check_scripts || true
-    part "manuals" 10 check_manuals || true
-    part "format" 30 check_format || true
     part "hosts_kit" 60 tests_of dev -L '^hosts_kit$' || true
     part "hosts" 360 tests_of dev -L '^hosts$' || true
     part "slurm_kit" 90 tests_of dev -L '^slurm_kit$' -j 4 || true  # they mostly wait
     part "slurm" 240 tests_of dev -L '^slurm$' -j 4 || true
     if part "mutations" 600 check_mutations; then cat "$results/mutations"; fi
-    local preset
-    for preset in asan clang ci; do
-        run_preset "$preset"
-    done
+    run_preset asan
+    run_preset ci
+    # Clang compiles and looks; its programs do what those of asan and ci do.
+    part "build clang" "${build_s[clang]}" build clang all || true
     part "clang-tidy" 300 check_tidy || true
     part "pypi torch" 420 check_pypi_torch "$pytorch_tests" || true
 }
 
-all=no
-case "${1:-}" in
-    --all) all=yes ;;
-    "") ;;
-    *) echo "usage: tests/run.sh [--all]" >&2; exit 2 ;;
+what=${1:-}
+case $what in
+    --all) .ci/packages.sh build data test ci slurm ;;
+    --quick) .ci/packages.sh build test ci ;;
+    "") .ci/packages.sh build data test ;;
+    *) echo "usage: tests/run.sh [--quick | --all]" >&2; exit 2 ;;
 esac
-
-if [[ $all == yes ]]; then
-    .ci/packages.sh build data test ci slurm
-else
-    .ci/packages.sh build data test
-fi
-run_dev
-[[ $all == no ]] || run_everything_else
+case $what in
+    --all)
+        check_texts
+        part "quick start" 420 check_quick_start || true
+        run_dev
+        run_everything_else
+        ;;
+    --quick) run_quick ;;
+    "") run_dev ;;
+esac
 echo "all parts: $SECONDS s"
 summary
