@@ -81,12 +81,16 @@ worker_of_rank() {
 }
 
 # first_step ROUND COLUMN LAUNCHER... PROGRAM...: two ranks with one step in each epoch, so that the
-# line that toy prints for an epoch marks a step. Rank 1 is killed once it trains.
+# line that toy prints for an epoch marks a step. Rank 1 is killed once it trains. In a folder of its
+# own: at its end a job may save, and the next would go on from that.
 first_step() {
     local round=$1 column=$2 job line victim='' killed took=''
     shift 2
+    rm -rf "$work/training"
+    mkdir "$work/training"
     mkfifo "$work/lines"
-    (cd "$work" && exec "$@" --batch-size 1024) >"$work/lines" 2>"$work/errors" </dev/null &
+    (cd "$work/training" && exec timeout 120 "$@" --batch-size 1024) \
+        >"$work/lines" 2>"$work/errors" </dev/null &
     job=$!
     while [[ -z $took ]] && IFS= read -r line; do
         if [[ -z $victim && $line == *"rank 1] Epoch 20 "* ]]; then
