@@ -50,8 +50,12 @@ UNTRACED void note(void* function, std::uint64_t what) {
 }  // namespace
 
 extern "C" {
-UNTRACED void __cyg_profile_func_enter(void* function, void*) { note(function, 1); }
-UNTRACED void __cyg_profile_func_exit(void* function, void*) { note(function, 0); }
+UNTRACED void __cyg_profile_func_enter(void* function, void*) {
+  note(function, 1);
+}
+UNTRACED void __cyg_profile_func_exit(void* function, void*) {
+  note(function, 0);
+}
 }
 
 __attribute__((destructor)) UNTRACED static void flush_the_rest() {
