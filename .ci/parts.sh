@@ -17,8 +17,8 @@ processor_s() {
 
 # part NAME BUDGET_S COMMAND...: runs COMMAND as one part and prints its time. What it prints is
 # shown only if it fails, and then it returns 1. COMMAND records its tests; a failure without any
-# record counts as one failed test. A part that takes twice its budget of the processor fails: unlike
-# the time that it takes, that hardly depends on what else the machine does.
+# record counts as one failed test. A part that takes twice its budget of the processor fails:
+# unlike the time that it takes, that hardly depends on what else the machine does.
 part() {
     local name=$1 budget=$2 start=$SECONDS status=0 before took used used_before
     shift 2

@@ -81,8 +81,8 @@ worker_of_rank() {
 }
 
 # first_step ROUND COLUMN LAUNCHER... PROGRAM...: two ranks with one step in each epoch, so that the
-# line that toy prints for an epoch marks a step. Rank 1 is killed once it trains. In a folder of its
-# own: at its end a job may save, and the next would go on from that.
+# line that toy prints for an epoch marks a step. Rank 1 is killed once it trains. In a folder of
+# its own: at its end a job may save, and the next would go on from that.
 first_step() {
     local round=$1 column=$2 job line victim='' killed took=''
     shift 2

@@ -2,9 +2,10 @@
 """Counts the files that a story goes through at the head: from a lost node to the next generation.
 
 Usage: entries.py [BUILD]. Compiles ddprun with -finstrument-functions into BUILD, build/entries
-unless given, runs a job of three nodes on this machine, ends one by SIGKILL, and lists each file of
-launcher/ and rendezvous/ that the head's process enters from the verdict that the node is lost until
-it has spawned the workers of the next generation: how often from another file, and which are shell.
+unless given, runs a job of three nodes on this machine, ends one by SIGKILL, and lists each file
+of launcher/ and rendezvous/ that the head's process enters from the verdict that the node is lost
+until it has spawned the workers of the next generation: how often from another file, and which are
+shell.
 """
 
 import collections
@@ -34,8 +35,8 @@ def build(folder):
     folder.mkdir(parents=True, exist_ok=True)
     run = lambda *command: subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     run("c++", "-std=c++20", "-O1", "-fno-pie", "-c", "bench/entries/record.cpp", "-o", record)
-    run("cmake", "-S", ".", "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=", "-DDDPRUN_TESTS=OFF",
-        "-DDDPRUN_WORKER=OFF", f"-DCMAKE_CXX_FLAGS={FLAGS}",
+    run("cmake", "-S", ".", "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=",
+        "-DDDPRUN_TESTS=OFF", "-DDDPRUN_WORKER=OFF", f"-DCMAKE_CXX_FLAGS={FLAGS}",
         f"-DCMAKE_EXE_LINKER_FLAGS=-no-pie {record}")
     run("cmake", "--build", folder, "--target", "ddprun")
     return folder / "bin/ddprun"

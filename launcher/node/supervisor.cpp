@@ -178,13 +178,13 @@ void Supervisor::reach_coordinator() {
   const RendezvousOptions& rendezvous = job_.options.rendezvous;
   if (!rendezvous.has_many_nodes()) {
     address_ = "127.0.0.1";
-    job_.setup.interface = interface_of(address_, job_.meeting.interfaces);
+    workers_.reach_store_by(interface_of(address_, job_.meeting.interfaces));
     coordinator_ = std::make_unique<Headquarters>(
         context_, coordinator_options(job_.options), std::move(handlers));
     return;
   }
   address_ = job_.meeting.plan.own_address;
-  job_.setup.interface = job_.meeting.plan.interface;
+  workers_.reach_store_by(job_.meeting.plan.interface);
   auto member = std::make_unique<MemberJob>(
       context_,
       member_options(job_),

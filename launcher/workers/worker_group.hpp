@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ddprun {
@@ -31,6 +32,9 @@ class WorkerGroup {
               WorkerPlan plan,
               const sigset_t& user_signals,
               const std::vector<Fd>& fence_ends);
+
+  /// The name of the network interface that leads there; empty: unknown.
+  void reach_store_by(std::string interface) { plan_.setup.interface = std::move(interface); }
 
   /// Starts the workers of this node's part of a generation, unless that lease is over. Returns
   /// those that the system refused to start, as if they had ended.
