@@ -10,6 +10,7 @@
 #include "launcher/system/deadline_timer.hpp"
 #include "launcher/system/random_number.hpp"
 #include "launcher/text/environment.hpp"
+#include "rendezvous/event_queue.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <fmt/format.h>
@@ -18,7 +19,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -94,18 +94,13 @@ class PretendedNode {
   }
 
   void dispatch(AgentEvent event) {
-    events_.push_back(std::move(event));
-    if (dispatching_) return;
-    dispatching_ = true;
-    while (!events_.empty()) {
-      const AgentEvent next = std::move(events_.front());
-      events_.pop_front();
+    events_.push(std::move(event));
+    const bool drained = events_.drain([this](const AgentEvent& next) {
       std::vector<AgentAction> actions;
       agent_.on_event(now(), next, actions);
       for (const AgentAction& action : actions) perform(action);
-    }
-    dispatching_ = false;
-    timer_.arm(agent_.next_deadline());
+    });
+    if (drained) timer_.arm(agent_.next_deadline());
   }
 
   void perform(const AgentAction& action) {
@@ -136,8 +131,7 @@ class PretendedNode {
   Agent agent_;
   DeadlineTimer timer_;
   RemoteJob link_;
-  std::deque<AgentEvent> events_;
-  bool dispatching_ = false;
+  EventQueue<AgentEvent> events_;
 };
 
 int run(const Coordinates& job, int count) {

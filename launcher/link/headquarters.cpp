@@ -44,19 +44,13 @@ void Headquarters::retire() {
   timer_.arm(std::nullopt);
 }
 
-/// Feeds the events, and then whatever events their actions cause, one after the other.
 void Headquarters::dispatch(Event event) {
   if (retired_) return;
-  events_.push_back(std::move(event));
-  if (dispatching_) return;
-  dispatching_ = true;
-  while (!events_.empty()) {
-    const Event next = std::move(events_.front());
-    events_.pop_front();
+  events_.push(std::move(event));
+  const bool drained = events_.drain([this](const Event& next) {
     std::visit([this](const auto& happened) { feed(happened); }, next);
-  }
-  dispatching_ = false;
-  if (!retired_) settle();
+  });
+  if (drained && !retired_) settle();
 }
 
 void Headquarters::feed(const CoordinatorEvent& event) {

@@ -4,12 +4,12 @@
 
 #include "launcher/link/job_link.hpp"
 #include "launcher/system/deadline_timer.hpp"
+#include "rendezvous/event_queue.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 #include "rendezvous/membership/roster.hpp"
 
 #include <boost/asio/io_context.hpp>
 
-#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -65,8 +65,7 @@ class Headquarters final : public JobLink {
   Coordinator coordinator_;
   Roster roster_;
   DeadlineTimer timer_;
-  std::deque<Event> events_;
-  bool dispatching_ = false;
+  EventQueue<Event> events_;
   bool retired_ = false;
   GenerationNumber proposed_;
   std::string refusal_;  // the newest that was said

@@ -60,18 +60,13 @@ void RemoteJob::when_told(const Outcome&, std::function<void()> done) {
 }
 
 void RemoteJob::dispatch(UplinkEvent event) {
-  events_.push_back(std::move(event));
-  if (dispatching_) return;
-  dispatching_ = true;
-  while (!events_.empty()) {
-    const UplinkEvent next = std::move(events_.front());
-    events_.pop_front();
+  events_.push(std::move(event));
+  const bool drained = events_.drain([this](const UplinkEvent& next) {
     std::vector<UplinkAction> actions;
     uplink_.on_event(now(), next, actions);
     for (const UplinkAction& action : actions) perform(action);
-  }
-  dispatching_ = false;
-  settle();
+  });
+  if (drained) settle();
 }
 
 void RemoteJob::perform(const UplinkAction& action) {

@@ -4,12 +4,12 @@
 #include "launcher/link/job_link.hpp"
 #include "launcher/system/deadline_timer.hpp"
 #include "launcher/text/endpoint.hpp"
+#include "rendezvous/event_queue.hpp"
 #include "rendezvous/membership/uplink.hpp"
 #include "rendezvous/wire/agent_client.hpp"
 
 #include <boost/asio/io_context.hpp>
 
-#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -59,8 +59,7 @@ class RemoteJob final : public JobLink {
   Uplink uplink_;
   AgentClient client_;
   DeadlineTimer timer_;
-  std::deque<UplinkEvent> events_;
-  bool dispatching_ = false;
+  EventQueue<UplinkEvent> events_;
   std::optional<Instant> lease_end_;
 };
 

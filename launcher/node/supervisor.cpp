@@ -256,23 +256,17 @@ void Supervisor::say_lease_ended() {
 }
 
 void Supervisor::dispatch(AgentEvent event) {
-  events_.push_back(std::move(event));
+  events_.push(std::move(event));
   drain();
 }
 
-/// Feeds the events, and then whatever events their actions cause, one after the other.
 void Supervisor::drain() {
-  if (dispatching_) return;
-  dispatching_ = true;
-  while (!events_.empty()) {
-    const AgentEvent next = std::move(events_.front());
-    events_.pop_front();
+  const bool drained = events_.drain([this](const AgentEvent& event) {
     std::vector<AgentAction> actions;
-    agent_.on_event(now(), next, actions);
+    agent_.on_event(now(), event, actions);
     for (const AgentAction& action : actions) perform(action);
-  }
-  dispatching_ = false;
-  timer_.arm(agent_.next_deadline());
+  });
+  if (drained) timer_.arm(agent_.next_deadline());
 }
 
 void Supervisor::perform(const AgentAction& action) {
@@ -473,7 +467,7 @@ void Supervisor::reap() {
     kill_below(::getpid());
   }
   std::vector<EndedChild> others;
-  for (const WorkerEnded& ended : workers_.reap(others)) events_.emplace_back(ended);
+  for (const WorkerEnded& ended : workers_.reap(others)) events_.push(ended);
   for (const EndedChild& child : others) {
     if (steps_) steps_->on_child(child);
     if (batch_) batch_->on_child(child);
@@ -482,7 +476,7 @@ void Supervisor::reap() {
     sweeping_ = false;
     workers_.finish_output();
     workers_are_gone();
-    events_.emplace_back(AllGone{});
+    events_.push(AllGone{});
   }
   drain();
 }

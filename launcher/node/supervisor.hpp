@@ -15,6 +15,7 @@
 #include "launcher/system/deadline_timer.hpp"
 #include "launcher/text/endpoint.hpp"
 #include "launcher/workers/worker_group.hpp"
+#include "rendezvous/event_queue.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 #include "rendezvous/store/store_server.hpp"
 
@@ -22,7 +23,6 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -94,8 +94,7 @@ class Supervisor {
   std::unique_ptr<StoreServer> store_;
   std::unique_ptr<StoreCheck> store_check_;  // while a generation of many nodes begins
   Part part_;                                // of the newest generation, for what is said about it
-  std::deque<AgentEvent> events_;
-  bool dispatching_ = false;
+  EventQueue<AgentEvent> events_;
   bool sweeping_ = false;  // KillAll was asked for; AllGone was not answered yet
   bool guard_lost_ = false;
   bool told_ = false;  // by the coordinator how the job has ended

@@ -57,7 +57,7 @@ void World::workers_end(const std::vector<std::pair<int, WorkerEnd>>& ends) {
     const auto worker = living_.extract(local_rank);
     if (worker.empty()) continue;
     remember_end(local_rank, worker.mapped(), end);
-    events_.push_back({AgentEvent(WorkerEnded{LocalRank{local_rank}, worker.mapped(), end})});
+    events_.push({AgentEvent(WorkerEnded{LocalRank{local_rank}, worker.mapped(), end})});
   }
   reap();
 }
@@ -105,19 +105,14 @@ std::vector<std::string> World::take_trace() {
 }
 
 void World::dispatch(std::variant<AgentEvent, CoordinatorEvent> event) {
-  events_.push_back({std::move(event)});
+  events_.push({std::move(event)});
   drain();
 }
 
 void World::drain() {
-  if (dispatching_) return;
-  dispatching_ = true;
-  while (!events_.empty()) {
-    const Event next = std::move(events_.front());
-    events_.pop_front();
+  events_.drain([this](const Event& next) {
     std::visit([this](const auto& happened) { run(happened); }, next.what);
-  }
-  dispatching_ = false;
+  });
 }
 
 void World::run(const AgentEvent& event) {
@@ -227,7 +222,7 @@ void World::expect(bool holds, const char* rule) {
 void World::reap() {
   if (sweeping_since_ && living_.empty()) {
     sweeping_since_.reset();
-    events_.push_back({AgentEvent(AllGone{})});
+    events_.push({AgentEvent(AllGone{})});
   }
   drain();
 }

@@ -13,9 +13,9 @@
 #pragma once
 
 #include "launcher/node/agent.hpp"
+#include "rendezvous/event_queue.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -98,8 +98,7 @@ class World {
   Agent agent_;
   Coordinator coordinator_;
   Instant now_;
-  std::deque<Event> events_;
-  bool dispatching_ = false;
+  EventQueue<Event> events_;
   Part part_;
   std::map<int, int> living_;  // local rank to pid
   std::set<int> succeeded_;
