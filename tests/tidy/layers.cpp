@@ -135,16 +135,18 @@ Findings check_classification(const std::vector<SourceFile>& tree, const Rooms& 
                                    ? "is pure and shell in " + list + "; keep one"
                                    : "is new: put it into PURE or SHELL of add_room() in " + list));
   }
-  for (const auto& [path, room] : rooms) {
-    Room left = room;
-    for (std::vector<std::string>* list : {&left.pure, &left.shell}) {
+  for (const auto& each : rooms) {
+    const Room& room = each.second;
+    for (const auto* list : {&room.pure, &room.shell}) {
       for (const std::string& entry : *list) {
         Room alone;
         alone.pure = {entry};
         const bool is_there = std::ranges::any_of(tree, [&](const SourceFile& file) {
-          return parent_of(file.path) == path && alone.is_pure(file.path);
+          return parent_of(file.path) == room.path && alone.is_pure(file.path);
         });
-        if (!is_there) findings.push_back(path + "/CMakeLists.txt: " + entry + " is not there");
+        if (!is_there) {
+          findings.push_back(room.path + "/CMakeLists.txt: " + entry + " is not there");
+        }
       }
     }
   }

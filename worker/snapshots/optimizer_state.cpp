@@ -243,16 +243,16 @@ c10::IValue optimizer_state(const optim::Optimizer& optimizer) {
   std::int64_t index = 0;
   for (const auto& group : optimizer.param_groups()) {
     with_kind_of(group.options(), [&](auto kind) {
-      using Kind = decltype(kind);
+      using Algorithm = decltype(kind);
       Dict saved = make_dict();
-      kind.save(static_cast<const typename Kind::Options&>(group.options()), saved);
+      kind.save(static_cast<const typename Algorithm::Options&>(group.options()), saved);
       insert_python_defaults(saved);
       c10::impl::GenericList indices(c10::AnyType::get());
       for (const auto& parameter : group.params()) {
         const auto found = optimizer.state().find(compat::state_key(optimizer, parameter));
         if (found != optimizer.state().end()) {
           Dict entry = make_dict();
-          kind.save(static_cast<const typename Kind::State&>(*found->second), entry);
+          kind.save(static_cast<const typename Algorithm::State&>(*found->second), entry);
           states.insert(index, entry);
         }
         indices.push_back(index++);

@@ -15,7 +15,7 @@ namespace {
 using Uuids = std::vector<std::string>;
 
 /// What drivers show of a node, below a folder instead of "/".
-struct Node {
+struct GpuNode {
   TempFolder root;
 
   /// The device in that slot of NVIDIA's, with that minor number.
@@ -43,13 +43,13 @@ struct Node {
 };
 
 TEST_CASE("devices: without any driver there is none") {
-  const Node node;
+  const GpuNode node;
   CHECK(node.gpus().uuids.empty());
   CHECK(find_gpus(node.root.at("none")).uuids.empty());
 }
 
 TEST_CASE("devices: NVIDIA's are in the order of their PCI addresses") {
-  Node node;
+  GpuNode node;
   node.add_nvidia(0x9a, "GPU-b", 0);
   node.add_nvidia(0x1a, "GPU-a", 1);
   CHECK(node.gpus().uuids == Uuids{"GPU-a", "GPU-b"});
@@ -57,14 +57,14 @@ TEST_CASE("devices: NVIDIA's are in the order of their PCI addresses") {
 }
 
 TEST_CASE("devices: a device that tells nothing of itself counts, by its index") {
-  Node node;
+  GpuNode node;
   node.add_nvidia(0x1a, "GPU-a", 0);
   std::filesystem::create_directories(node.root.at("proc/driver/nvidia/gpus/0000:ff:00.0"));
   CHECK(node.gpus().uuids == Uuids{"GPU-a", ""});
 }
 
 TEST_CASE("devices: those that this process may not open are none of its own") {
-  Node node;
+  GpuNode node;
   node.add_nvidia(0x1a, "GPU-a", 0);
   node.add_nvidia(0x2a, "GPU-b", 1);
   node.add_nvidia(0x3a, "GPU-c", 3);
@@ -79,7 +79,7 @@ TEST_CASE("devices: those that this process may not open are none of its own") {
 }
 
 TEST_CASE("devices: AMD's are in the order of their nodes, of which processors are none") {
-  Node node;
+  GpuNode node;
   node.add_amd(10, "2", "2748");
   node.add_amd(0, "0", "0");
   node.add_amd(9, "51140", "16045690984503098046");
@@ -93,7 +93,7 @@ TEST_CASE("devices: AMD's are in the order of their nodes, of which processors a
 }
 
 TEST_CASE("devices: of Intel's it is known that there are any, where there are no others") {
-  Node node;
+  GpuNode node;
   (void)node.root.write("sys/bus/pci/drivers/i915/bind", "");
   CHECK(node.gpus().vendor != GpuVendor::intel);
   (void)node.root.write("sys/bus/pci/drivers/xe/0000:3a:00.0/vendor", "0x8086\n");

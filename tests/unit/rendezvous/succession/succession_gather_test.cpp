@@ -148,10 +148,10 @@ TEST_CASE("succession: several may gather at once, and no two of them in one epo
   std::set<std::int64_t> epochs;
   for (const int node : {0, 1, 2, 3, 4, 5, 6}) {
     ClaimsStory story(node);
-    const Leader lost = leader_on(7, 1);
-    (void)story.meets(HeardOf{lost});  // n0 gives way
+    const Leader lost_head = leader_on(7, 1);
+    (void)story.meets(HeardOf{lost_head});  // n0 gives way
     const Knowledge claim = claim_of({0, 1, 2, 3, 4, 5, 6});
-    (void)story.is_led(lost, claim);
+    (void)story.is_led(lost_head, claim);
     (void)story.at(story.succession.next_deadline()->ms);
     std::vector<SuccessionAction> actions;
     story.succession.on_event(story.now, FolderAnswer(ClaimsRead{"", claim}), actions);
