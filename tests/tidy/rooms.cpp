@@ -85,11 +85,11 @@ bool is_needed(const Room& room, const std::string& entry, const std::vector<Sou
 
 }  // namespace
 
-bool Room::is_pure(std::string_view file) const {
-  return named(pure, file);
+bool Room::is_pure(std::string_view file_path) const {
+  return named(pure, file_path);
 }
-bool Room::is_shell(std::string_view file) const {
-  return named(shell, file);
+bool Room::is_shell(std::string_view file_path) const {
+  return named(shell, file_path);
 }
 
 bool Room::allows(std::string_view include) const {

@@ -17,8 +17,8 @@ struct Room {
   std::vector<std::string> shell;
   std::map<std::string, std::string> tested_by;  ///< Sources without an ending, and their tests.
 
-  [[nodiscard]] bool is_pure(std::string_view path) const;
-  [[nodiscard]] bool is_shell(std::string_view path) const;
+  [[nodiscard]] bool is_pure(std::string_view file_path) const;
+  [[nodiscard]] bool is_shell(std::string_view file_path) const;
 
   /// Itself, what it says, and the files in the folder of its library.
   [[nodiscard]] bool allows(std::string_view include) const;
