@@ -1,38 +1,12 @@
-// ddprun: parse, run, map to an exit status.
-#include "launcher/commands/coordinator_command.hpp"
-#include "launcher/commands/dry_run.hpp"
-#include "launcher/commands/folders.hpp"
-#include "launcher/commands/hostlist_command.hpp"
-#include "launcher/commands/script_job.hpp"
-#include "launcher/commands/task_job.hpp"
-#include "launcher/devices/cores.hpp"
-#include "launcher/devices/devices.hpp"
-#include "launcher/node/guard.hpp"
-#include "launcher/node/supervisor.hpp"
-#include "launcher/options/command_line.hpp"
-#include "launcher/options/option_table.hpp"
-#include "launcher/options/variables.hpp"
-#include "launcher/system/complain.hpp"
-#include "launcher/system/random_number.hpp"
-
-#include <boost/system/system_error.hpp>
-#include <fmt/format.h>
+// ddprun.
+#include "launcher/commands/dispatch.hpp"
+#include "launcher/system/explain.hpp"
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <string>
-#include <system_error>
-#include <vector>
+#include <exception>
 
-namespace ddprun {
 namespace {
 
 /// Whoever starts us with a standard stream closed must not find a pipe of ours in its place.
@@ -44,183 +18,12 @@ void open_standard_streams() {
   if (fd >= 0) ::close(fd);
 }
 
-int terminal_columns() {
-  winsize size{};
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 100;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
-  const std::string full(name.data());
-  return full.substr(0, full.find('.'));
-}
-
-std::string random_job_id() {
-  return fmt::format("{:08x}", static_cast<std::uint32_t>(random_number()));
-}
-
-/// One worker at a terminal gets the terminal itself, so that it can be talked to and debugged.
-bool shares_terminal(const Options& options) {
-  return options.worker_count == 1 && options.log_dir.empty() &&
-         options.console.contains(Rank{0}) && ::isatty(STDIN_FILENO) == 1 &&
-         ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
-}
-
-/// So that a worker finds it from whatever folder it changes to. Empty stays empty.
-std::string absolute(const std::string& path) {
-  std::error_code error;
-  const auto full = std::filesystem::absolute(path, error);
-  return path.empty() || error ? path : full.string();
-}
-
-/// Jobs at one endpoint, or of one name, are told apart.
-std::string claims_folder(const Job& job) {
-  if (job.options.claim_dir.empty()) return {};
-  return fmt::format("{}/.ddprun/{}", absolute(job.options.claim_dir), job.meeting.name);
-}
-
-/// What workers inherit.
-Environment inherited_by_workers(const Environment& own, const Options& options) {
-  Environment all = own;
-  for (const auto& [name, setting] : options.environment) all[name] = setting.value;
-  for (const auto& [name, value] : options.gpus.changes) {
-    if (value) {
-      all[name] = *value;
-    } else {
-      all.erase(name);
-    }
-  }
-  std::erase_if(all, [](const auto& each) { return is_secret_variable(each.first); });
-  return all;
-}
-
-/// The first of a job's agents says for all what there is to say of GPUs and cores.
-void note_devices(const Environment& environment, int core_count, Job& job) {
-  if (job.options.rendezvous.node_rank.value_or(NodeId{0}).value != 0) return;
-  job.notes = {job.options.gpus.note, core_note(environment, job.options.worker_count, core_count)};
-  std::erase(job.notes, "");
-}
-
-/// What a subcommand makes of this process, if there is one.
-enum class Role : std::uint8_t { own, coordinator, anchored_agent };
-
-Role role_in(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) return Role::own;
-  if (arguments.front() == "coordinator") return Role::coordinator;
-  return arguments.front() == "agent" ? Role::anchored_agent : Role::own;
-}
-
-/// With what `token_file` is to be for the others of an allocation.
-Job make_job(const Source& command_line, Role role, TokenFile& token_file) {
-  if (role == Role::coordinator) return coordinator_job(command_line, host_name());
-  Environment environment = current_environment();
-  const NodeResources node{count_usable_cores(), find_gpus()};
-
-  Job job;
-  job.options = assemble_options(command_line, environment, node).value();
-  job.setup.inherited = inherited_by_workers(environment, job.options);
-  job.command = find_program(job.options, job.setup.inherited).value();
-  job.setup.host = host_name();
-  if (job.options.starts_agents() && !job.options.dry_run) {
-    return script_job(
-        command_line, std::move(job.options), environment, job.setup.host, token_file);
-  }
-  if (job.options.allocation) job.slurm = slurm_control(*job.options.allocation, environment);
-  if (role == Role::anchored_agent) be_anchored(job.options);
-  if (job.options.is_task_of_many() && !job.options.dry_run) {
-    share_token(job.options, environment, token_file).value();
-  }
-  if (job.options.rendezvous.has_many_nodes()) {
-    job.meeting = prepare_meeting(job.options.rendezvous, environment, job.setup.host).value();
-    job.setup.job_id = job.meeting.credentials.job_id;
-    job.claims_folder = claims_folder(job);
-  } else {
-    job.meeting.interfaces = network_interfaces();
-    const std::string& given = job.options.rendezvous.job_id;
-    job.setup.job_id = given.empty() ? random_job_id() : given;
-  }
-  job.setup.snapshot = absolute(job.options.snapshot);
-  job.setup.log_dir = absolute(job.options.log_dir);
-  job.setup.restarts_max = job.options.restarts.count_max;
-  job.setup.core_count = node.core_count;
-  job.setup.gpu_count = job.options.gpus.count;
-  note_devices(environment, node.core_count, job);
-  if (job.options.is_task_of_many()) share_node(environment, job);
-  job.share_terminal = shares_terminal(job.options);
-  return job;
-}
-
-/// To stdout. Returns the status to exit with.
-int print(const std::string& text) {
-  const bool printed = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
-  if (!printed) complain("ddprun: cannot write to stdout: {}\n", std::strerror(errno));
-  return static_cast<int>(printed ? ExitStatus::success : ExitStatus::system_refused);
-}
-
-/// Says what went wrong and returns the status for it.
-int explain(const std::exception& error) {
-  if (const auto* failure = dynamic_cast<const Failure*>(&error)) {
-    complain("ddprun: {}\n", failure->what());
-    return static_cast<int>(failure->error().status());
-  }
-  if (dynamic_cast<const std::system_error*>(&error) != nullptr ||
-      dynamic_cast<const boost::system::system_error*>(&error) != nullptr) {
-    complain("ddprun: the system refused: {}; see ulimit -n and ulimit -u\n", error.what());
-    return static_cast<int>(ExitStatus::system_refused);
-  }
-  complain("ddprun: bug: {}; please report it\n", error.what());
-  return static_cast<int>(ExitStatus::internal_error);
-}
-
-int run_agent(Job job, GuardLink link) {
-  try {
-    return Supervisor(std::move(job), std::move(link)).run();
-  } catch (const std::exception& error) {
-    return explain(error);
-  }
-}
-
-/// One node alone has no lease.
-GuardOptions guard_options(const Options& options) {
-  if (!options.rendezvous.has_many_nodes()) return {.stops = true};
-  return {.stops = false, .fence = {options.worker_count, margin_of(options.rendezvous.times)}};
-}
-
-int run(const std::vector<std::string>& arguments) {
-  if (!arguments.empty() && arguments.front() == "hostlist") {
-    return print(hostlist_output({arguments.begin() + 1, arguments.end()}));
-  }
-  const Role role = role_in(arguments);
-  const int skipped = role == Role::own ? 0 : 1;
-  const Source command_line =
-      parse_command_line({arguments.begin() + skipped, arguments.end()}).value();
-  if (command_line.settings.contains("help")) {
-    return print(help_text(terminal_columns()));
-  }
-  if (command_line.settings.contains("version")) {
-    return print(fmt::format("ddprun {}\nworker runtime tested with LibTorch {}\n",
-                             DDPRUN_VERSION,
-                             DDPRUN_TESTED_LIBTORCH));
-  }
-  TokenFile token_file;
-  Job job = make_job(command_line, role, token_file);
-  if (job.options.dry_run && role != Role::coordinator) {
-    return print(dry_run_text(job));
-  }
-  if (!job.options.log_dir.empty()) prepare_log_dir(job.options.effective.at("log-dir")).value();
-  if (!job.options.snapshot.empty()) prepare_snapshot(job.options.effective.at("snapshot")).value();
-  return run_guarded(guard_options(job.options),
-                     [&](GuardLink link) { return run_agent(std::move(job), std::move(link)); });
-}
-
 }  // namespace
-}  // namespace ddprun
 
 int main(int argc, char** argv) {
-  ddprun::open_standard_streams();
+  open_standard_streams();
   try {
-    return ddprun::run({argv + 1, argv + argc});
+    return ddprun::dispatch({argv + 1, argv + argc}, {DDPRUN_VERSION, DDPRUN_TESTED_LIBTORCH});
   } catch (const std::exception& error) {
     return ddprun::explain(error);
   }

@@ -1,0 +1,59 @@
+#include "launcher/commands/dispatch.hpp"
+
+#include "launcher/commands/hostlist_command.hpp"
+#include "launcher/commands/run_command.hpp"
+#include "launcher/options/command_line.hpp"
+#include "launcher/options/option_table.hpp"
+#include "launcher/system/complain.hpp"
+#include "rendezvous/result.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace ddprun {
+namespace {
+
+int terminal_columns() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 100;
+}
+
+Role role_in(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return Role::own;
+  if (arguments.front() == "coordinator") return Role::coordinator;
+  return arguments.front() == "agent" ? Role::anchored_agent : Role::own;
+}
+
+/// To stdout. Returns the status to exit with.
+int print(const std::string& text) {
+  const bool printed = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  if (!printed) complain("ddprun: cannot write to stdout: {}\n", std::strerror(errno));
+  return static_cast<int>(printed ? ExitStatus::success : ExitStatus::system_refused);
+}
+
+}  // namespace
+
+int dispatch(const std::vector<std::string>& arguments, const Versions& versions) {
+  if (!arguments.empty() && arguments.front() == "hostlist") {
+    return print(hostlist_output({arguments.begin() + 1, arguments.end()}));
+  }
+  const Role role = role_in(arguments);
+  const int skipped = role == Role::own ? 0 : 1;
+  const Source command_line =
+      parse_command_line({arguments.begin() + skipped, arguments.end()}).value();
+  if (command_line.settings.contains("help")) return print(help_text(terminal_columns()));
+  if (command_line.settings.contains("version")) {
+    return print(fmt::format("ddprun {}\nworker runtime tested with LibTorch {}\n",
+                             versions.ddprun,
+                             versions.tested_libtorch));
+  }
+  return run_command(command_line, role, print);
+}
+
+}  // namespace ddprun

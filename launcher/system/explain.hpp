@@ -1,0 +1,11 @@
+// What was thrown → a line on stderr, and the status to exit with.
+#pragma once
+
+#include <exception>
+
+namespace ddprun {
+
+/// A Failure says it itself; what the system has refused, and what is a defect, is said here.
+[[nodiscard]] int explain(const std::exception& error);
+
+}  // namespace ddprun
