@@ -1,0 +1,24 @@
+// A job → the options of the machines that run it on this node.
+#pragma once
+
+#include "launcher/link/member_job.hpp"
+#include "launcher/node/agent.hpp"
+#include "launcher/node/job.hpp"
+#include "launcher/workers/worker_plan.hpp"
+#include "rendezvous/store/admission.hpp"
+
+namespace ddprun {
+
+[[nodiscard]] AgentOptions agent_options(const Job& job);
+
+/// Of a job of many nodes. `agent` is drawn at random.
+[[nodiscard]] MemberOptions member_options(const Job& job, AgentId agent);
+
+/// Who may use the store here in a generation.
+[[nodiscard]] Admission admission_for(const Part& part, const Job& job);
+
+/// Batch systems may send the signals that ask for a save to all processes of a job: workers ignore
+/// them.
+[[nodiscard]] WorkerPlan plan_of(const Job& job);
+
+}  // namespace ddprun
