@@ -255,12 +255,8 @@ Roster::Peer* Roster::admit(Instant now, SessionId session, const Hello& hello, 
 }
 
 /// Whose life it was is told so all the same, if it comes again: it has been let in, and is not
-/// known.
+/// known. Places are not forgotten: nobody gets one of theirs but who asks for it.
 void Roster::forget_lost() {
-  std::erase_if(places_, [this](const auto& place) {
-    const auto peer = peers_.find(place.second);
-    return peer == peers_.end() || peer->second.lost;
-  });
   std::erase_if(peers_, [](const auto& entry) { return entry.second.lost; });
 }
 

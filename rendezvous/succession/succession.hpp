@@ -317,6 +317,7 @@ class Succession {
   void claim_again(Instant now, Actions& out);
   void claim_without_silent(Instant now, Actions& out);
   [[nodiscard]] bool gathers_in_vain(Instant now) const;
+  [[nodiscard]] Millis time_to_claim() const;
   [[nodiscard]] bool others_may_try() const;
   void let_others_try(Instant now, Millis pause, Actions& out);
   [[nodiscard]] bool yields_to(Instant now, const Leading& leading) const;

@@ -93,9 +93,8 @@ void Succession::keep_gathering(Instant now, Actions& out) {
   }
   if (!known_->decided && !claiming_ && now >= accept_by_) claim_without_silent(now, out);
   beats_in_vain_ = gathers_in_vain(now) ? beats_in_vain_ + 1 : 0;
-  const Millis dead_after = options_.times.dead_after;
-  if (options_.times.heartbeat * beats_in_vain_ >= dead_after * 2) {
-    return let_others_try(now, dead_after, out);
+  if (options_.times.heartbeat * beats_in_vain_ >= options_.times.dead_after * 2) {
+    return let_others_try(now, time_to_claim(), out);
   }
   if (now >= lead_.until() && now >= read_at_ && !claiming_) read_claims(now, out);
 }
@@ -108,6 +107,14 @@ bool Succession::gathers_in_vain(Instant now) const {
     return voter.agent != options_.self.agent &&
            lead_.heard_after(now - options_.times.lease, voter.agent);
   });
+}
+
+/// By the last in order of the others, besides two leases in which they hear nobody and the first
+/// of them gather: nodes that are lost count as that only dead-after later.
+Millis Succession::time_to_claim() const {
+  constexpr int in_two_leases = 4;
+  const int later = std::max(0, static_cast<int>(base_.all.size()) - in_two_leases);
+  return options_.times.dead_after + options_.times.lease / 4 * later;
 }
 
 /// Twice: where they could not either, it goes on.

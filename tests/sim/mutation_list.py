@@ -412,7 +412,7 @@ MUTATIONS = [
              "if (now >= lead_.until() && now >= read_at_ && !claiming_) read_claims(now, out);",
              ""),
     Mutation("R16", "who hears nobody gathers on for ever", "succession_claims.cpp",
-             "    return let_others_try(now, dead_after, out);\n  }\n", "  }\n"),
+             "    return let_others_try(now, time_to_claim(), out);\n  }\n", "  }\n"),
     Mutation("R3", "a majority is enough to lead where voters claim", "voters.cpp",
              "  if (claim) return count > 0 && static_cast<std::size_t>(count) == all.size();\n",
              ""),

@@ -144,7 +144,7 @@ TEST_CASE("roster: lost agents make room, and are told all the same that their l
       RosterOptions{.leader = roster_leader, .times = usual_times, .agents_max = 1}, Instant{});
   (void)story.greets(1, {11, 1});
   (void)story.after(4'000);
-  CHECK(story.says_hello(2, {12, 1}) == Lines{"2: welcome node 1, 0 voters"});
+  CHECK(story.says_hello(2, {12, 1}) == Lines{"2: welcome node 2, 0 voters"});
   CHECK(story.beats(1, 1) == Lines{"1: forgotten life 1"});
   (void)story.after(4'000);
   Hello again = hello_of({11, 1}, {});
