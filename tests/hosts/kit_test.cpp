@@ -49,9 +49,10 @@ struct Talk {
     });
     return cluster.stays(milliseconds(1000), [&] { return client.out() == before; });
   }
+  /// The server first, since it ends by itself when the client is gone.
   void end() const {
-    client.kill();
     server.kill();
+    client.kill();
   }
 };
 
