@@ -305,6 +305,7 @@ class Succession {
   void tell_voters(Actions& out) const;
   void step_down(Instant now, Actions& out);
   [[nodiscard]] std::vector<Voter> others() const;
+  void answer(AgentId voter, const Ballot& ballot, Actions& out) const;
   [[nodiscard]] std::vector<Voter> voters_of(const Generation& record, bool claim) const;
   // Where voters claim.
   [[nodiscard]] bool claims() const;

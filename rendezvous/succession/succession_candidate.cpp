@@ -135,10 +135,7 @@ void Succession::take_lead(Instant now, Epoch epoch, Instant old_head_heard, Act
 }
 
 void Succession::release_again(AgentId voter, Actions& out) const {
-  for (const Voter& each : others()) {
-    if (each.agent != voter) continue;
-    out.emplace_back(SendBallot{each.address, Release{options_.self.agent, *given_up_}});
-  }
+  answer(voter, Release{options_.self.agent, *given_up_}, out);
 }
 
 /// A voter may not stay bound to who will not be elected.

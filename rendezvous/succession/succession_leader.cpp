@@ -21,6 +21,13 @@ std::vector<Voter> Succession::others() const {
   return all;
 }
 
+/// Where that voter listens, as far as is known.
+void Succession::answer(AgentId voter, const Ballot& ballot, Actions& out) const {
+  for (const Voter& each : others()) {
+    if (each.agent == voter) out.emplace_back(SendBallot{each.address, ballot});
+  }
+}
+
 void Succession::announce(Instant now, Actions& out) {
   announce_at_ = now + options_.times.heartbeat;
   if (founding() && survey_) ask_survey(out);
@@ -80,11 +87,7 @@ void Succession::take(Instant now, const Following& following, Actions& out) {
 void Succession::deny_lead(Instant now, const Following& following, Actions& out) const {
   if (!stepped_down_at_) return;
   const Instant end = std::max(now, *stepped_down_at_ + options_.times.lease);
-  for (const Voter& each : others()) {
-    if (each.agent != following.voter) continue;
-    out.emplace_back(
-        SendBallot{each.address, SteppedDown{options_.self.agent, following.epoch, end - now}});
-  }
+  answer(following.voter, SteppedDown{options_.self.agent, following.epoch, end - now}, out);
 }
 
 /// Itself first. Who claims must have been a member, and know what it was a member of.
