@@ -1,16 +1,14 @@
 // Many agents in one process, as nodes of a job whose coordinator listens at 127.0.0.1:PORT. Each
-// has what the agent of a node has (Agent, and RemoteJob with its Uplink and AgentClient) but for
-// the worker and the store, which are pretended. Once all have been told to start the first
+// has what the agent of a node has (Agent, and MemberLink with its part in the job) but for the
+// worker and the store, which are pretended. Once all have been told to start the first
 // generation it prints how long that took from the last agent's start, in seconds. It runs until
 // the coordinator ends the job by SIGTERM, and fails if an agent ended otherwise or was cut off.
-#include "launcher/link/remote_job.hpp"
+#include "launcher/link/member_link.hpp"
 #include "launcher/meeting/token.hpp"
 #include "launcher/node/agent.hpp"
-#include "launcher/system/clock.hpp"
-#include "launcher/system/deadline_timer.hpp"
+#include "launcher/system/machine_loop.hpp"
 #include "launcher/system/random_number.hpp"
 #include "launcher/text/environment.hpp"
-#include "rendezvous/event_queue.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <fmt/format.h>
@@ -56,58 +54,45 @@ class PretendedNode {
                 Tally& tally)
       : context_(context),
         tally_(tally),
-        agent_({.host = "pretended"}),
-        timer_(context, [this] { dispatch(Timeout{}); }),
+        agent_(context, Agent({.host = "pretended"}), [this](const auto& what) { perform(what); }),
         link_(context,
-              uplink_options(job),
-              Endpoint{loopback, job.port},
+              member_options(job),
               credentials,
-              {[this](const LinkEvent& event) { hear(event); }, [](const std::string&) {}},
-              {.on_lease = [](std::optional<Instant>) {},
-               .on_leader = [this](const HeardOf& heard) { link_.follow({heard.leader}); },
-               .on_answer = [] {},
-               .on_decided = [](const RecordDecided&) {}}) {
-    std::vector<AgentAction> first;
-    agent_.start(first);
-    for (const AgentAction& action : first) perform(action);
+              {.on_event = [this](const LinkEvent& event) { hear(event); },
+               .on_note = [](const std::string&) {},
+               .on_heard = [](const CoordinatorEvent&) {},
+               .on_lease = [](std::optional<Instant>) {}}) {
+    agent_.start();
   }
 
  private:
-  static UplinkOptions uplink_options(const Coordinates& job) {
-    UplinkOptions options;
-    options.agent = random_number();
-    options.host = "pretended";
-    options.nodes_min = job.nodes;
-    options.nodes_max = job.nodes;
-    options.endpoint = fmt::format("{}:{}", loopback, job.port);
+  static MemberOptions member_options(const Coordinates& job) {
+    MemberOptions options;
+    options.participant.agent = random_number();
+    options.participant.host = "pretended";
+    options.participant.coordinator.voters_decide = true;
+    options.participant.coordinator.gathering.nodes_min = job.nodes;
+    options.participant.coordinator.gathering.nodes_max = job.nodes;
+    options.endpoint = {loopback, job.port};
+    options.listen_address = options.address = loopback;
     return options;
   }
 
   void hear(const LinkEvent& event) {
     if (std::holds_alternative<LeaseEnded>(event)) note_fault("a lease has ended");
     if (std::holds_alternative<LifeEnded>(event)) note_fault("an agent was lost");
-    std::visit([this](const auto& what) { dispatch(what); }, event);
+    std::visit([this](const auto& what) { agent_.tell(what); }, event);
   }
 
   void note_fault(std::string what) {
     if (++tally_.fault_count == 1) tally_.fault = std::move(what);
   }
 
-  void dispatch(AgentEvent event) {
-    events_.push(std::move(event));
-    const bool drained = events_.drain([this](const AgentEvent& next) {
-      std::vector<AgentAction> actions;
-      agent_.on_event(now(), next, actions);
-      for (const AgentAction& action : actions) perform(action);
-    });
-    if (drained) timer_.arm(agent_.next_deadline());
-  }
-
   void perform(const AgentAction& action) {
     std::visit([this](const auto& what) { on(what); }, action);
   }
 
-  void on(const BindStore&) { dispatch(StoreBound{1, loopback}); }
+  void on(const BindStore&) { agent_.tell(StoreBound{1, loopback}); }
   void on(const CloseStore&) {}
   void on(const LookAtSnapshot&) {}  // nobody asks for it
   void on(const SpawnWorkers&) {
@@ -117,10 +102,10 @@ class PretendedNode {
     std::fflush(stdout);
   }
   void on(const SignalWorkers& signal) {
-    dispatch(WorkerEnded{LocalRank{0}, 0, {WorkerEnd::Kind::killed, signal.signal}});
+    agent_.tell(WorkerEnded{LocalRank{0}, 0, {WorkerEnd::Kind::killed, signal.signal}});
   }
-  void on(const KillAll&) { dispatch(AllGone{}); }
-  void on(const TellCoordinator& tell) { link_.tell(tell.event); }
+  void on(const KillAll&) { agent_.tell(AllGone{}); }
+  void on(const TellCoordinator& tell) { link_.tell(tell.news); }
   void on(const ExitWith& exit) {
     if (exit.outcome.exit_status != 128 + SIGTERM) note_fault(exit.outcome.text);
     if (++tally_.ended_count == tally_.count) context_.stop();
@@ -128,10 +113,8 @@ class PretendedNode {
 
   boost::asio::io_context& context_;
   Tally& tally_;
-  Agent agent_;
-  DeadlineTimer timer_;
-  RemoteJob link_;
-  EventQueue<AgentEvent> events_;
+  MachineLoop<Agent, AgentEvent, AgentAction> agent_;
+  MemberLink link_;
 };
 
 int run(const Coordinates& job, int count) {

@@ -3,8 +3,10 @@
 
 #include "rendezvous/generations/coordinator.hpp"
 #include "rendezvous/membership/link_events.hpp"
+#include "rendezvous/units.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace ddprun {
@@ -15,17 +17,19 @@ class JobLink {
   struct Handlers {
     std::function<void(const LinkEvent&)> on_event;  ///< What the agent must know.
     std::function<void(std::string)> on_note;        ///< One line for people.
-    /// What the coordinator hears, while it is in this process; may be empty.
-    std::function<void(const CoordinatorEvent&)> on_heard = {};
+    /// What the coordinator hears, while it is in this process.
+    std::function<void(const CoordinatorEvent&)> on_heard;
+    /// Until when workers may live; nothing: no longer. Never called where they need no lease.
+    std::function<void(std::optional<Instant>)> on_lease;
   };
 
   virtual ~JobLink() = default;
 
   /// To the coordinator.
-  virtual void tell(const CoordinatorEvent& event) = 0;
+  virtual void tell(const News& news) = 0;
 
-  /// Lets what is due happen now, before anything else that is known.
-  virtual void look_at_clock() = 0;
+  /// Lets the end of the lease happen now, if it is due, before anything else that is known.
+  virtual void look_at_lease() {}
 
   /// The node's workers are about to live; no process of them lives any more.
   virtual void workers_start() {}

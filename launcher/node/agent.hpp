@@ -106,7 +106,7 @@ struct KillAll {
   friend bool operator==(const KillAll&, const KillAll&) = default;
 };
 struct TellCoordinator {
-  CoordinatorEvent event;
+  News news;
 };
 /// Print the outcome and exit with its status.
 struct ExitWith {

@@ -29,47 +29,48 @@ Admission admission_for(const Part& part, const Job& job) {
   return Admission(addresses, job.options.rendezvous.store_allow);
 }
 
+namespace {
+
+ParticipantOptions participant_options(const Job& job, AgentId agent) {
+  const RendezvousOptions& rendezvous = job.options.rendezvous;
+  ParticipantOptions options;
+  options.agent = agent;
+  options.host = job.setup.host;
+  options.witness = job.is_witness();
+  if (!options.witness) options.node = rendezvous.node_rank;
+  options.founds = job.meeting.plan.is_head;
+  options.is_at_endpoint = job.meeting.plan.is_at_endpoint;
+  for (const Endpoint& door : rendezvous.other_doors) options.doors.push_back(text_of(door));
+  options.folder = job.claims_folder;
+  if (!job.options.anchored) {  // else the job ends with the process that founds it
+    options.keeps_marks = !job.meeting.marks_folder.empty();
+    options.mark = job.meeting.mark;
+  }
+  options.times = rendezvous.times;
+  options.coordinator = elected_coordinator_options(job.options);
+  if (job.meeting.plan.is_on_one_host) {
+    options.coordinator.gathering.heeds_marks = false;  // who lives there is heard at once
+  }
+  return options;
+}
+
+}  // namespace
+
 MemberOptions member_options(const Job& job, AgentId agent) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
   const RendezvousPlan& plan = job.meeting.plan;
   MemberOptions options;
+  options.participant = participant_options(job, agent);
   options.endpoint = *rendezvous.endpoint;
-  options.founds = plan.is_head;
-  options.is_at_endpoint = plan.is_at_endpoint;
   options.address = plan.own_address;
   options.listen_address = plan.listen_address;
   options.listen_port = plan.listen_port;
-  options.claims_folder = job.claims_folder;
-  if (!job.options.anchored) {  // else the job ends with the process that founds it
-    options.marks_folder = job.meeting.marks_folder;
-    options.mark_text = fmt::format("job {}\nnodes {}:{}\nhost {}\n",
-                                    job.meeting.name,
-                                    rendezvous.gathering.nodes_min,
-                                    rendezvous.gathering.nodes_max,
-                                    job.setup.host);
-    options.uplink.mark = job.meeting.mark;
-  }
-  options.coordinator = elected_coordinator_options(job.options);
-  GatheringOptions& gathering = options.coordinator.gathering;
-  gathering.keeps_marks = !options.marks_folder.empty();
-  if (plan.is_on_one_host) gathering.heeds_marks = false;  // who lives there is heard at once
-  UplinkOptions& uplink = options.uplink;
-  uplink.agent = agent;
-  uplink.host = job.setup.host;
-  uplink.node = rendezvous.node_rank;
-  if (job.is_witness()) {
-    uplink.witness = true;
-    uplink.node.reset();
-  }
-  uplink.nodes_min = rendezvous.gathering.nodes_min;
-  uplink.nodes_max = rendezvous.gathering.nodes_max;
-  uplink.endpoint = text_of(*rendezvous.endpoint);
-  uplink.doors = {uplink.endpoint};
-  for (const Endpoint& door : rendezvous.other_doors) uplink.doors.push_back(text_of(door));
-  uplink.join_timeout = rendezvous.gathering.join_timeout;
-  uplink.replace_timeout = rendezvous.gathering.replace_timeout;
-  uplink.times = rendezvous.times;
-  uplink.saving_signals = job.options.stop.saving_signals;
+  options.marks_folder = job.meeting.marks_folder;
+  options.mark_text = fmt::format("job {}\nnodes {}:{}\nhost {}\n",
+                                  job.meeting.name,
+                                  rendezvous.gathering.nodes_min,
+                                  rendezvous.gathering.nodes_max,
+                                  job.setup.host);
   return options;
 }
 

@@ -1,7 +1,7 @@
 // A job → the options of the machines that run it on this node.
 #pragma once
 
-#include "launcher/link/member_job.hpp"
+#include "launcher/link/member_link.hpp"
 #include "launcher/node/agent.hpp"
 #include "launcher/node/job.hpp"
 #include "launcher/workers/worker_plan.hpp"

@@ -1,13 +1,12 @@
 #include "launcher/node/supervisor.hpp"
 
-#include "launcher/link/headquarters.hpp"
-#include "launcher/link/member_job.hpp"
+#include "launcher/link/local_link.hpp"
+#include "launcher/link/member_link.hpp"
 #include "launcher/node/machine_options.hpp"
 #include "launcher/node/report.hpp"
 #include "launcher/options/coordinator_options.hpp"
 #include "launcher/options/variables.hpp"
 #include "launcher/processes/descendants.hpp"
-#include "launcher/system/clock.hpp"
 #include "launcher/system/random_number.hpp"
 #include "launcher/text/text_of_count.hpp"
 
@@ -61,18 +60,20 @@ Supervisor::Supervisor(Job job, GuardLink link)
       guard_(context_, link_.socket.release()),
       lease_(guard_.native_handle(), link_.fence.line.get()),
       child_signals_(context_, open_child_signals()),
-      timer_(context_,
-             [this] {
-               reap();  // what has happened comes before what has not
-               dispatch(Timeout{});
-             }),
       exit_timer_(context_),
       workers_(context_, writer_, plan_of(job_), link_.user_signals, link_.fence.group_ends),
       snapshot_(
           context_,
           job_.setup.snapshot,
-          [this](const std::optional<SnapshotPosition>& seen) { dispatch(SnapshotSeen{seen}); }),
-      agent_(agent_options(job_)) {}
+          [this](const std::optional<SnapshotPosition>& seen) { agent_.tell(SnapshotSeen{seen}); }),
+      agent_(
+          context_,
+          Agent(agent_options(job_)),
+          [this](const AgentAction& action) { perform(action); },
+          [this] {
+            reap();  // what has happened comes before what has not
+            agent_.tell(Timeout{});
+          }) {}
 
 int Supervisor::run() {
   const std::string note = replaced_variables_note(job_.setup.inherited);
@@ -82,9 +83,7 @@ int Supervisor::run() {
   wait_for_children();
   if (job_.slurm) start_batch_job();
   reach_coordinator();
-  std::vector<AgentAction> first;
-  agent_.start(first);
-  for (const AgentAction& action : first) perform(action);
+  agent_.start();
   context_.run();
   return is_told_for_all() ? 0 : *exit_status_;
 }
@@ -92,31 +91,29 @@ int Supervisor::run() {
 /// In this process if there is one node only.
 void Supervisor::reach_coordinator() {
   JobLink::Handlers handlers{[this](const LinkEvent& event) {
-                               if (std::holds_alternative<LeaseEnded>(event)) say_lease_ended();
                                if (std::holds_alternative<FinishJob>(event)) told_ = true;
-                               std::visit([this](const auto& what) { dispatch(what); }, event);
+                               std::visit([this](const auto& what) { agent_.tell(what); }, event);
                              },
                              [this](const std::string& text) { say(text); },
                              [this](const CoordinatorEvent& event) {
                                if (steps_) steps_->on_heard(event);
                                if (batch_) batch_->watch();
-                             }};
+                             },
+                             [this](std::optional<Instant> until) { lease_.renew(until); }};
   const RendezvousOptions& rendezvous = job_.options.rendezvous;
   if (!rendezvous.has_many_nodes()) {
     address_ = "127.0.0.1";
     workers_.reach_store_by(interface_of(address_, job_.meeting.interfaces));
-    coordinator_ = std::make_unique<Headquarters>(
+    coordinator_ = std::make_unique<LocalLink>(
         context_, coordinator_options(job_.options), std::move(handlers));
     return;
   }
   address_ = job_.meeting.plan.own_address;
   workers_.reach_store_by(job_.meeting.plan.interface);
-  auto member = std::make_unique<MemberJob>(
-      context_,
-      member_options(job_, random_number()),
-      job_.meeting.credentials,
-      std::move(handlers),
-      [this](std::optional<Instant> lease_end) { lease_.renew(lease_end); });
+  auto member = std::make_unique<MemberLink>(context_,
+                                             member_options(job_, random_number()),
+                                             job_.meeting.credentials,
+                                             std::move(handlers));
   if (member->coordinates()) {
     if (!job_.meeting.credentials.authenticated) say(not_authenticated);
     if (job_.meeting.plan.is_on_one_host) say(on_one_host(job_));
@@ -136,10 +133,10 @@ void Supervisor::start_steps(const Endpoint& endpoint) {
   handlers.on_note = [this](const std::string& text) { say(text); };
   handlers.on_abandon = [this](const std::string& why) {
     constexpr auto status = static_cast<int>(ExitStatus::rendezvous_unavailable);
-    dispatch(GiveUp{Outcome{status, why, {}}});
+    agent_.tell(GiveUp{Outcome{status, why, {}}});
   };
   handlers.on_none_left = [this] {
-    dispatch(GiveUp{outcome_of(asked_, job_.options.stop.saving_signals)});
+    agent_.tell(GiveUp{outcome_of(asked_, job_.options.stop.saving_signals)});
   };
   steps_ = std::make_unique<NodeSteps>(
       context_, writer_, *job_.steps, link_.user_signals, std::move(handlers));
@@ -170,31 +167,6 @@ void Supervisor::stop_to_go_on() {
   steps_->stop();
 }
 
-void Supervisor::say_lease_ended() {
-  const bool kills = !job_.is_witness();
-  if (coordinator_->coordinates()) {
-    say(fmt::format("too few voters answer this node, which coordinates the job{}",
-                    kills ? ": its workers are killed" : ""));
-  } else {
-    say(fmt::format("no word from the coordinator: {}it is looked for",
-                    kills ? "this node's workers are killed, and " : ""));
-  }
-}
-
-void Supervisor::dispatch(AgentEvent event) {
-  events_.push(std::move(event));
-  drain();
-}
-
-void Supervisor::drain() {
-  const bool drained = events_.drain([this](const AgentEvent& event) {
-    std::vector<AgentAction> actions;
-    agent_.on_event(now(), event, actions);
-    for (const AgentAction& action : actions) perform(action);
-  });
-  if (drained) timer_.arm(agent_.next_deadline());
-}
-
 void Supervisor::perform(const AgentAction& action) {
   std::visit([this](const auto& what) { on(what); }, action);
 }
@@ -203,9 +175,9 @@ void Supervisor::on(const BindStore&) {
   auto store = StoreServer::listen(context_,
                                    store_address(address_, job_.meeting.interfaces),
                                    [this](const std::string& text) { say(text); });
-  if (!store) return dispatch(StoreUnavailable{store.error()});
+  if (!store) return agent_.tell(StoreUnavailable{store.error()});
   store_ = *std::move(store);
-  dispatch(StoreBound{store_->port(), address_});
+  agent_.tell(StoreBound{store_->port(), address_});
 }
 
 void Supervisor::on(const CloseStore&) {
@@ -231,7 +203,7 @@ void Supervisor::on(const SpawnWorkers& spawn) {
                   job_.setup.host,
                   threads_per_worker(job_.setup, count),
                   job_.setup.core_count));
-  for (const WorkerEnded& worker : refused) dispatch(worker);
+  for (const WorkerEnded& worker : refused) agent_.tell(worker);
 }
 
 /// Beside the workers, which take longer to begin than a store that is there takes to answer; and
@@ -261,8 +233,8 @@ void Supervisor::on(const KillAll&) {
 
 void Supervisor::on(const TellCoordinator& tell) {
   // They are killed for good: they run nothing any more, and need no lease.
-  if (std::holds_alternative<WorkersStuck>(tell.event)) workers_are_gone();
-  coordinator_->tell(tell.event);
+  if (std::holds_alternative<WorkersStuck>(tell.news)) workers_are_gone();
+  coordinator_->tell(tell.news);
 }
 
 void Supervisor::workers_are_gone() {
@@ -355,7 +327,7 @@ void Supervisor::wait_for_guard() {
         const ssize_t count = ::read(guard_.native_handle(), bytes.data(), bytes.size());
         guard_lost_ = count <= 0;
         if (guard_lost_ && exit_status_) return exit_now();
-        if (guard_lost_) return dispatch(GuardLost{});
+        if (guard_lost_) return agent_.tell(GuardLost{});
         for (ssize_t i = 0; i < count; ++i) take_signal(bytes[static_cast<std::size_t>(i)]);
         wait_for_guard();
       });
@@ -368,7 +340,7 @@ void Supervisor::take_signal(unsigned char byte) {
     if (signal == SIGINT || !batch_ || !batch_->is_finishing()) exit_soon();
     return;
   }
-  dispatch(SignalArrived{signal, (byte & from_terminal_bit) != 0});
+  agent_.tell(SignalArrived{signal, (byte & from_terminal_bit) != 0});
   if (steps_) pass_to_steps(signal);
 }
 
@@ -387,13 +359,13 @@ void Supervisor::wait_for_children() {
 /// All that has ended is queued before any of it is acted upon: what the first event causes (even
 /// the next generation) must come after the last.
 void Supervisor::reap() {
-  coordinator_->look_at_clock();  // workers die by the guard when their lease has ended
+  coordinator_->look_at_lease();  // workers die by the guard when their lease has ended
   if (sweeping_) {
     workers_.signal(SIGKILL);
     kill_below(::getpid());
   }
   std::vector<EndedChild> others;
-  for (const WorkerEnded& ended : workers_.reap(others)) events_.push(ended);
+  for (const WorkerEnded& ended : workers_.reap(others)) agent_.push(ended);
   for (const EndedChild& child : others) {
     if (steps_) steps_->on_child(child);
     if (batch_) batch_->on_child(child);
@@ -402,9 +374,9 @@ void Supervisor::reap() {
     sweeping_ = false;
     workers_.finish_output();
     workers_are_gone();
-    events_.push(AllGone{});
+    agent_.push(AllGone{});
   }
-  drain();
+  agent_.drain();
 }
 
 void Supervisor::say(const std::string& text) {

@@ -12,10 +12,9 @@
 #include "launcher/processes/writer.hpp"
 #include "launcher/slurm/batch_job.hpp"
 #include "launcher/slurm/node_steps.hpp"
-#include "launcher/system/deadline_timer.hpp"
+#include "launcher/system/machine_loop.hpp"
 #include "launcher/text/endpoint.hpp"
 #include "launcher/workers/worker_group.hpp"
-#include "rendezvous/event_queue.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 #include "rendezvous/store/store_server.hpp"
 
@@ -37,8 +36,6 @@ class Supervisor {
   [[nodiscard]] int run();
 
  private:
-  void dispatch(AgentEvent event);
-  void drain();
   void perform(const AgentAction& action);
 
   void on(const BindStore&);
@@ -55,7 +52,6 @@ class Supervisor {
   void pass_to_steps(int signal);
   void start_batch_job();
   void stop_to_go_on();
-  void say_lease_ended();
   void check_store();
   void wait_for_guard();
   void take_signal(unsigned char byte);
@@ -81,11 +77,10 @@ class Supervisor {
   boost::asio::posix::stream_descriptor guard_;
   LeaseNotice lease_;
   boost::asio::posix::stream_descriptor child_signals_;
-  DeadlineTimer timer_;
   boost::asio::steady_timer exit_timer_;
   WorkerGroup workers_;
   SnapshotLook snapshot_;
-  Agent agent_;
+  MachineLoop<Agent, AgentEvent, AgentAction> agent_;
   std::unique_ptr<JobLink> coordinator_;
   std::unique_ptr<NodeSteps> steps_;  // in a batch script
   std::unique_ptr<BatchJob> batch_;   // inside of Slurm
@@ -94,8 +89,7 @@ class Supervisor {
   std::unique_ptr<StoreServer> store_;
   std::unique_ptr<StoreCheck> store_check_;  // while a generation of many nodes begins
   Part part_;                                // of the newest generation, for what is said about it
-  EventQueue<AgentEvent> events_;
-  bool sweeping_ = false;  // KillAll was asked for; AllGone was not answered yet
+  bool sweeping_ = false;                    // KillAll was asked for; AllGone was not answered yet
   bool guard_lost_ = false;
   bool told_ = false;  // by the coordinator how the job has ended
   std::optional<int> exit_status_;

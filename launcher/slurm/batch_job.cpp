@@ -1,7 +1,5 @@
 #include "launcher/slurm/batch_job.hpp"
 
-#include "launcher/system/clock.hpp"
-
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
@@ -32,8 +30,11 @@ BatchJob::BatchJob(boost::asio::io_context& context,
       slurm_(std::move(slurm)),
       options_(options),
       handlers_(std::move(handlers)),
-      end_({.before_end = options.before_end}),
-      timer_(context, [this] { dispatch(Timeout{}); }),
+      end_(context,
+           EndWatch({.before_end = options.before_end}),
+           [this](const EndAction& action) {
+             std::visit([this](const auto& what) { on(what); }, action);
+           }),
       ask_end_(context, writer, user_signals),
       ask_slurm_(context, writer, user_signals) {}
 
@@ -45,27 +46,12 @@ void BatchJob::watch() {
         "cannot learn when Slurm ends this job, so it is not stopped before "
         "that: there is no squeue on PATH; add the folder of Slurm's commands");
   }
-  std::vector<EndAction> first;
-  end_.start(now(), left_until(slurm_.end_time), first);
-  perform(first);
+  end_.start(now(), left_until(slurm_.end_time));
 }
 
 void BatchJob::on_child(const EndedChild& child) {
   ask_end_.on_child(child);
   ask_slurm_.on_child(child);
-}
-
-void BatchJob::dispatch(const EndEvent& event) {
-  std::vector<EndAction> actions;
-  end_.on_event(now(), event, actions);
-  perform(actions);
-}
-
-void BatchJob::perform(const std::vector<EndAction>& actions) {
-  for (const EndAction& action : actions) {
-    std::visit([this](const auto& what) { on(what); }, action);
-  }
-  timer_.arm(end_.next_deadline());
 }
 
 void BatchJob::on(const AskForEnd& question) {
@@ -81,7 +67,7 @@ void BatchJob::answer(const CommandRun::End& end) {
   const auto told = end.success ? parse_end_time(end.text) : std::nullopt;
   if (told) answer.left = left_until(*told);
   if (end.success && !told) answer.why = fmt::format("squeue says '{}'", end.text);
-  boost::asio::post(context_, [this, answer] { dispatch(answer); });
+  boost::asio::post(context_, [this, answer] { end_.tell(answer); });
 }
 
 void BatchJob::on(const StopJob& stop) const {

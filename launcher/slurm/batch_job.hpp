@@ -7,7 +7,7 @@
 #include "launcher/slurm/end_watch.hpp"
 #include "launcher/slurm/requeue.hpp"
 #include "launcher/slurm/slurm_control.hpp"
-#include "launcher/system/deadline_timer.hpp"
+#include "launcher/system/machine_loop.hpp"
 #include "rendezvous/outcome.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -53,8 +53,6 @@ class BatchJob {
   void finish(const Outcome& outcome, OnFinished done);
 
  private:
-  void dispatch(const EndEvent& event);
-  void perform(const std::vector<EndAction>& actions);
   void on(const AskForEnd& question);
   void on(const StopJob& stop) const;
   void on(const Note& note) const;
@@ -67,8 +65,7 @@ class BatchJob {
   SlurmControl slurm_;
   StopOptions options_;
   Handlers handlers_;
-  EndWatch end_;
-  DeadlineTimer timer_;
+  MachineLoop<EndWatch, EndEvent, EndAction> end_;
   CommandRun ask_end_;
   bool watches_ = false;
   std::optional<Requeue> requeue_;  // once the job is over

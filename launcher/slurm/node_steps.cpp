@@ -1,6 +1,5 @@
 #include "launcher/slurm/node_steps.hpp"
 
-#include "launcher/system/clock.hpp"
 #include "rendezvous/result.hpp"
 
 #include <boost/asio/post.hpp>
@@ -37,11 +36,14 @@ NodeSteps::NodeSteps(boost::asio::io_context& context,
       stdout_(std::make_shared<Sink>(STDOUT_FILENO, "standard output")),
       stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")),
       starter_(user_signals),
-      keeper_(keeper_options(options_)),
-      timer_(context, [this] { dispatch(Timeout{}); }) {
-  std::vector<StepAction> first;
-  keeper_.start(now(), first);
-  perform(first);
+      keeper_(
+          context,
+          StepKeeper(keeper_options(options_)),
+          [this](const StepAction& action) {
+            std::visit([this](const auto& what) { on(what); }, action);
+          },
+          [this] { tell(Timeout{}); }) {
+  keeper_.start(now());
 }
 
 void NodeSteps::on_child(const EndedChild& child) {
@@ -53,14 +55,14 @@ void NodeSteps::on_child(const EndedChild& child) {
   step->second.err->finish();
   steps_.erase(step);
   const bool is_usage = exit_status_of(child.end) == static_cast<int>(ExitStatus::usage);
-  dispatch(StepEnded{node, text_of(child.end), is_usage});
+  tell(StepEnded{node, text_of(child.end), is_usage});
 }
 
 void NodeSteps::on_heard(const CoordinatorEvent& event) {
   if (const auto* join = std::get_if<Join>(&event)) {
-    dispatch(AgentJoined{join->offer.node});
+    tell(AgentJoined{join->offer.node});
   } else if (const auto* lost = std::get_if<NodeLost>(&event)) {
-    dispatch(AgentLost{lost->node});
+    tell(AgentLost{lost->node});
   }
 }
 
@@ -70,21 +72,12 @@ void NodeSteps::signal(int number) const {
 
 void NodeSteps::finish(std::function<void()> done) {
   done_ = std::move(done);
-  dispatch(JobEnds{});
+  tell(JobEnds{});
 }
 
-void NodeSteps::dispatch(const StepEvent& event) {
-  std::vector<StepAction> actions;
-  keeper_.on_event(now(), event, actions);
-  perform(actions);
-}
-
-void NodeSteps::perform(const std::vector<StepAction>& actions) {
-  for (const StepAction& action : actions) {
-    std::visit([this](const auto& what) { on(what); }, action);
-  }
-  timer_.arm(keeper_.next_deadline());
-  if (done_ && keeper_.steps_count() == 0) {
+void NodeSteps::tell(const StepEvent& event) {
+  keeper_.tell(event);
+  if (done_ && keeper_.machine().steps_count() == 0) {
     boost::asio::post(context_, std::exchange(done_, nullptr));
   }
 }
@@ -102,7 +95,7 @@ void NodeSteps::on(const StartStep& start) {
   } catch (const std::exception& error) {
     if (step.pid != 0) ::kill(step.pid, SIGKILL);
     boost::asio::post(context_, [this, id = start.node, why = std::string(error.what())] {
-      dispatch(StepEnded{id, why});
+      tell(StepEnded{id, why});
     });
   }
 }

@@ -7,7 +7,7 @@
 #include "launcher/processes/writer.hpp"
 #include "launcher/slurm/srun_command.hpp"
 #include "launcher/slurm/step_keeper.hpp"
-#include "launcher/system/deadline_timer.hpp"
+#include "launcher/system/machine_loop.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -44,7 +44,7 @@ class NodeSteps {
   void signal(int number) const;
 
   /// Its end was asked for: nothing is started any more.
-  void stop() { dispatch(StopAsked{}); }
+  void stop() { tell(StopAsked{}); }
 
   /// The job is over: calls `done` when no step is left.
   void finish(std::function<void()> done);
@@ -56,8 +56,7 @@ class NodeSteps {
     std::shared_ptr<WorkerOutput> err;
   };
 
-  void dispatch(const StepEvent& event);
-  void perform(const std::vector<StepAction>& actions);
+  void tell(const StepEvent& event);
   void on(const StartStep& start);
   void on(const KillStep& kill);
   void on(const AbandonJob& abandon) const;
@@ -74,8 +73,7 @@ class NodeSteps {
   std::shared_ptr<Sink> stdout_;
   std::shared_ptr<Sink> stderr_;
   CommandStarter starter_;
-  StepKeeper keeper_;
-  DeadlineTimer timer_;
+  MachineLoop<StepKeeper, StepEvent, StepAction> keeper_;
   std::map<NodeId, Step> steps_;
   std::function<void()> done_;
 };

@@ -123,6 +123,10 @@ struct StopRequested {
 [[nodiscard]] bool saves(const StopRequested& request, const std::set<int>& saving_signals);
 [[nodiscard]] Outcome outcome_of(const StopRequested& request, const std::set<int>& saving_signals);
 
+/// What happens on a node.
+using News = std::
+    variant<Join, WorkerFailed, WorkerSucceeded, StopRequested, WorkersStuck, StoreUnreachable>;
+
 /// `next_deadline()` has come.
 struct Timeout {};
 using CoordinatorEvent = std::variant<Join,
@@ -135,6 +139,11 @@ using CoordinatorEvent = std::variant<Join,
                                       Decided,
                                       MarkFound,
                                       Timeout>;
+
+/// As the coordinator is told it.
+[[nodiscard]] inline CoordinatorEvent event_of(const News& news) {
+  return std::visit([](const auto& what) { return CoordinatorEvent(what); }, news);
+}
 
 struct StartGeneration {
   NodeId node;
@@ -160,7 +169,7 @@ struct Note {
   std::string text;
   friend bool operator==(const Note&, const Note&) = default;
 };
-using CoordinatorAction = std::variant<StartGeneration, StopGeneration, FinishJob, Note>;
+using CoordinatorAction = std::variant<StartGeneration, StopGeneration, FinishJob, Note, Propose>;
 
 class Coordinator {
  public:

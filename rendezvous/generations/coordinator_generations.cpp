@@ -152,6 +152,7 @@ void Coordinator::propose(Instant now, Actions& out) {
   deciding_since_ = now;
   if (!settle_deadline_) settle_deadline_ = now + options_.settle_timeout;
   state_ = State::deciding;
+  out.emplace_back(Propose{*proposal_});
 }
 
 /// Its number is not used again: a part of the voters may have accepted it.

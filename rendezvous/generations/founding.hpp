@@ -42,6 +42,7 @@ struct DropMark {
 };
 /// The mark outlives the process from now on, or cannot be kept.
 struct MarkKept {
+  std::string why;  ///< It cannot be; empty: it does.
   friend bool operator==(const MarkKept&, const MarkKept&) = default;
 };
 /// Before the job is founded: one of this name has not ended everywhere, as far as `where` knows.

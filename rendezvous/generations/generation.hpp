@@ -74,12 +74,6 @@ struct Part {
   friend bool operator==(const Part&, const Part&) = default;
 };
 
-/// The voters have accepted the generation of this number: it may start.
-struct Decided {
-  GenerationNumber number;
-  friend bool operator==(const Decided&, const Decided&) = default;
-};
-
 struct Generation {
   GenerationNumber number;
   /// In the order of nodes and of ranks, which begin at 0 and leave none out; the first one's store
@@ -118,6 +112,17 @@ struct Generation {
 
   /// The member that runs `rank`, or null.
   [[nodiscard]] const Member* member_with(Rank rank) const;
+};
+
+/// This generation is to start, if the voters agree; to be answered by Decided.
+struct Propose {
+  Generation record;
+  friend bool operator==(const Propose&, const Propose&) = default;
+};
+/// The voters have accepted the generation of this number: it may start.
+struct Decided {
+  GenerationNumber number;
+  friend bool operator==(const Decided&, const Decided&) = default;
 };
 
 }  // namespace ddprun

@@ -38,9 +38,6 @@ struct Heartbeat {
   std::int64_t received = 0;  ///< The newest instruction that has arrived.
   friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
-/// What happens on the node.
-using News = std::
-    variant<Join, WorkerFailed, WorkerSucceeded, StopRequested, WorkersStuck, StoreUnreachable>;
 /// A ballot is for the succession, and needs no Hello before it.
 using ToCoordinator = std::variant<Hello, Heartbeat, Numbered<News>, Ballot>;
 

@@ -28,8 +28,10 @@ void Uplink::start(Instant now, Actions& out) {
 }
 
 void Uplink::on_event(Instant now, const UplinkEvent& event, Actions& out) {
+  const std::optional<Instant> lease_end = lease_end_;
   end_lease_if_due(now, out);  // U2
   std::visit([&](const auto& happened) { on(now, happened, out); }, event);
+  if (lease_end_ != lease_end) out.emplace_back(LeaseChanged{lease_end_});
 }
 
 std::optional<Instant> Uplink::next_deadline() const {

@@ -111,6 +111,10 @@ struct SendUp {
   ConnectionId connection = 0;
   ToCoordinator message;
 };
+/// Until when workers may live, for the guard; nothing when none may.
+struct LeaseChanged {
+  std::optional<Instant> until;
+};
 struct PassOn {
   Instruction instruction;
 };
@@ -122,6 +126,7 @@ using UplinkAction = std::variant<Connect,
                                   HeardOf,
                                   LeaderAnswered,
                                   RecordDecided,
+                                  LeaseChanged,
                                   LeaseEnded,
                                   LifeEnded,
                                   GiveUp>;

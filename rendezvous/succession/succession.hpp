@@ -98,10 +98,6 @@ struct HeardOf {
 struct LeaderAnswered {};
 struct WorkersStarted {};
 struct WorkersGone {};
-/// The coordinator wants this generation, if the voters agree.
-struct Propose {
-  Generation record;
-};
 /// In this process, and everywhere if nobody can go on elsewhere.
 struct JobOver {
   bool everywhere = false;

@@ -14,12 +14,9 @@ NetworkOptions network_options(const Story& story) {
   return {story.delay_min, story.delay_max, story.clog_percent, story.clog_max};
 }
 
-/// What no option says yet.
+/// What no option says.
 JobOptions options_of(const Story& story) {
   JobOptions options = read_options(command_line_of(story));
-  GatheringOptions& gathering = options.coordinator.gathering;
-  gathering.nodes_all = story.nodes_all();
-  gathering.keeps_marks = story.elects && story.marks;
   options.coordinator.voters_decide = story.elects;
   return options;
 }

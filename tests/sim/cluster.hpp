@@ -134,7 +134,7 @@ class Cluster {
   [[nodiscard]] bool enough_are_left() const;
   /// Before it leads nobody says where it is but the endpoint.
   [[nodiscard]] bool is_founder_found() const {
-    return story_.founder == 0 || options_.coordinator.gathering.nodes_min == 1;
+    return story_.founder == 0 || gathering().nodes_min == 1;
   }
   [[nodiscard]] const Host& founding_host() const {
     return *hosts_[static_cast<std::size_t>(story_.founder)];
@@ -150,6 +150,7 @@ class Cluster {
   [[nodiscard]] bool waits_before_restart() const;
   void play_until(Instant end);
   void play_faults(Instant calm);
+  [[nodiscard]] const GatheringOptions& gathering() const { return options_.coordinator.gathering; }
   void end_job();
   void succeed();
   void ask_for_stop();

@@ -77,7 +77,6 @@ bool Cluster::could_go_on(int host, Instant from, Instant until) const {
     if (!each.is_witness()) ++nodes_count;
   }
   const AgentId self = hosts_[static_cast<std::size_t>(host)]->last_agent_id();
-  const GatheringOptions& gathering = options_.coordinator.gathering;
   if (!well.contains(self)) return false;
   const auto last = std::ranges::find_if(decided_at_.rbegin(),
                                          decided_at_.rend(),
@@ -86,7 +85,7 @@ bool Cluster::could_go_on(int host, Instant from, Instant until) const {
     return well.contains(founding_host().last_agent_id()) && is_founder_found() &&
            nodes_count >= needed_first() && !waits_for_first_claim();
   }
-  if (nodes_count < (still_founds() ? needed_first() : gathering.nodes_min)) return false;
+  if (nodes_count < (still_founds() ? needed_first() : gathering().nodes_min)) return false;
   for (auto each = decided_at_.begin(); each != decided_at_.end(); ++each) {
     if (each->at < last->at || each->at > until) continue;
     if (!is_decided_by(each->voters, well)) return false;
@@ -108,13 +107,12 @@ bool Cluster::waits_for_first_claim() const {
 
 /// More where a mark says that the job may run elsewhere, or what another has left in the folder.
 int Cluster::needed_first() const {
-  const GatheringOptions& gathering = options_.coordinator.gathering;
   const Host& founder = founding_host();
   const bool is_marked =
       (founder.folder() != nullptr && founder.folder()->has_proof_besides(founder.agent_id())) ||
       std::ranges::any_of(hosts_, [](const auto& each) { return each->has_mark(); });
-  if (!is_marked) return gathering.nodes_min;
-  return nodes_to_found(gathering.nodes_min, gathering.nodes_all, story_.has_witness() ? 1 : 0);
+  if (!is_marked) return gathering().nodes_min;
+  return nodes_to_found(gathering().nodes_min, gathering().nodes_all, story_.has_witness() ? 1 : 0);
 }
 
 /// The founder has withdrawn what was decided: none of its generations has started.
@@ -159,7 +157,7 @@ void Cluster::ended_early(int index, const Outcome& outcome) {
   const Host& at = host(index);
   const bool for_voters = outcome.text.find(" waits for its ") != std::string::npos;
   if (for_voters && at.coordinator() != nullptr &&
-      at.undecided_for() + options_.replace_timeout / 500 < options_.replace_timeout) {
+      at.undecided_for() + gathering().replace_timeout / 500 < gathering().replace_timeout) {
     break_rule(fmt::format("L5: n{} has waited for voters for {} ms: {}",
                            index,
                            at.undecided_for().count,
@@ -174,7 +172,7 @@ void Cluster::ended_early(int index, const Outcome& outcome) {
   }
   if (!is_want || !can_find_job(at)) return;
   const Millis waited =
-      outcome.exit_status == run_again ? options_.replace_timeout : options_.join_timeout;
+      outcome.exit_status == run_again ? gathering().replace_timeout : gathering().join_timeout;
   const Millis drift = waited / 500;  // their clocks differ
   if (at.gave_up() && at.began_at() + waited - drift > now) {
     return break_rule(fmt::format("L5: n{} ends after {} ms: {}; {}",
@@ -203,10 +201,9 @@ void Cluster::began(int index) {
 
 /// Whether those who have not ended yet are enough.
 bool Cluster::enough_are_left() const {
-  const GatheringOptions& gathering = options_.coordinator.gathering;
   const bool has_head = founding_host().agent_id() != 0;
-  if (!story_.elects) return has_head && hosts_left() >= gathering.nodes_min;
-  if (!decided_.empty() && !still_founds()) return hosts_left() >= gathering.nodes_min;
+  if (!story_.elects) return has_head && hosts_left() >= gathering().nodes_min;
+  if (!decided_.empty() && !still_founds()) return hosts_left() >= gathering().nodes_min;
   return has_head && is_founder_found() && hosts_left() >= needed_first();
 }
 
@@ -237,8 +234,8 @@ bool Cluster::can_begin_anew() const {
 /// waits for the first node without end.
 void Cluster::expect_end_or_life() {
   const Instant bound = schedule_.now() +
-                        std::max(options_.join_timeout, options_.replace_timeout) + recovery() +
-                        Millis{60'000};
+                        std::max(gathering().join_timeout, gathering().replace_timeout) +
+                        recovery() + Millis{60'000};
   const auto is_over = [&] {
     return one_lives() || std::ranges::all_of(hosts_, [](const auto& each) {
              return each->agent_id() == 0 || each->is_witness();

@@ -76,7 +76,7 @@ void Cluster::fail_once() {
 /// What the budget has spent outlives the head, which is started again.
 void Cluster::lose_head() {
   const int leader = who_leads();
-  const bool is_awaited = options_.replace_timeout > times_.dead_after * 4;
+  const bool is_awaited = gathering().replace_timeout > times_.dead_after * 4;
   if (!story_.elects || gone_.contains(0) || !majority_lives(leader) || !is_awaited) return;
   causes_.disturb(schedule_.now());
   host(leader).kill_agent();
@@ -132,7 +132,7 @@ void Cluster::complain_of_store() {
   }
   const ExitStatus status =
       part.restart_count == 0 ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
-  const Millis wait = may_go_on ? options_.replace_timeout : Millis{};  // too few are left
+  const Millis wait = may_go_on ? gathering().replace_timeout : Millis{};  // too few are left
   expect_end(schedule_.now() + wait + soon, {static_cast<int>(status)});
 }
 

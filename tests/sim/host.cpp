@@ -1,5 +1,6 @@
 #include "tests/sim/host.hpp"
 
+#include "rendezvous/overloaded.hpp"
 #include "tests/sim/cluster.hpp"
 
 #include <algorithm>
@@ -17,33 +18,21 @@ AgentOptions agent_options(const HostOptions& options) {
   return agent;
 }
 
-UplinkOptions uplink_options(const HostOptions& options, std::uint64_t agent) {
-  UplinkOptions uplink;
-  uplink.agent = agent;
-  uplink.host = name_of(options.index);
-  uplink.witness = options.worker_count == 0;
-  if (!uplink.witness && (options.has_place || options.founds)) uplink.node = NodeId{options.index};
-  uplink.contact = address_of(options.index);
-  uplink.doors = options.doors;
-  uplink.times = options.job.times;
-  uplink.nodes_min = options.job.coordinator.gathering.nodes_min;
-  uplink.nodes_max = options.job.coordinator.gathering.nodes_max;
-  uplink.join_timeout = options.job.join_timeout;
-  uplink.replace_timeout = options.job.replace_timeout;
-  return uplink;
-}
-
-SuccessionOptions succession_options(const HostOptions& options, std::uint64_t agent) {
-  SuccessionOptions succession;
-  succession.self = {
-      agent, NodeId{options.index}, name_of(options.index), address_of(options.index)};
-  succession.times = options.job.times;
-  succession.nodes_min = options.job.coordinator.gathering.nodes_min;
-  succession.endpoint = address_of(0);
-  succession.founds = options.founds;
-  succession.keeps_marks = options.keeps_marks;
-  if (options.folder != nullptr) succession.folder = "the folder";
-  return succession;
+ParticipantOptions participant_options(const HostOptions& options) {
+  ParticipantOptions participant;
+  participant.host = name_of(options.index);
+  participant.witness = options.worker_count == 0;
+  if (options.has_place && !participant.witness) participant.node = NodeId{options.index};
+  participant.founds = options.founds;
+  participant.is_at_endpoint = options.index == 0;
+  participant.contact = address_of(options.index);
+  participant.endpoint = address_of(0);
+  participant.doors = options.doors;
+  if (options.folder != nullptr) participant.folder = "the folder";
+  participant.keeps_marks = options.keeps_marks;
+  participant.times = options.job.times;
+  participant.coordinator = options.job.coordinator;
+  return participant;
 }
 
 }  // namespace
@@ -64,19 +53,14 @@ void Host::power_on() {
   was_leased_ = false;
   cluster_.began(options_.index);
   agent_ = std::make_unique<Agent>(agent_options(options_));
-  UplinkOptions uplink = uplink_options(options_, agent_id_);
-  SuccessionOptions succession = succession_options(options_, agent_id_);
-  uplink.mark = succession.mark = mark_.value_or(Founding{}).epoch;
-  uplink_ = std::make_unique<Uplink>(std::move(uplink));
-  succession_ = std::make_unique<Succession>(std::move(succession));
+  ParticipantOptions options = participant_options(options_);
+  options.agent = agent_id_;
+  options.mark = mark_.value_or(Founding{}).epoch;
+  participant_ = std::make_unique<Participant>(std::move(options), *this);
   post([this] {
-    std::vector<SuccessionAction> lead;
-    succession_->start(local_now(), lead);
-    cluster_.check_succession(options_.index, lead);
-    std::vector<UplinkAction> connections;
-    uplink_->start(local_now(), connections);
-    for (const SuccessionAction& action : lead) perform(action);
-    for (const UplinkAction& action : connections) perform(action);
+    std::vector<ParticipantAction> actions;
+    participant_->start(local_now(), actions);
+    for (const ParticipantAction& action : actions) perform(action);
     std::vector<AgentAction> first;
     agent_->start(first);
     for (const AgentAction& action : first) perform(action);
@@ -94,7 +78,6 @@ void Host::power_off() {
   leased_until_.reset();
   lines_.clear();
   sessions_.clear();
-  hellos_.clear();
   ballot_lines_.clear();
   inbox_.clear();
   timer_due_ = false;
@@ -104,17 +87,14 @@ void Host::power_off() {
   leaving_ = false;
   outcome_.reset();
   agent_.reset();
-  uplink_.reset();
-  succession_.reset();
-  coordinator_.reset();
-  roster_.reset();
+  participant_.reset();
   cluster_.check_lease(options_.index);
 }
 
 void Host::kill_agent() {
   if (!agent_) return;
   for (const auto& [connection, line] : std::map(lines_)) disconnect(connection);
-  for (const auto& [session, line] : sessions_) send_down(line, ConnectionDown{line.connection});
+  for (const auto& [session, line] : sessions_) send_back(line, ConnectionDown{line.connection});
   power_off();  // the guard has killed the workers before it ends
   on_ = true;
 }
@@ -153,14 +133,14 @@ Instant Host::global(Instant local) const {
 }
 
 std::optional<Instant> Host::lead_end() const {
-  if (!succession_ || !succession_->lead_end()) return std::nullopt;
-  const Instant end = *succession_->lead_end();
+  if (!participant_ || !participant_->succession().lead_end()) return std::nullopt;
+  const Instant end = *participant_->succession().lead_end();
   return end == Lead::forever ? end : global(end);
 }
 
 std::optional<Instant> Host::lease_end() const {
-  if (!uplink_ || !uplink_->lease_end()) return std::nullopt;
-  return global(*uplink_->lease_end());
+  if (!participant_ || !participant_->uplink().lease_end()) return std::nullopt;
+  return global(*participant_->uplink().lease_end());
 }
 
 void Host::drain() {
@@ -184,20 +164,11 @@ void Host::catch_up() {
   settle();
 }
 
-/// The process's end, once all others have been told of the job's; the one timer, and the guard's
-/// knowledge of the lease.
+/// The one timer.
 void Host::settle() {
   if (!agent_) return;
-  if (outcome_ && !leaving_ && (!roster_ || roster_->all_told())) leave();
-  std::optional<Instant> next = agent_->next_deadline();
-  const auto consider = [&](std::optional<Instant> other) {
-    if (other) next = next ? std::min(*next, *other) : other;
-  };
-  consider(uplink_->next_deadline());
-  consider(succession_->next_deadline());
-  if (roster_) consider(roster_->next_deadline());
-  if (coordinator_) consider(coordinator_->next_deadline());
-  guard_lease();
+  std::optional<Instant> next = participant_->next_deadline();
+  if (const auto other = agent_->next_deadline()) next = next ? std::min(*next, *other) : other;
   if (next == alarm_at_) return;
   alarm_at_ = next;
   if (!next) return;
@@ -210,10 +181,7 @@ void Host::settle() {
 }
 
 void Host::time_out() {
-  feed(SuccessionEvent(SuccessionTimeout{}));
-  feed(UplinkEvent(Timeout{}));
-  if (roster_) feed(RosterEvent(Timeout{}));
-  if (coordinator_) feed(CoordinatorEvent(Timeout{}));
+  feed(ParticipantEvent(Timeout{}));
   feed(AgentEvent(Timeout{}));
 }
 
@@ -224,41 +192,61 @@ void Host::feed(const AgentEvent& event) {
   for (const AgentAction& action : actions) perform(action);
 }
 
-void Host::feed(const UplinkEvent& event) {
-  std::vector<UplinkAction> actions;
-  cluster_.tell(options_.index, *uplink_, event);
+void Host::feed(const ParticipantEvent& event) {
+  std::vector<ParticipantAction> actions;
+  participant_->on_event(local_now(), event, actions);
+  for (const ParticipantAction& action : actions) perform(action);
+}
+
+void Host::told(const Uplink& uplink, const UplinkEvent& event) {
+  cluster_.tell(options_.index, uplink, event);
   if (const auto* follow = std::get_if<Follow>(&event)) {
     followed_ = {follow->leader.agent, follow->leader.reign};
   }
-  uplink_->on_event(local_now(), event, actions);
+}
+
+void Host::told(const Succession& succession, const SuccessionEvent& event) {
+  if (std::holds_alternative<Propose>(event)) cluster_.did(options_.index, Moment::proposes);
+  cluster_.tell(options_.index, succession, event);
+}
+
+void Host::told(const Coordinator& coordinator, const CoordinatorEvent& event) {
+  cluster_.tell(options_.index, coordinator, event);
+  const auto* decided = std::get_if<Decided>(&event);
+  const std::optional<Generation>& proposal = coordinator.proposal();
+  starts_ = decided != nullptr && proposal && proposal->number == decided->number;
+}
+
+void Host::told(const Roster& roster, const RosterEvent& event) {
+  cluster_.tell(options_.index, roster, event);
+}
+
+void Host::answered(const Uplink& uplink, const std::vector<UplinkAction>& actions) {
   cluster_.answered(actions.size());
-  if (const auto end = uplink_->lease_end(); end != leased_until_) {
-    leased_until_ = end;
-    was_leased_ = was_leased_ || end.has_value();
-    cluster_.check_lease(options_.index);
+  if (uplink.lease_end() == leased_until_) return;
+  leased_until_ = uplink.lease_end();
+  was_leased_ = was_leased_ || leased_until_.has_value();
+  cluster_.check_lease(options_.index);
+}
+
+void Host::answered(const Succession&, const std::vector<SuccessionAction>& actions) {
+  cluster_.answered(actions.size());
+  cluster_.check_succession(options_.index, actions);
+  for (const SuccessionAction& action : actions) {
+    if (!std::holds_alternative<TakeLead>(action)) continue;
+    undecided_ = {};
+    undecided_since_.reset();
   }
-  for (const UplinkAction& action : actions) perform(action);
 }
 
-void Host::feed(const RosterEvent& event) {
-  std::vector<RosterAction> actions;
-  cluster_.tell(options_.index, *roster_, event);
-  roster_->on_event(local_now(), event, actions);
+void Host::answered(const Coordinator& coordinator, const std::vector<CoordinatorAction>& actions) {
   cluster_.answered(actions.size());
-  for (const RosterAction& action : actions) perform(action);
+  note_proposal(coordinator.proposal().has_value());
+  if (std::exchange(starts_, false)) undecided_ = {};
 }
 
-void Host::feed(const CoordinatorEvent& event) {
-  std::vector<CoordinatorAction> actions;
-  cluster_.tell(options_.index, *coordinator_, event);
-  coordinator_->on_event(local_now(), event, actions);
+void Host::answered(const Roster&, const std::vector<RosterAction>& actions) {
   cluster_.answered(actions.size());
-  for (const CoordinatorAction& action : actions) perform(action);
-  const std::optional<Generation>& proposal = coordinator_->proposal();
-  note_proposal(proposal.has_value());
-  if (!proposal || proposal->number == proposed_) return;
-  proposed_ = proposal->number;
-  feed(SuccessionEvent(Propose{*proposal}));
 }
 
 void Host::note_proposal(bool is_there) {
@@ -273,135 +261,55 @@ Millis Host::undecided_for() const {
   return undecided_ + now;
 }
 
-/// At once: what the machines of one process say to each other comes before anything else.
-void Host::feed(const SuccessionEvent& event) {
-  if (std::holds_alternative<Propose>(event)) cluster_.did(options_.index, Moment::proposes);
-  std::vector<SuccessionAction> actions;
-  cluster_.tell(options_.index, *succession_, event);
-  succession_->on_event(local_now(), event, actions);
-  cluster_.answered(actions.size());
-  cluster_.check_succession(options_.index, actions);
-  for (const SuccessionAction& action : actions) perform(action);
-}
-
 void Host::perform(const AgentAction& action) {
-  if (std::holds_alternative<BindStore>(action)) {
-    post([this] { feed(AgentEvent(StoreBound{4000, address_of(options_.index)})); });
-  } else if (const auto* started = std::get_if<SpawnWorkers>(&action)) {
-    spawn(started->part);
-  } else if (std::holds_alternative<LookAtSnapshot>(action)) {
-    look_at_snapshot();
-  } else if (std::holds_alternative<SignalWorkers>(action)) {
-    signal_workers();
-  } else if (std::holds_alternative<KillAll>(action)) {
-    sweeping_ = true;
-    kill_workers();
-  } else if (const auto* exit = std::get_if<ExitWith>(&action)) {
-    outcome_ = exit->outcome;
-    cluster_.ended(options_.index, exit->outcome);
-    feed(SuccessionEvent(JobOver{exit->outcome.everywhere}));
-  } else if (const auto* tell = std::get_if<TellCoordinator>(&action)) {
-    if (std::holds_alternative<WorkersStuck>(tell->event)) feed(SuccessionEvent(WorkersGone{}));
-    std::visit(
-        [this](const auto& news) {
-          if constexpr (std::is_constructible_v<News, decltype(news)>) {
-            post([this, news] { feed(UplinkEvent(TellNews{news})); });
-          }
-        },
-        tell->event);
-  }
+  std::visit(
+      Overloaded{[&](const BindStore&) {
+                   post([this] { feed(AgentEvent(StoreBound{4000, address_of(options_.index)})); });
+                 },
+                 [&](const CloseStore&) {},
+                 [&](const SpawnWorkers& started) { spawn(started.part); },
+                 [&](const LookAtSnapshot&) { look_at_snapshot(); },
+                 [&](const SignalWorkers&) { signal_workers(); },
+                 [&](const KillAll&) {
+                   sweeping_ = true;
+                   kill_workers();
+                 },
+                 [&](const ExitWith& exit) {
+                   outcome_ = exit.outcome;
+                   cluster_.ended(options_.index, exit.outcome);
+                   feed(ParticipantEvent(JobOver{exit.outcome.everywhere}));
+                 },
+                 [&](const TellCoordinator& tell) {
+                   if (std::holds_alternative<WorkersStuck>(tell.news)) {
+                     feed(ParticipantEvent(WorkersGone{}));
+                   }
+                   post([this, news = tell.news] { feed(ParticipantEvent(TellNews{news})); });
+                 }},
+      action);
 }
 
-void Host::perform(const UplinkAction& action) {
-  if (const auto* made = std::get_if<Connect>(&action)) {
-    connect(made->connection, made->address);
-  } else if (const auto* ended = std::get_if<Disconnect>(&action)) {
-    disconnect(ended->connection);
-  } else if (const auto* send = std::get_if<SendUp>(&action)) {
-    const auto found = lines_.find(send->connection);
-    if (found == lines_.end()) return;
-    const Line line = found->second;
-    Host& other = cluster_.host(line.door);
-    cluster_.network().send(line.there, [&other, message = send->message, line] {
-      if (other.boot_ == line.door_boot && other.agent_) {
-        other.post([&other, message, line] { other.hear(line.session, message); });
-      } else if (other.on()) {  // RST
-        other.send_down(line, ConnectionDown{line.connection});
-      }
-    });
-  } else if (const auto* pass = std::get_if<PassOn>(&action)) {
-    std::visit([this](const auto& what) { post([this, what] { feed(AgentEvent(what)); }); },
-               pass->instruction);
-  } else if (const auto* heard = std::get_if<HeardOf>(&action)) {
-    feed(SuccessionEvent(*heard));
-  } else if (std::holds_alternative<LeaderAnswered>(action)) {
-    feed(SuccessionEvent(LeaderAnswered{}));
-  } else if (const auto* known = std::get_if<RecordDecided>(&action)) {
-    feed(SuccessionEvent(*known));
-  } else if (const auto* given_up = std::get_if<GiveUp>(&action)) {
-    gave_up_ = true;
-    post([this, what = *given_up] { feed(AgentEvent(what)); });
-  } else if (std::holds_alternative<LeaseEnded>(action)) {
-    feed(AgentEvent(LeaseEnded{}));  // before the ends of workers that came of it
-  } else if (std::holds_alternative<LifeEnded>(action)) {
-    post([this] { feed(AgentEvent(LifeEnded{})); });
-  }
+void Host::perform(const ParticipantAction& action) {
+  std::visit(Overloaded{[&](const Connect& what) { connect(what.connection, what.address); },
+                        [&](const Disconnect& what) { disconnect(what.connection); },
+                        [&](const SendUp& what) { send_up(what); },
+                        [&](const SendDown& what) { send_down(what); },
+                        [&](const CloseSession& what) { close(what.session); },
+                        [&](const SendBallot& what) { send_ballot(what); },
+                        [&](const FolderTask& what) { use_folder(what); },
+                        [&](const KeepMark& what) { keep_mark(what); },
+                        [&](const DropMark& what) {
+                          if (mark_ && mark_->epoch <= what.founded) mark_.reset();
+                        },
+                        [&](const TellAgent& what) { tell_agent(what.event); },
+                        [&](const LeaseChanged& what) { guard_lease(what.until); },
+                        [&](const Note&) {},
+                        [&](const AllTold&) { leave(); }},
+             action);
 }
 
-/// Each hello is the succession's matter first.
-void Host::hear(SessionId session, const ToCoordinator& message) {
-  if (!sessions_.contains(session)) return;
-  if (const auto* hello = std::get_if<Hello>(&message)) {
-    hellos_[session] = *hello;
-    const Called called{session, hello->knows, hello->orphaned, hello->mark, hello->host};
-    feed(SuccessionEvent(called));
-  } else if (roster_) {
-    feed(RosterEvent(Received{session, message}));
-  }
-}
-
-void Host::perform(const SuccessionAction& action) {
-  if (const auto* send = std::get_if<SendBallot>(&action)) {
-    send_ballot(*send);
-  } else if (const auto* lead = std::get_if<TakeLead>(&action)) {
-    take_lead(*lead);
-  } else if (std::holds_alternative<StepDown>(action)) {
-    step_down();
-  } else if (const auto* changed = std::get_if<LeadChanged>(&action)) {
-    if (roster_) feed(RosterEvent(*changed));
-  } else if (const auto* voters = std::get_if<VotersChanged>(&action)) {
-    roster_ ? feed(RosterEvent(*voters)) : feed(UplinkEvent(*voters));
-  } else if (const auto* needed = std::get_if<NeededVoters>(&action)) {
-    feed(UplinkEvent(*needed));
-  } else if (const auto* decided = std::get_if<Decided>(&action)) {
-    post([this, decided = *decided] {
-      if (!coordinator_) return;
-      const auto& proposal = coordinator_->proposal();
-      const bool starts = proposal && proposal->number == decided.number;
-      feed(CoordinatorEvent(decided));
-      if (starts) undecided_ = {};
-    });
-  } else if (const auto* task = std::get_if<FolderTask>(&action)) {
-    use_folder(*task);
-  } else if (const auto* keep = std::get_if<KeepMark>(&action)) {
-    keep_mark(*keep);
-  } else if (const auto* drop = std::get_if<DropMark>(&action)) {
-    if (mark_ && mark_->epoch <= drop->founded) mark_.reset();
-  } else if (const auto* marked = std::get_if<MarkFound>(&action)) {
-    if (coordinator_) feed(CoordinatorEvent(*marked));
-  } else if (const auto* follow = std::get_if<Follow>(&action)) {
-    feed(UplinkEvent(*follow));
-  } else if (std::holds_alternative<Unfollow>(action)) {
-    feed(UplinkEvent(Unfollow{}));
-  } else if (const auto* admit = std::get_if<Admit>(&action)) {
-    const auto hello = hellos_.extract(admit->session);
-    if (roster_) feed(RosterEvent(Received{admit->session, hello.mapped()}));
-  } else if (const auto* turned = std::get_if<TurnAway>(&action)) {
-    hellos_.erase(turned->session);
-    const auto found = sessions_.find(turned->session);
-    if (found == sessions_.end()) return;
-    send_down(found->second, Heard{found->second.connection, Redirect{turned->leader}});
-  }
+void Host::tell_agent(const LinkEvent& event) {
+  gave_up_ = gave_up_ || std::holds_alternative<GiveUp>(event);
+  std::visit([this](const auto& what) { post([this, what] { feed(AgentEvent(what)); }); }, event);
 }
 
 /// It is on the disk a while after it was asked for, or never if the host is lost before.
@@ -410,68 +318,8 @@ void Host::keep_mark(const KeepMark& keep) {
   const Millis time{cluster_.chance().between(0, slowest.count)};
   cluster_.schedule().after(time, mine([this, founding = keep.founding] {
                               mark_ = founding;
-                              feed(SuccessionEvent(MarkKept{}));
+                              feed(ParticipantEvent(MarkKept{}));
                             }));
-}
-
-void Host::take_lead(const TakeLead& lead) {
-  proposed_ = {};
-  undecided_ = {};
-  undecided_since_.reset();
-  const GatheringOptions& gathering = options_.job.coordinator.gathering;
-  RosterOptions roster{.leader = lead.leader,
-                       .times = options_.job.times,
-                       .nodes_min = gathering.nodes_min,
-                       .nodes_max = gathering.nodes_max};
-  if (lead.record || options_.worker_count == 0) roster.own_node = NodeId{-1};
-  if (lead.record) {
-    coordinator_ = std::make_unique<Coordinator>(
-        options_.job.coordinator, *lead.record, "head " + lead.record->head_host() + " was lost");
-    roster_ = std::make_unique<Roster>(roster, local_now());
-    roster_->inherit(local_now(), *lead.record, lead.old_head_heard);
-  } else {
-    coordinator_ = std::make_unique<Coordinator>(options_.job.coordinator);
-    roster_ = std::make_unique<Roster>(roster, local_now());
-  }
-}
-
-void Host::step_down() {
-  coordinator_.reset();
-  roster_.reset();
-  for (const auto& [session, line] : std::exchange(sessions_, {})) {
-    send_down(line, ConnectionDown{line.connection});
-  }
-}
-
-void Host::perform(const RosterAction& action) {
-  if (const auto* report = std::get_if<Report>(&action)) {
-    return post([this, event = report->event, roster = roster_.get()] {
-      if (coordinator_ && roster == roster_.get()) feed(event);
-    });
-  }
-  const auto* send = std::get_if<SendDown>(&action);
-  const auto* close = std::get_if<CloseSession>(&action);
-  const auto found = sessions_.find(send != nullptr ? send->session : close->session);
-  if (found == sessions_.end()) return;
-  const Line line = found->second;
-  if (close != nullptr) sessions_.erase(found);
-  if (send != nullptr) {
-    send_down(line, Heard{line.connection, send->message});
-  } else {
-    send_down(line, ConnectionDown{line.connection});
-  }
-}
-
-void Host::perform(const CoordinatorAction& action) {
-  std::visit(
-      [this](const auto& what) {
-        if constexpr (!std::is_same_v<std::decay_t<decltype(what)>, Note>) {
-          post([this, what, roster = roster_.get()] {
-            if (roster_ && roster == roster_.get()) feed(RosterEvent(Instruct{what}));
-          });
-        }
-      },
-      action);
 }
 
 }  // namespace ddprun::sim

@@ -1,12 +1,9 @@
-// A pretended machine: agent, uplink, succession and, while it leads, coordinator and roster, as
-// they ship, with pretended processes, clock, guard and connections around them.
+// A pretended machine: an agent and its part in the job, as they ship, with pretended processes,
+// clock, guard, folder and connections around them.
 #pragma once
 
 #include "launcher/node/agent.hpp"
-#include "rendezvous/generations/coordinator.hpp"
-#include "rendezvous/membership/roster.hpp"
-#include "rendezvous/membership/uplink.hpp"
-#include "rendezvous/succession/succession.hpp"
+#include "rendezvous/membership/participant.hpp"
 #include "tests/sim/causes.hpp"
 #include "tests/sim/claim_folder.hpp"
 #include "tests/sim/leases.hpp"
@@ -42,7 +39,7 @@ struct HostOptions {
 
 class Cluster;
 
-class Host {
+class Host : public ParticipantObserver {
  public:
   Host(Cluster& cluster, HostOptions options);
 
@@ -80,8 +77,12 @@ class Host {
   [[nodiscard]] const Part* living() const { return alive_ > 0 && !doomed_ ? &part_ : nullptr; }
   [[nodiscard]] bool is_witness() const { return options_.worker_count == 0; }
   [[nodiscard]] const std::optional<Outcome>& outcome() const { return outcome_; }
-  [[nodiscard]] const Coordinator* coordinator() const { return coordinator_.get(); }
-  [[nodiscard]] const Succession* succession() const { return succession_.get(); }
+  [[nodiscard]] const Coordinator* coordinator() const {
+    return participant_ ? participant_->coordinator() : nullptr;
+  }
+  [[nodiscard]] const Succession* succession() const {
+    return participant_ ? &participant_->succession() : nullptr;
+  }
   /// By everybody's clock.
   [[nodiscard]] Instant by_all_clocks(Instant at) const {
     return at == Lead::forever ? at : global(at);
@@ -142,22 +143,25 @@ class Host {
     };
   }
   void feed(const AgentEvent& event);
-  void feed(const UplinkEvent& event);
-  void feed(const RosterEvent& event);
-  void feed(const CoordinatorEvent& event);
-  void feed(const SuccessionEvent& event);
+  void feed(const ParticipantEvent& event);
   void perform(const AgentAction& action);
-  void perform(const UplinkAction& action);
-  void perform(const RosterAction& action);
-  void perform(const CoordinatorAction& action);
-  void perform(const SuccessionAction& action);
-  void hear(SessionId session, const ToCoordinator& message);
-  void send_down(const Line& line, const UplinkEvent& event);
+  void perform(const ParticipantAction& action);
+  void told(const Uplink& uplink, const UplinkEvent& event) override;
+  void told(const Succession& succession, const SuccessionEvent& event) override;
+  void told(const Coordinator& coordinator, const CoordinatorEvent& event) override;
+  void told(const Roster& roster, const RosterEvent& event) override;
+  void answered(const Uplink& uplink, const std::vector<UplinkAction>& actions) override;
+  void answered(const Succession&, const std::vector<SuccessionAction>& actions) override;
+  void answered(const Coordinator&, const std::vector<CoordinatorAction>& actions) override;
+  void answered(const Roster&, const std::vector<RosterAction>& actions) override;
+  void tell_agent(const LinkEvent& event);
+  void send_up(const SendUp& send);
+  void send_down(const SendDown& send);
+  void send_back(const Line& line, const ParticipantEvent& event);
+  void close(SessionId session);
   void send_ballot(const SendBallot& send);
   void use_folder(const FolderTask& task);
   void keep_mark(const KeepMark& keep);
-  void take_lead(const TakeLead& lead);
-  void step_down();
   void connect(ConnectionId connection, const std::string& address);
   void disconnect(ConnectionId connection);
   void accept(Line line);
@@ -169,8 +173,7 @@ class Host {
   void signal_workers();
   void kill_workers();
   void end_workers(int count, WorkerEnd end);
-  void guard_lease();
-  void look_at_clock();
+  void guard_lease(std::optional<Instant> until);
   void look_at_snapshot();
 
   Cluster& cluster_;
@@ -183,19 +186,15 @@ class Host {
   bool timer_due_ = false;
   bool draining_ = false;
   std::unique_ptr<Agent> agent_;
-  std::unique_ptr<Uplink> uplink_;
-  std::unique_ptr<Succession> succession_;
-  std::unique_ptr<Coordinator> coordinator_;
-  std::unique_ptr<Roster> roster_;
+  std::unique_ptr<Participant> participant_;
   AgentId agent_id_ = 0;
   Instant began_at_;
   bool gave_up_ = false;
   Millis undecided_;
   std::optional<Instant> undecided_since_;
-  GenerationNumber proposed_;
+  bool starts_ = false;                 // what it is told starts a generation
   std::map<ConnectionId, Line> lines_;  // that it made
   std::map<SessionId, Line> sessions_;  // that it accepted
-  std::map<SessionId, Hello> hellos_;   // not answered yet
   std::map<int, BallotLine> ballot_lines_;
   Part part_;
   int spawns_count_ = 0;  // two jobs may have a generation of one number

@@ -29,14 +29,14 @@ void Host::connect(ConnectionId connection, const std::string& address) {
                               const auto found = lines_.find(connection);
                               if (found == lines_.end() || found->second.up) return;
                               lines_.erase(found);
-                              feed(UplinkEvent(ConnectionDown{connection}));
+                              feed(ParticipantEvent(ConnectionDown{connection}));
                             }));
 }
 
 /// By the kernel: a paused process accepts as well.
 void Host::accept(Line line) {
   if (!on_) return;
-  if (!agent_) return send_down(line, ConnectionDown{line.connection});
+  if (!agent_) return send_back(line, ConnectionDown{line.connection});
   line.door_boot = boot_;
   sessions_[line.session] = line;
   Host& agent = cluster_.host(line.agent);
@@ -47,7 +47,7 @@ void Host::accept(Line line) {
     found->second.up = true;
     found->second.door_boot = line.door_boot;
     agent.post([&agent, line] {
-      agent.feed(UplinkEvent(ConnectionUp{line.connection, address_of(line.door)}));
+      agent.feed(ParticipantEvent(ConnectionUp{line.connection, address_of(line.door)}));
     });
   });
 }
@@ -65,8 +65,7 @@ void Host::disconnect(ConnectionId connection) {
       resets ? network.open(options_.index, line.mapped().door) : line.mapped().there;
   network.send(way, other.mine([&other, session] {
     if (other.sessions_.erase(session) == 0) return;
-    other.hellos_.erase(session);
-    if (other.roster_) other.feed(RosterEvent(SessionClosed{session}));
+    other.feed(ParticipantEvent(SessionClosed{session}));
   }));
 }
 
@@ -75,15 +74,12 @@ void Host::lose_lines_with(int other) {
   ballot_lines_.erase(other);
   std::erase_if(lines_, [&](const auto& entry) {
     if (entry.second.door != other || !entry.second.there) return false;
-    mine([this, id = entry.first] { feed(UplinkEvent(ConnectionDown{id})); })();
+    mine([this, id = entry.first] { feed(ParticipantEvent(ConnectionDown{id})); })();
     return true;
   });
   std::erase_if(sessions_, [&](const auto& entry) {
     if (entry.second.agent != other) return false;
-    mine([this, session = entry.first] {
-      hellos_.erase(session);
-      if (roster_) feed(RosterEvent(SessionClosed{session}));
-    })();
+    mine([this, session = entry.first] { feed(ParticipantEvent(SessionClosed{session})); })();
     return true;
   });
 }
@@ -101,8 +97,9 @@ void Host::send_ballot(const SendBallot& send) {
   const auto by_chance = [&](int percent) {
     return percent > 0 && !cluster_.is_calm() && cluster_.chance().percent(percent);
   };
-  auto deliver = other.mine(
-      [&other, ballot = send.ballot] { other.feed(SuccessionEvent(BallotArrived{ballot})); });
+  auto deliver = other.mine([&other, ballot = send.ballot] {
+    other.feed(ParticipantEvent(Received{0, ballot}));
+  });
   if (by_chance(story.lose_percent)) return;
   const bool scatters = by_chance(story.scatter_percent);
   const Network::PipePtr way = scatters ? network.open(options_.index, to) : line.pipe;
@@ -115,11 +112,40 @@ void Host::send_ballot(const SendBallot& send) {
   });
 }
 
-void Host::send_down(const Line& line, const UplinkEvent& event) {
+void Host::send_back(const Line& line, const ParticipantEvent& event) {
   Host& agent = cluster_.host(line.agent);
   cluster_.network().send(line.back, [&agent, event, boot = line.boot] {
     if (agent.boot_ == boot && agent.agent_) agent.post([&agent, event] { agent.feed(event); });
   });
+}
+
+void Host::send_up(const SendUp& send) {
+  const auto found = lines_.find(send.connection);
+  if (found == lines_.end()) return;
+  const Line line = found->second;
+  Host& other = cluster_.host(line.door);
+  cluster_.network().send(line.there, [&other, message = send.message, line] {
+    if (other.boot_ == line.door_boot && other.agent_) {
+      other.post([&other, message, session = line.session] {
+        if (!other.sessions_.contains(session)) return;
+        other.feed(ParticipantEvent(Received{session, message}));
+      });
+    } else if (other.on()) {  // RST
+      other.send_back(line, ConnectionDown{line.connection});
+    }
+  });
+}
+
+void Host::send_down(const SendDown& send) {
+  const auto found = sessions_.find(send.session);
+  if (found == sessions_.end()) return;
+  const Line& line = found->second;
+  send_back(line, Heard{line.connection, send.message});
+}
+
+void Host::close(SessionId session) {
+  const auto line = sessions_.extract(session);
+  if (!line.empty()) send_back(line.mapped(), ConnectionDown{line.mapped().connection});
 }
 
 /// One task after the other, each of which takes its time. What is on its way there comes to pass,
@@ -144,7 +170,7 @@ void Host::use_folder(const FolderTask& task) {
     if (const auto* read = std::get_if<ClaimsRead>(&*answer)) {
       is_in_doubt_ = is_in_doubt_ && !read->newest;
     }
-    post([this, answer = *answer] { feed(SuccessionEvent(answer)); });
+    post([this, answer = *answer] { feed(ParticipantEvent(answer)); });
   });
 }
 

@@ -36,10 +36,9 @@ void Host::workers_succeed() {
   end_workers(alive_, {WorkerEnd::Kind::exited, 0});
 }
 
-void Host::guard_lease() {
-  if (!uplink_->lease_end()) return;
-  const Instant end = global(*uplink_->lease_end());
-  if (guarded_until_ == end) return;
+void Host::guard_lease(std::optional<Instant> until) {
+  if (!until) return;
+  const Instant end = global(*until);
   guarded_until_ = end;
   cluster_.schedule().at(end, [this, end, boot = boot_] {
     if (boot == boot_ && guarded_until_ == end && alive_ > 0) kill_workers();
@@ -49,19 +48,13 @@ void Host::guard_lease() {
 void Host::complain(GenerationNumber generation) {
   if (!agent_ || generation < GenerationNumber{1}) return;
   post([this, generation] {
-    feed(UplinkEvent(TellNews{StoreUnreachable{{}, generation, "timed out"}}));
+    feed(ParticipantEvent(TellNews{StoreUnreachable{{}, generation, "timed out"}}));
   });
 }
 
 void Host::stop() {
   if (!agent_) return;
   post([this] { feed(AgentEvent(SignalArrived{SIGTERM})); });
-}
-
-/// Who was paused finds workers that the guard has killed: those have not failed.
-void Host::look_at_clock() {
-  if (!uplink_->lease_end() || local_now() < *uplink_->lease_end()) return;
-  feed(UplinkEvent(Timeout{}));
 }
 
 /// Which may take longer than anybody waits, or for ever.
@@ -83,7 +76,7 @@ void Host::spawn(const Part& part) {
   doomed_ = false;
   alive_ = options_.worker_count;
   cluster_.started(options_.index, part);
-  feed(SuccessionEvent(WorkersStarted{}));
+  feed(ParticipantEvent(WorkersStarted{}));
   if (!std::exchange(spawn_fails_, false)) return;
   cluster_.worker_failed(options_.index, part_, Causes::Why::itself);
   end_workers(1, {WorkerEnd::Kind::not_started, EAGAIN});
@@ -117,7 +110,7 @@ void Host::kill_workers() {
     end_workers(alive_, {WorkerEnd::Kind::killed, SIGKILL});
     if (!std::exchange(sweeping_, false)) return;
     post([this] {
-      feed(SuccessionEvent(WorkersGone{}));
+      feed(ParticipantEvent(WorkersGone{}));
       feed(AgentEvent(AllGone{}));
     });
   });
@@ -127,8 +120,10 @@ void Host::end_workers(int count, WorkerEnd end) {
   for (int i = 0; i < count; ++i) {
     const LocalRank local_rank{--alive_};
     post([this, local_rank, end] {
-      look_at_clock();
-      feed(AgentEvent(WorkerEnded{local_rank, 100 + local_rank.value, end}));
+      feed(ParticipantEvent(LookAtLease{}));
+      post([this, local_rank, end] {
+        feed(AgentEvent(WorkerEnded{local_rank, 100 + local_rank.value, end}));
+      });
     });
   }
 }

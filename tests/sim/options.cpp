@@ -38,11 +38,7 @@ JobOptions read_options(const CommandLine& line) {
   options.stop = taken(read_stop_options(all));
   options.restart_grace = taken(read_duration("restart-grace", all.at("restart-grace")));
   options.rendezvous = taken(read_rendezvous_options(all));
-  const GatheringOptions& gathering = options.rendezvous.gathering;
-  return {elected_coordinator_options(options),
-          options.rendezvous.times,
-          gathering.join_timeout,
-          gathering.replace_timeout};
+  return {elected_coordinator_options(options), options.rendezvous.times};
 }
 
 const JobOptions& shipped() {

@@ -17,8 +17,6 @@ using CommandLine = std::vector<std::pair<std::string, std::string>>;
 struct JobOptions {
   CoordinatorOptions coordinator;  ///< That voters elect.
   LeaseTimes times;
-  Millis join_timeout;
-  Millis replace_timeout;
 };
 
 /// Throws what ddprun would end with.

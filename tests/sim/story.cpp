@@ -225,6 +225,8 @@ CommandLine command_line_of(const Story& story) {
   add_time("last-call", story.last_call, usual.last_call);
   add_time("replace-timeout", story.replace_timeout, usual.replace_timeout);
   add_time("restart-window", story.restart_window, usual.restart_window);
+  const int spares = story.nodes_all() - story.nodes_max;
+  if (spares > 0) line.emplace_back("spares", std::to_string(spares));
   if (story.join_policy != usual.join_policy) {
     line.emplace_back("join-policy", word_of(story.join_policy));
   }

@@ -115,9 +115,9 @@ struct Story {
   // Options, as they are where nobody says anything of them:
   JoinPolicy join_policy = shipped().coordinator.join_policy;
   Millis dead_after = shipped().times.dead_after;
-  Millis join_timeout = shipped().join_timeout;
+  Millis join_timeout = shipped().coordinator.gathering.join_timeout;
   Millis last_call = shipped().coordinator.gathering.last_call;
-  Millis replace_timeout = shipped().replace_timeout;
+  Millis replace_timeout = shipped().coordinator.gathering.replace_timeout;
   bool have_places = true;  ///< Agents are given their places in the order of nodes.
   bool know_hosts = true;   ///< Agents know where the others listen.
   Snapshots snapshots = Snapshots::unseen;

@@ -1,20 +1,12 @@
 #include "tests/unit/trace.hpp"
 
+#include "rendezvous/overloaded.hpp"
+
 #include <fmt/format.h>
 
 #include <variant>
 
 namespace ddprun {
-namespace {
-
-template <typename... Lambdas>
-struct Overloaded : Lambdas... {
-  using Lambdas::operator()...;
-};
-template <typename... Lambdas>
-Overloaded(Lambdas...) -> Overloaded<Lambdas...>;
-
-}  // namespace
 
 std::string text_of(Millis time) {
   return fmt::format("{}.{:03} s", time.count / 1000, time.count % 1000);
@@ -111,6 +103,9 @@ std::string text_of(const CoordinatorAction& action) {
             return fmt::format("node {} finishes, {}", finish.node.value, text_of(finish.outcome));
           },
           [](const Note& note) { return "note: " + note.text; },
+          [](const Propose& propose) {
+            return fmt::format("generation {} is proposed", propose.record.number.value);
+          },
       },
       action);
 }
@@ -124,7 +119,7 @@ std::string text_of(const AgentAction& action) {
           [](const SpawnWorkers& spawn) { return "spawn " + text_of(spawn.part); },
           [](const SignalWorkers& signal) { return "signal " + signal_name(signal.signal); },
           [](const KillAll&) { return std::string("kill all"); },
-          [](const TellCoordinator& tell) { return "tell: " + text_of(tell.event); },
+          [](const TellCoordinator& tell) { return "tell: " + text_of(event_of(tell.news)); },
           [](const ExitWith& exit) { return "exit with " + text_of(exit.outcome); },
       },
       action);

@@ -132,7 +132,7 @@ void World::run(const CoordinatorEvent& event) {
     record(action);
     std::visit(
         [this](const auto& what) {
-          if constexpr (!std::is_same_v<std::decay_t<decltype(what)>, Note>) {
+          if constexpr (std::is_constructible_v<AgentEvent, decltype(what)>) {
             dispatch(AgentEvent(what));
           }
         },
@@ -192,7 +192,7 @@ void World::perform(const KillAll&) {
 }
 
 void World::perform(const TellCoordinator& tell) {
-  dispatch(tell.event);
+  dispatch(event_of(tell.news));
 }
 
 void World::perform(const ExitWith& exit) {

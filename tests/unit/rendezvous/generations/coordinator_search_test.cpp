@@ -168,6 +168,7 @@ struct SearchStory {
     node.finished = true;
     outcome = finish.outcome;
   }
+  void check(const Propose&) { broken = "nothing is proposed where nobody votes"; }
   void check(const Note&) {
     const bool any_stuck = nodes[0].stuck || nodes[1].stuck;
     expect(number == 0 || (running() && !succeeded.empty()) || any_stuck,

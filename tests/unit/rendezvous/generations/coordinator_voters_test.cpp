@@ -165,13 +165,19 @@ TEST_CASE("coordinator: C7 proposing again and again gives the voters no more ti
   check_given_up(job.waits(Millis{1}), 69, "generation 6 waits for its 3" + must_reach);
 }
 
+/// What is asked of the voters now.
+Actions proposal_of(const JobStory& job, std::int64_t number) {
+  REQUIRE(job.coordinator.proposal());
+  CHECK(job.coordinator.proposal()->number == GenerationNumber{number});
+  return {Propose{*job.coordinator.proposal()}};
+}
+
 TEST_CASE("coordinator: a proposal is withdrawn with a member, and its number is not used again") {
   JobStory job = deciding();
   CHECK(job.loses(2).empty());
   CHECK_FALSE(job.coordinator.proposal());  // the first one: there is a last call
-  CHECK(job.waits(Millis{30'000}).empty());
-  REQUIRE(job.coordinator.proposal());
-  CHECK(job.coordinator.proposal()->number == GenerationNumber{2});
+  const Actions answer = job.waits(Millis{30'000});
+  CHECK(answer == proposal_of(job, 2));
   CHECK(job.coordinator.proposal()->restart_count == 0);
   CHECK(job.meets(Decided{GenerationNumber{1}}).empty());
   CHECK(members_of(job.meets(Decided{GenerationNumber{2}})) == std::vector{0, 1});
@@ -183,8 +189,8 @@ TEST_CASE("coordinator: a member that joins with another store while voters deci
   CHECK(job.meets(Join{other, GenerationNumber{0}}).empty());
   CHECK(job.coordinator.proposal()->number == GenerationNumber{1});  // said twice
   other.store_port = 5000;
-  CHECK(job.meets(Join{other, GenerationNumber{0}}).empty());
-  CHECK(job.coordinator.proposal()->number == GenerationNumber{2});
+  const Actions answer = job.meets(Join{other, GenerationNumber{0}});
+  CHECK(answer == proposal_of(job, 2));
   CHECK(job.coordinator.proposal()->members[0].offer.store_port == 5000);
 }
 
@@ -221,8 +227,8 @@ TEST_CASE("coordinator: who inherits a generation ends it first, spends no budge
   CHECK(job.joins(1, 0).empty());  // has never started it, and never will
   CHECK(job.joins(2, 1).empty());
   CHECK_FALSE(job.coordinator.proposal());
-  CHECK(job.loses(0).empty());
-  REQUIRE(job.coordinator.proposal());
+  const Actions answer = job.loses(0);
+  CHECK(answer == proposal_of(job, 2));
   const Generation next = *job.coordinator.proposal();
   CHECK(next.number == GenerationNumber{2});
   CHECK(next.cause == "head n0 was lost");

@@ -34,9 +34,8 @@ std::optional<Hello> last_hello(const std::vector<UplinkAction>& actions) {
 /// Its next connection to `door`; all others fail.
 ConnectionId knocks_at(UplinkStory& story, const std::string& door) {
   for (int attempt = 0; attempt < 20; ++attempt) {
-    std::vector<UplinkAction> actions;
     story.now = story.now + Millis{2'000};
-    story.uplink.on_event(story.now, Timeout{}, actions);
+    const std::vector<UplinkAction> actions = story.answers(Timeout{});
     const auto* made = actions.empty() ? nullptr : std::get_if<Connect>(&actions.back());
     if (made == nullptr) continue;
     if (made->address == door) return made->connection;
@@ -49,9 +48,7 @@ ConnectionId knocks_at(UplinkStory& story, const std::string& door) {
 /// What it says over the next connection to `door`, which leads to `peer`.
 Hello hello_at(UplinkStory& story, const std::string& door, const std::string& peer) {
   const ConnectionId connection = knocks_at(story, door);
-  std::vector<UplinkAction> actions;
-  story.uplink.on_event(story.now, ConnectionUp{connection, peer}, actions);
-  return last_hello(actions).value();
+  return last_hello(story.answers(ConnectionUp{connection, peer})).value();
 }
 
 Hello hello_at(UplinkStory& story, const std::string& door) {
@@ -131,8 +128,7 @@ TEST_CASE("orphan: what it hears at its leader's place is passed on with that") 
     const ConnectionId connection = knocks_at(story, endpoint);
     (void)story.meets(ConnectionUp{connection, endpoint});
     const Welcome welcome{leader_at(3, 0), NodeId{1}, {}, {}};
-    std::vector<UplinkAction> actions;
-    story.uplink.on_event(story.now, Heard{connection, welcome}, actions);
+    const std::vector<UplinkAction> actions = story.answers(Heard{connection, welcome});
     REQUIRE(actions.size() == 1);
     const auto& heard = std::get<HeardOf>(actions[0]);
     CHECK(heard.in_place_of == leader_at(0).agent);
@@ -179,9 +175,7 @@ TEST_CASE("orphan: where a later leader listened that never let it in, too") {
   const RecordId newer{Epoch{4}, GenerationNumber{2}};
   CHECK(story.meets(VotersChanged{voters, newer, next}).empty());
   const ConnectionId connection = knocks_at(story, endpoint);
-  std::vector<UplinkAction> actions;
-  story.uplink.on_event(story.now, ConnectionUp{connection, "n3:1"}, actions);
-  CHECK(last_hello(actions).value().orphaned);
+  CHECK(last_hello(story.answers(ConnectionUp{connection, "n3:1"})).value().orphaned);
 }
 
 TEST_CASE("orphan: who was let in and told of no voters is none") {

@@ -111,7 +111,7 @@ TEST_CASE(
     std::vector<UplinkAction> actions;
     while (actions.empty() || !std::holds_alternative<Connect>(actions.back())) {
       story.now = *story.uplink.next_deadline();
-      story.uplink.on_event(story.now, Timeout{}, actions);
+      actions = story.answers(Timeout{});
     }
     doors.push_back(std::get<Connect>(actions.back()).address);
     (void)story.breaks(id);

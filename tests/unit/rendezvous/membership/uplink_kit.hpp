@@ -4,9 +4,11 @@
 #include "rendezvous/membership/uplink.hpp"
 #include "tests/unit/usual_times.hpp"
 
+#include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <csignal>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +50,7 @@ inline std::string text_of(const UplinkAction& action) {
     return "heard of " + heard->leader.host;
   }
   if (std::holds_alternative<LeaderAnswered>(action)) return "";
+  if (std::holds_alternative<LeaseChanged>(action)) return "";
   if (const auto* decided = std::get_if<RecordDecided>(&action)) {
     return fmt::format("record {} is decided", decided->record.number.value);
   }
@@ -69,11 +72,17 @@ struct UplinkStory {
                               .times = usual_times,
                               .saving_signals = {SIGUSR1}}};
   Instant now;
+  std::optional<Instant> lease_said;  // to the guard
 
-  Lines meets(const UplinkEvent& event) {
+  Lines meets(const UplinkEvent& event) { return lines_of(answers(event)); }
+  std::vector<UplinkAction> answers(const UplinkEvent& event) {
     std::vector<UplinkAction> actions;
     uplink.on_event(now, event, actions);
-    return lines_of(actions);
+    for (const UplinkAction& action : actions) {
+      if (const auto* changed = std::get_if<LeaseChanged>(&action)) lease_said = changed->until;
+    }
+    CHECK(lease_said == uplink.lease_end());
+    return actions;
   }
   Lines begins() {
     std::vector<UplinkAction> actions;

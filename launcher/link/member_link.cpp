@@ -1,0 +1,121 @@
+#include "launcher/link/member_link.hpp"
+
+#include "rendezvous/overloaded.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <utility>
+#include <variant>
+
+namespace ddprun {
+
+MemberLink::MemberLink(boost::asio::io_context& context,
+                       MemberOptions options,
+                       const Credentials& credentials,
+                       Handlers handlers)
+    : context_(context),
+      options_(std::move(options)),
+      handlers_(std::move(handlers)),
+      client_(context,
+              credentials,
+              {.on_up =
+                   [this](ConnectionId id, const std::string&, const std::string& peer) {
+                     participant_->tell(ConnectionUp{id, peer});
+                   },
+               .on_message =
+                   [this](ConnectionId id, ToAgent message) {
+                     participant_->tell(Heard{id, std::move(message)});
+                   },
+               .on_down =
+                   [this](ConnectionId id, const ConnectionEnd& end) {
+                     const bool refused = end.kind == ConnectionEnd::Kind::incompatible;
+                     participant_->tell(ConnectionDown{id, end.why.message(), refused});
+                   }}),
+      courier_(context, credentials) {
+  const ParticipantOptions& own = options_.participant;
+  if (!own.folder.empty()) {
+    folder_.emplace(
+        context_, own.folder, [this](const FolderAnswer& answer) { participant_->tell(answer); });
+  }
+  if (own.keeps_marks) {
+    marks_.emplace(context_,
+                   options_.marks_folder,
+                   own.host,
+                   options_.mark_text,
+                   [this](const std::string& why) { participant_->tell(MarkKept{why}); });
+  }
+  listen(credentials);
+  participant_.emplace(context_,
+                       Participant(participant_options(), *this),
+                       [this](const ParticipantAction& action) { perform(action); });
+  participant_->start(now());
+}
+
+void MemberLink::listen(const Credentials& credentials) {
+  const auto at = [&](std::uint16_t port) {
+    AgentServer::Handlers handlers;
+    handlers.on_message = [this](SessionId session, const ToCoordinator& message) {
+      participant_->tell(Received{session, message});
+    };
+    handlers.on_closed = [this](SessionId session) { participant_->tell(SessionClosed{session}); };
+    handlers.on_note = handlers_.on_note;
+    return AgentServer::listen(
+        context_, options_.listen_address, port, credentials, std::move(handlers));
+  };
+  auto server = at(options_.listen_port);
+  if (!server && options_.participant.founds) {
+    handlers_.on_note(server.error().message() + "; looking for a coordinator there");
+    options_.participant.founds = false;
+  }
+  server_ = server ? *std::move(server) : std::move(at(0)).value();
+}
+
+/// What is known once this process listens.
+ParticipantOptions MemberLink::participant_options() {
+  ParticipantOptions own = options_.participant;
+  const Endpoint contact{options_.address, server_->port()};
+  own.contact = text_of(contact);
+  if (options_.endpoint.port == 0) {
+    options_.endpoint = contact;
+    own.doors.clear();
+  }
+  own.endpoint = text_of(options_.endpoint);
+  own.doors.insert(own.doors.begin(), own.endpoint);
+  return own;
+}
+
+void MemberLink::when_told(const Outcome& outcome, std::function<void()> done) {
+  done_ = std::move(done);
+  participant_->tell(JobOver{outcome.everywhere});
+}
+
+void MemberLink::told(const Coordinator&, const CoordinatorEvent& event) {
+  handlers_.on_heard(event);
+}
+
+void MemberLink::perform(const ParticipantAction& action) {
+  std::visit(
+      Overloaded{
+          [this](const Connect& what) { connect(what); },
+          [this](const Disconnect& what) { client_.disconnect(what.connection); },
+          [this](const SendUp& what) { client_.send(what.connection, what.message); },
+          [this](const SendDown& what) { server_->send(what.session, what.message); },
+          [this](const CloseSession& what) { server_->close(what.session); },
+          [this](const SendBallot& what) { courier_.send(what.address, what.ballot); },
+          [this](const FolderTask& what) { folder_->start(what); },
+          [this](const KeepMark& what) { marks_->keep(what.founding); },
+          [this](const DropMark& what) { marks_->drop(what.founded); },
+          [this](const TellAgent& what) { handlers_.on_event(what.event); },
+          [this](const LeaseChanged& what) { handlers_.on_lease(what.until); },
+          [this](const Note& what) { handlers_.on_note(what.text); },
+          [this](const AllTold&) { boost::asio::post(context_, std::exchange(done_, nullptr)); }},
+      action);
+}
+
+void MemberLink::connect(const Connect& connect) {
+  const Endpoint& usual = options_.endpoint;
+  const Endpoint to = parse_endpoint(connect.address, usual.port).value_or(usual);
+  client_.connect(connect.connection, to.host, to.port);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,83 @@
+#include "rendezvous/membership/participant_notes.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+
+namespace ddprun {
+namespace {
+
+/// Returns `text` unless it is what was said last.
+std::string unless_said(const std::string& text, std::string& said) {
+  if (text == said) return {};
+  said = text;
+  return text;
+}
+
+}  // namespace
+
+std::string ParticipantNotes::inherits(const std::string& old) const {
+  return fmt::format("{} coordinates the job from now on, in place of {}", host_, old);
+}
+
+std::string ParticipantNotes::steps_down(bool had_founded) const {
+  return fmt::format(
+      "{} {}",
+      host_,
+      had_founded ? "coordinates the job no longer: too few voters answer it, or another does"
+                  : "takes part in the job that lives already");
+}
+
+std::string ParticipantNotes::leads(const std::string& reason) {
+  return unless_said(reason, leads_said_);
+}
+
+std::string ParticipantNotes::silent(const Voter& voter) const {
+  return fmt::format(
+      "{} gets no answer from {}, a voter, at {}: it would not help if {} were lost; see "
+      "--advertise and --interface of {}",
+      host_,
+      voter.host,
+      voter.address,
+      host_,
+      voter.host);
+}
+
+std::string ParticipantNotes::lease_ended(bool coordinates, bool witness) const {
+  if (coordinates) {
+    return fmt::format("too few voters answer this node, which coordinates the job{}",
+                       witness ? "" : ": its workers are killed");
+  }
+  return fmt::format("no word from the coordinator: {}it is looked for",
+                     witness ? "" : "this node's workers are killed, and ");
+}
+
+std::string ParticipantNotes::closed(const CloseSession& close) {
+  return close.why.empty() ? std::string() : unless_said(close.why, refusal_said_);
+}
+
+std::string ParticipantNotes::kept(const MarkKept& kept) const {
+  if (kept.why.empty()) return {};
+  return fmt::format(
+      "{} keeps no mark of this job ({}): if it is started again, out of reach of nodes that go "
+      "on, the job may run twice; name a folder of its own disk by --state-dir",
+      host_,
+      kept.why);
+}
+
+/// Why the founder cannot use the folder is said with what was settled then.
+std::string ParticipantNotes::answered(const FolderAnswer& answer) {
+  constexpr std::size_t failures_max = 16;
+  const auto* claimed = std::get_if<PlaceClaimed>(&answer);
+  const auto* read = std::get_if<ClaimsRead>(&answer);
+  const std::string why = claimed != nullptr ? claimed->why : read != nullptr ? read->why : "";
+  if (claimed != nullptr && why.empty()) failures_said_.clear();
+  if (why.empty() || failures_said_.size() >= failures_max) return {};
+  if (!failures_said_.insert(why).second) return {};
+  return fmt::format(
+      "cannot claim the job: {}; see to that folder, which is tried again until "
+      "--replace-timeout is over",
+      why);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,36 @@
+// What people are told of a participant; of what comes again and again, each thing once.
+#pragma once
+
+#include "rendezvous/generations/founding.hpp"
+#include "rendezvous/membership/roster.hpp"
+#include "rendezvous/succession/claims.hpp"
+
+#include <set>
+#include <string>
+
+namespace ddprun {
+
+/// Each returns a line, or nothing where that has been said.
+class ParticipantNotes {
+ public:
+  explicit ParticipantNotes(std::string host) : host_(std::move(host)) {}
+
+  /// It coordinates in place of the host `old`.
+  [[nodiscard]] std::string inherits(const std::string& old) const;
+  [[nodiscard]] std::string steps_down(bool had_founded) const;
+  /// `reason` is the succession's.
+  [[nodiscard]] std::string leads(const std::string& reason);
+  [[nodiscard]] std::string silent(const Voter& voter) const;
+  [[nodiscard]] std::string lease_ended(bool coordinates, bool witness) const;
+  [[nodiscard]] std::string closed(const CloseSession& close);
+  [[nodiscard]] std::string kept(const MarkKept& kept) const;
+  [[nodiscard]] std::string answered(const FolderAnswer& answer);
+
+ private:
+  std::string host_;
+  std::string leads_said_;               // the newest,
+  std::string refusal_said_;             // and here
+  std::set<std::string> failures_said_;  // of claims, since the last that succeeded
+};
+
+}  // namespace ddprun

@@ -1,0 +1,149 @@
+// Where each machine's answers go: to another one, or out.
+#include "rendezvous/membership/participant.hpp"
+#include "rendezvous/overloaded.hpp"
+
+#include <utility>
+
+namespace ddprun {
+
+void Participant::tell_uplink(Instant now, const UplinkEvent& event, Actions& out) {
+  observer_.told(uplink_, event);
+  std::vector<UplinkAction> actions;
+  uplink_.on_event(now, event, actions);
+  observer_.answered(uplink_, actions);
+  for (const UplinkAction& action : actions) perform(now, action, out);
+}
+
+void Participant::tell_succession(Instant now, const SuccessionEvent& event, Actions& out) {
+  observer_.told(succession_, event);
+  std::vector<SuccessionAction> actions;
+  succession_.on_event(now, event, actions);
+  observer_.answered(succession_, actions);
+  for (const SuccessionAction& action : actions) perform(now, action, out);
+}
+
+/// Nobody listens while another process coordinates.
+void Participant::tell_coordinator(Instant now, const CoordinatorEvent& event, Actions& out) {
+  if (!office_) return;
+  observer_.told(office_->coordinator, event);
+  std::vector<CoordinatorAction> actions;
+  office_->coordinator.on_event(now, event, actions);
+  observer_.answered(office_->coordinator, actions);
+  for (const CoordinatorAction& action : actions) perform(now, action, out);
+}
+
+void Participant::tell_roster(Instant now, const RosterEvent& event, Actions& out) {
+  if (!office_) return;
+  observer_.told(office_->roster, event);
+  std::vector<RosterAction> actions;
+  office_->roster.on_event(now, event, actions);
+  observer_.answered(office_->roster, actions);
+  for (const RosterAction& action : actions) perform(action, out);
+}
+
+void Participant::perform(Instant now, const UplinkAction& action, Actions& out) {
+  const auto to_agent = [&](const auto& what) { out.emplace_back(TellAgent{what}); };
+  const auto to_succession = [&](const auto& what) { tell_succession(now, what, out); };
+  std::visit(Overloaded{[&](const HeardOf& what) { to_succession(what); },
+                        [&](const LeaderAnswered& what) { to_succession(what); },
+                        [&](const RecordDecided& what) { to_succession(what); },
+                        [&](const PassOn& pass) { std::visit(to_agent, pass.instruction); },
+                        [&](const LifeEnded& what) { to_agent(what); },
+                        [&](const GiveUp& what) { to_agent(what); },
+                        [&](const LeaseEnded& what) {
+                          say(notes_.lease_ended(office_ != nullptr, options_.witness), out);
+                          to_agent(what);
+                        },
+                        [&](const auto& outside) { out.emplace_back(outside); }},
+             action);
+}
+
+void Participant::perform(Instant now, const SuccessionAction& action, Actions& out) {
+  const auto to_uplink = [&](const auto& what) { tell_uplink(now, what, out); };
+  std::visit(Overloaded{[&](const Follow& what) { to_uplink(what); },
+                        [&](const Unfollow& what) { to_uplink(what); },
+                        [&](const NeededVoters& what) { to_uplink(what); },
+                        [&](const VotersChanged& what) {
+                          office_ ? tell_roster(now, what, out) : to_uplink(what);
+                        },
+                        [&](const LeadChanged& what) { tell_roster(now, what, out); },
+                        [&](const TakeLead& lead) { take_lead(now, lead, out); },
+                        [&](const StepDown&) { step_down(out); },
+                        [&](const Decided& what) {
+                          say(notes_.leads(succession_.reason()), out);
+                          later_.emplace_back(what);
+                        },
+                        [&](const MarkFound& what) { tell_coordinator(now, what, out); },
+                        [&](const VoterSilent& silent) { say(notes_.silent(silent.voter), out); },
+                        [&](const Admit& admitted) { admit(now, admitted.session, out); },
+                        [&](const TurnAway& turned) { turn_away(turned, out); },
+                        [&](const auto& outside) { out.emplace_back(outside); }},
+             action);
+}
+
+void Participant::perform(Instant now, const CoordinatorAction& action, Actions& out) {
+  std::visit(
+      Overloaded{[&](const Propose& what) { tell_succession(now, what, out); },
+                 [&](const Note& what) { out.emplace_back(what); },
+                 [&](const auto& instruction) { later_.emplace_back(Instruct{instruction}); }},
+      action);
+}
+
+void Participant::perform(const RosterAction& action, Actions& out) {
+  std::visit(Overloaded{[&](const Report& what) { later_.emplace_back(what.event); },
+                        [&](const SendDown& what) { out.emplace_back(what); },
+                        [&](const CloseSession& what) {
+                          sessions_.erase(what.session);
+                          out.emplace_back(what);
+                          say(notes_.closed(what), out);
+                        }},
+             action);
+}
+
+void Participant::admit(Instant now, SessionId session, Actions& out) {
+  const std::optional<Hello> hello = std::exchange(sessions_[session], std::nullopt);
+  if (hello) tell_roster(now, Received{session, *hello}, out);
+}
+
+void Participant::turn_away(const TurnAway& turned, Actions& out) {
+  sessions_[turned.session].reset();
+  out.emplace_back(SendDown{turned.session, Redirect{turned.leader}});
+}
+
+void Participant::take_lead(Instant now, const TakeLead& lead, Actions& out) {
+  const GatheringOptions& gathering = options_.coordinator.gathering;
+  RosterOptions roster{.leader = lead.leader,
+                       .times = options_.times,
+                       .own_node = options_.node.value_or(NodeId{0}),
+                       .nodes_min = gathering.nodes_min,
+                       .nodes_max = gathering.nodes_max,
+                       .nodes_all = gathering.nodes_all};
+  constexpr NodeId none{-1};  // of all nodes, this one's agent is a member like the others
+  if (lead.record || options_.witness) roster.own_node = none;
+  office_ =
+      std::make_unique<Office>(Office{Coordinator(options_.coordinator), Roster(roster, now)});
+  if (!lead.record) return;
+  const std::string old = lead.record->head_host();
+  office_->coordinator =
+      Coordinator(options_.coordinator, *lead.record, "head " + old + " was lost");
+  office_->roster.inherit(now, *lead.record, lead.old_head_heard);
+  say(notes_.inherits(old), out);
+}
+
+void Participant::step_down(Actions& out) {
+  office_.reset();
+  later_.clear();
+  for (const auto& [session, hello] : std::exchange(sessions_, {})) {
+    out.emplace_back(CloseSession{session, ""});
+  }
+  const std::optional<Knowledge>& known = succession_.knowledge();
+  const bool had_founded = known && (known->record.voters.contains(options_.agent) ||
+                                     known->before.contains(options_.agent));
+  say(notes_.steps_down(had_founded), out);
+}
+
+void Participant::say(std::string text, Actions& out) {
+  if (!text.empty()) out.emplace_back(Note{std::move(text)});
+}
+
+}  // namespace ddprun
