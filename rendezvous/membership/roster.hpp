@@ -134,11 +134,16 @@ class Roster {
 
   [[nodiscard]] Peer* speaker(SessionId session, Actions& out);
   [[nodiscard]] AgentId agent_in(SessionId session) const;
-  [[nodiscard]] Peer* living_on(NodeId node);
+  [[nodiscard]] const Peer* living_on(NodeId node) const;
+  [[nodiscard]] bool is_reserved_from(const Hello& hello, NodeId node) const;
+  [[nodiscard]] NodeId place_for(const Hello& hello) const;
+  [[nodiscard]] std::optional<Refused> reason_against(Instant now,
+                                                      const Hello& hello,
+                                                      NodeId node) const;
   [[nodiscard]] std::string contradiction(const Hello& hello) const;
   [[nodiscard]] Peer* admit(Instant now, SessionId session, const Hello& hello, Actions& out);
   void forget_lost();
-  [[nodiscard]] const Peer* most_silent_of_all(const Hello& hello) const;
+  [[nodiscard]] const Peer* most_silent_of_all(Instant now, const Hello& hello) const;
   void hear(Instant now, Peer& peer) const;
   void refuse(SessionId session, Refused refusal, Actions& out) const;
   [[nodiscard]] NodeId next_place(const Hello& hello) const;

@@ -85,6 +85,47 @@ TEST_CASE("roster: a refusal says by whom it is") {
   CHECK(std::get<Refused>(std::get<SendDown>(actions[0]).message).by == roster_leader);
 }
 
+/// Two nodes may take part, and do: agents 11 and 12.
+RosterStory full_job() {
+  RosterStory story;
+  story.roster = Roster({.leader = roster_leader, .times = usual_times, .nodes_all = 2}, Instant{});
+  CHECK(story.greets(1, {11, 1}).empty());
+  CHECK(story.greets(2, {12, 1}).empty());
+  return story;
+}
+
+Hello hello_from(AgentId agent, const std::string& machine) {
+  Hello hello = hello_of({agent, 1}, {});
+  hello.contact = machine + ":9";
+  return hello;
+}
+
+TEST_CASE("roster: one node too many is refused, and let in once another one is lost") {
+  RosterStory story = full_job();
+  const std::string why =
+      "n13 is one node too many: 2 take part, as many as --nnodes and --spares allow";
+  CHECK(story.greets(3, {13, 1}) == place_taken(3, why));
+  CHECK(story.after(4'000).size() == 2);
+  CHECK(story.greets(4, {13, 1}).empty());
+}
+
+TEST_CASE("roster: who is started again on its machine is none too many, however many are") {
+  RosterStory story = full_job();
+  (void)story.after(1'100);
+  CHECK(story.meets(Received{3, hello_from(21, "n11")}).size() == 1);
+  CHECK(story.meets(Received{4, hello_from(22, "n12")}).size() == 1);
+  (void)story.after(1'100);
+  CHECK(story.beats(4, 1).size() == 1);
+  CHECK(story.meets(Received{5, hello_from(31, "n11")}).size() == 1);
+}
+
+TEST_CASE("roster: who is heard beside another agent of its machine counts") {
+  RosterStory story = full_job();
+  CHECK(story.meets(Received{3, hello_from(21, "n11")}).size() == 1);
+  (void)story.after(1'000);
+  CHECK(story.meets(Received{4, hello_from(22, "n12")}).size() == 2);
+}
+
 TEST_CASE("roster: a place that was only wished for is not insisted on") {
   RosterStory story;
   (void)story.greets(1, {11, 1}, NodeId{3});
