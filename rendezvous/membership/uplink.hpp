@@ -147,6 +147,9 @@ class Uplink {
   /// Until when workers may live, for the guard; nothing when none may.
   [[nodiscard]] std::optional<Instant> lease_end() const { return lease_end_; }
 
+  /// Whom it asks when its leader is lost: the newest that it was told of, or none.
+  [[nodiscard]] const Voters& voters() const { return voters_; }
+
   friend bool operator==(const Uplink&, const Uplink&) = default;
 
  private:

@@ -48,6 +48,7 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
     const auto* lead = std::get_if<TakeLead>(&action);
     if (lead == nullptr) continue;
     reigns_[index] = {self, lead->leader.reign};
+    if (!lead->record) all_could_tell_ = all_can_tell();
     check_taken_lead(at, *lead);
   }
   if (at.lead_end() && story_.elects) {

@@ -142,6 +142,7 @@ class Cluster {
   [[nodiscard]] int needed_first() const;
   [[nodiscard]] bool still_founds() const;
   [[nodiscard]] bool waits_for_first_claim() const;
+  [[nodiscard]] bool all_can_tell() const;
   [[nodiscard]] bool can_begin_anew() const;
   void expect_end_or_life();
   [[nodiscard]] bool lives_before(Instant calm, Instant one);
@@ -223,6 +224,7 @@ class Cluster {
   std::set<int> gone_;                 // hosts that have ended before anybody asked for it
   std::vector<Knowledge> last_known_;  // by them
   Instant founded_again_;              // the job that is over was lost before
+  bool all_could_tell_ = true;         // when the newest founder began: see can_begin_anew()
   bool is_calm_ = false;
   bool is_asked_ = false;  // for the end
   bool is_early_ = false;

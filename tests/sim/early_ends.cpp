@@ -13,6 +13,15 @@ namespace {
 constexpr int unavailable = static_cast<int>(ExitStatus::rendezvous_unavailable);
 constexpr int run_again = static_cast<int>(ExitStatus::run_again);
 
+/// Whether that process, by what it was told, knows that nobody is elected without the head of
+/// `last`. One without a vote knows what its agent knows: older voters might do without the head.
+bool can_tell(const Host& at, const Generation& last) {
+  const std::optional<Knowledge>& known = at.succession()->knowledge();
+  if (!known) return !at.uplink()->voters().outlive({last.voters.head});
+  if (known->record != last) return false;
+  return known->decided || !known->before.outlive({last.voters.head, at.agent_id()});
+}
+
 }  // namespace
 
 /// In that time all who are well, and were before, have found each other and begun.
@@ -207,8 +216,17 @@ bool Cluster::enough_are_left() const {
   return has_head && is_founder_found() && hosts_left() >= needed_first();
 }
 
+/// Whether all who are there know that nobody is elected without the newest generation's head.
+bool Cluster::all_can_tell() const {
+  if (decided_.empty()) return true;
+  const Generation& last = decided_.rbegin()->second;
+  return std::ranges::all_of(
+      hosts_, [&](const auto& each) { return each->agent_id() == 0 || can_tell(*each, last); });
+}
+
 /// Whether nobody can be elected, all nodes are there, and all of them can tell: another process
-/// founds where the head listened, and of two voters one is left, or of all nodes none.
+/// founds where the head listened, and of two voters one is left, or of all nodes none. It gives
+/// way for good to one that could not tell, even if that can by now.
 bool Cluster::can_begin_anew() const {
   const auto is_there = [](const auto& each) { return each->agent_id() != 0; };
   if (!story_.elects || decided_.empty() || !std::ranges::all_of(hosts_, is_there)) return false;
@@ -216,14 +234,10 @@ bool Cluster::can_begin_anew() const {
   const Host& founder = founding_host();
   const bool was_head =
       host_of_.at(last.voters.head) == story_.founder && last.voters.head != founder.agent_id();
-  const auto knows_no_other = [&](const auto& each) {
-    const std::optional<Knowledge>& known = each->succession()->knowledge();
-    return !known || known->record == last;
-  };
-  const bool of_two = last.voters.all.size() <= 2 && !last.voters.claim &&
-                      std::ranges::all_of(hosts_, knows_no_other);
-  const bool names_all = last.voters.all.size() == hosts_.size() && story_.have_places;
   const bool founds = founder.succession()->state() == Succession::State::leading;
+  const bool of_two = last.voters.all.size() <= 2 && !last.voters.claim && all_can_tell() &&
+                      (founds || all_could_tell_);
+  const bool names_all = last.voters.all.size() == hosts_.size() && story_.have_places;
   const bool lives_none = std::ranges::none_of(
       hosts_, [&](const auto& each) { return last.voters.contains(each->agent_id()); });
   return was_head && !founder.succession()->knowledge() &&

@@ -80,6 +80,9 @@ class Host : public ParticipantObserver {
   [[nodiscard]] const Coordinator* coordinator() const {
     return participant_ ? participant_->coordinator() : nullptr;
   }
+  [[nodiscard]] const Uplink* uplink() const {
+    return participant_ ? &participant_->uplink() : nullptr;
+  }
   [[nodiscard]] const Succession* succession() const {
     return participant_ ? &participant_->succession() : nullptr;
   }
