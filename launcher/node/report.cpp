@@ -56,6 +56,23 @@ std::string hint_for_signal(int signal) {
 
 }  // namespace
 
+std::vector<std::string> coordinating_notes(const Job& job, const Endpoint& endpoint) {
+  const RendezvousOptions& rendezvous = job.options.rendezvous;
+  std::vector<std::string> notes;
+  if (!job.meeting.credentials.authenticated) notes.emplace_back(not_authenticated);
+  if (job.meeting.plan.is_on_one_host) {
+    notes.push_back(
+        fmt::format("{} is an address of every host: only agents of this one can take part",
+                    rendezvous.endpoint->host));
+  }
+  notes.push_back(fmt::format("coordinating job {} for {} to {} nodes at {}",
+                              job.setup.job_id,
+                              rendezvous.gathering.nodes_min,
+                              rendezvous.gathering.nodes_max,
+                              text_of(endpoint)));
+  return notes;
+}
+
 std::string failure_details(const Outcome& outcome,
                             const std::deque<std::string>& last_lines,
                             const std::string& error_file,

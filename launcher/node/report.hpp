@@ -1,10 +1,13 @@
-// What is printed about the end of a job. Pure.
+// What is printed about a job by its coordinator, and about its end. Pure.
 #pragma once
 
+#include "launcher/node/job.hpp"
+#include "launcher/text/endpoint.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 
 #include <deque>
 #include <string>
+#include <vector>
 
 namespace ddprun {
 
@@ -15,6 +18,9 @@ namespace ddprun {
                                           const std::deque<std::string>& last_lines,
                                           const std::string& error_file,
                                           const std::string& executable);
+
+/// By the first process that coordinates a job of many nodes, once it listens: one line each.
+[[nodiscard]] std::vector<std::string> coordinating_notes(const Job& job, const Endpoint& endpoint);
 
 /// What to look at first for this kind of end, or empty.
 [[nodiscard]] std::string hint_for(const WorkerEnd& end);

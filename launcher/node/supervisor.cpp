@@ -8,48 +8,18 @@
 #include "launcher/options/variables.hpp"
 #include "launcher/processes/descendants.hpp"
 #include "launcher/system/random_number.hpp"
+#include "launcher/system/time_of_day.hpp"
 #include "launcher/text/text_of_count.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <chrono>
-#include <system_error>
+#include <csignal>
 #include <utility>
+#include <variant>
 
 namespace ddprun {
-namespace {
-
-int open_child_signals() {
-  sigset_t child;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
-  const int fd = ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (fd < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
-  return fd;
-}
-
-std::string on_one_host(const Job& job) {
-  return fmt::format("{} is an address of every host: only agents of this one can take part",
-                     job.options.rendezvous.endpoint->host);
-}
-
-std::string time_of_day() {
-  const auto at = std::chrono::system_clock::now();
-  const auto ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()) % 1000;
-  return fmt::format(
-      "{:%H:%M:%S}.{:03}", fmt::localtime(std::chrono::system_clock::to_time_t(at)), ms.count());
-}
-
-}  // namespace
 
 Supervisor::Supervisor(Job job, GuardLink link)
     : job_(std::move(job)),
@@ -57,15 +27,22 @@ Supervisor::Supervisor(Job job, GuardLink link)
       context_(1),
       writer_(context_, [this](const std::string& text) { say(text); }),
       stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")),
-      guard_(context_, link_.socket.release()),
-      lease_(guard_.native_handle(), link_.fence.line.get()),
-      child_signals_(context_, open_child_signals()),
-      exit_timer_(context_),
+      guard_(context_,
+             std::move(link_.socket),
+             {[this](int signal, bool from_terminal) { take_signal(signal, from_terminal); },
+              [this] { lose_guard(); }}),
+      lease_(guard_.socket(), link_.fence.line.get()),
+      children_(context_, [this] { reap(); }),
+      ending_(context_, writer_),
       workers_(context_, writer_, plan_of(job_), link_.user_signals, link_.fence.group_ends),
       snapshot_(
           context_,
           job_.setup.snapshot,
           [this](const std::optional<SnapshotPosition>& seen) { agent_.tell(SnapshotSeen{seen}); }),
+      store_(context_,
+             job_,
+             {[this](const std::string& text) { say(text); },
+              [this](const StoreUnreachable& unreachable) { coordinator_->tell(unreachable); }}),
       agent_(
           context_,
           Agent(agent_options(job_)),
@@ -73,19 +50,26 @@ Supervisor::Supervisor(Job job, GuardLink link)
           [this] {
             reap();  // what has happened comes before what has not
             agent_.tell(Timeout{});
-          }) {}
+          }),
+      slurm_(context_,
+             writer_,
+             job_,
+             link_.user_signals,
+             {[this](const std::string& text) { say(text); },
+              [this](const Outcome& outcome) { agent_.tell(GiveUp{outcome}); },
+              [this](const StopRequested& stop) { coordinator_->tell(stop); },
+              [this] { return !sweeping_; }}) {}
 
 int Supervisor::run() {
   const std::string note = replaced_variables_note(job_.setup.inherited);
   if (!note.empty()) say(note);
   for (const std::string& each : job_.notes) say(each);
-  wait_for_guard();
-  wait_for_children();
-  if (job_.slurm) start_batch_job();
+  guard_.listen();
+  children_.listen();
   reach_coordinator();
   agent_.start();
   context_.run();
-  return is_told_for_all() ? 0 : *exit_status_;
+  return is_told_for_all() ? 0 : *ending_.status();
 }
 
 /// In this process if there is one node only.
@@ -95,10 +79,7 @@ void Supervisor::reach_coordinator() {
                                std::visit([this](const auto& what) { agent_.tell(what); }, event);
                              },
                              [this](const std::string& text) { say(text); },
-                             [this](const CoordinatorEvent& event) {
-                               if (steps_) steps_->on_heard(event);
-                               if (batch_) batch_->watch();
-                             },
+                             [this](const CoordinatorEvent& event) { slurm_.on_heard(event); },
                              [this](std::optional<Instant> until) { lease_.renew(until); }};
   const RendezvousOptions& rendezvous = job_.options.rendezvous;
   if (!rendezvous.has_many_nodes()) {
@@ -115,56 +96,10 @@ void Supervisor::reach_coordinator() {
                                              job_.meeting.credentials,
                                              std::move(handlers));
   if (member->coordinates()) {
-    if (!job_.meeting.credentials.authenticated) say(not_authenticated);
-    if (job_.meeting.plan.is_on_one_host) say(on_one_host(job_));
-    say(fmt::format("coordinating job {} for {} to {} nodes at {}",
-                    job_.setup.job_id,
-                    rendezvous.gathering.nodes_min,
-                    rendezvous.gathering.nodes_max,
-                    text_of(member->endpoint())));
+    for (const std::string& each : coordinating_notes(job_, member->endpoint())) say(each);
   }
-  if (job_.steps) start_steps(member->endpoint());
+  slurm_.start_steps(member->endpoint());
   coordinator_ = std::move(member);
-}
-
-void Supervisor::start_steps(const Endpoint& endpoint) {
-  job_.steps->endpoint = text_of(endpoint);
-  NodeSteps::Handlers handlers;
-  handlers.on_note = [this](const std::string& text) { say(text); };
-  handlers.on_abandon = [this](const std::string& why) {
-    constexpr auto status = static_cast<int>(ExitStatus::rendezvous_unavailable);
-    agent_.tell(GiveUp{Outcome{status, why, {}}});
-  };
-  handlers.on_none_left = [this] {
-    agent_.tell(GiveUp{outcome_of(asked_, job_.options.stop.saving_signals)});
-  };
-  steps_ = std::make_unique<NodeSteps>(
-      context_, writer_, *job_.steps, link_.user_signals, std::move(handlers));
-}
-
-/// Those that do not ask for the end of the job are for all workers, and this node has none.
-void Supervisor::pass_to_steps(int signal) {
-  if (is_for_workers(signal) && !saves({signal}, job_.options.stop.saving_signals)) {
-    return steps_->signal(signal);
-  }
-  asked_ = {signal};
-  steps_->stop();
-}
-
-void Supervisor::start_batch_job() {
-  BatchJob::Handlers handlers;
-  handlers.on_note = [this](const std::string& text) { say(text); };
-  handlers.on_stop = [this] { stop_to_go_on(); };
-  handlers.may_start = [this] { return !sweeping_; };
-  batch_ = std::make_unique<BatchJob>(
-      context_, writer_, link_.user_signals, *job_.slurm, job_.options.stop, std::move(handlers));
-}
-
-void Supervisor::stop_to_go_on() {
-  coordinator_->tell(StopRequested{time_is_up});
-  if (!steps_) return;
-  asked_ = {time_is_up};
-  steps_->stop();
 }
 
 void Supervisor::perform(const AgentAction& action) {
@@ -172,16 +107,13 @@ void Supervisor::perform(const AgentAction& action) {
 }
 
 void Supervisor::on(const BindStore&) {
-  auto store = StoreServer::listen(context_,
-                                   store_address(address_, job_.meeting.interfaces),
-                                   [this](const std::string& text) { say(text); });
-  if (!store) return agent_.tell(StoreUnavailable{store.error()});
-  store_ = *std::move(store);
-  agent_.tell(StoreBound{store_->port(), address_});
+  const Result<std::uint16_t> port = store_.open(address_);
+  if (!port) return agent_.tell(StoreUnavailable{port.error()});
+  agent_.tell(StoreBound{*port, address_});
 }
 
 void Supervisor::on(const CloseStore&) {
-  store_.reset();
+  store_.close();
 }
 
 void Supervisor::on(const LookAtSnapshot&) {
@@ -192,9 +124,8 @@ void Supervisor::on(const SpawnWorkers& spawn) {
   part_ = spawn.part;
   coordinator_->workers_start();
   lease_.workers_start();
-  if (part_.group_rank == 0) store_->open_for(admission_for(part_, job_));
+  store_.begin(part_);
   const auto refused = workers_.spawn(part_, lease_.end());
-  if (job_.options.rendezvous.has_many_nodes()) check_store();
   const int count = part_.worker_count;
   say(fmt::format("generation {} ({}): {} on {}, OMP_NUM_THREADS={} each of {} cores",
                   part_.number.value,
@@ -206,28 +137,13 @@ void Supervisor::on(const SpawnWorkers& spawn) {
   for (const WorkerEnded& worker : refused) agent_.tell(worker);
 }
 
-/// Beside the workers, which take longer to begin than a store that is there takes to answer; and
-/// for longer than it takes until a lost node is known to be lost, which is another matter.
-void Supervisor::check_store() {
-  constexpr Millis margin{6'000};
-  const auto tell = [this](const std::string& why) {
-    StoreUnreachable unreachable;
-    unreachable.generation = part_.number;
-    unreachable.why = why;
-    coordinator_->tell(unreachable);
-  };
-  const Millis patience = job_.options.rendezvous.times.dead_after + margin;
-  store_check_ = std::make_unique<StoreCheck>(
-      context_, part_.master_address, part_.master_port, patience, tell);
-}
-
 void Supervisor::on(const SignalWorkers& signal) {
   workers_.signal(signal.signal);
 }
 
 void Supervisor::on(const KillAll&) {
   sweeping_ = true;
-  store_check_.reset();
+  store_.stop_looking();
   reap();
 }
 
@@ -242,40 +158,21 @@ void Supervisor::workers_are_gone() {
   coordinator_->workers_are_gone();
 }
 
-/// What is left to do is to write out; a further signal or the guard's death cuts that short. What
-/// the writer has to say comes first, so that the last line is the one about the status.
+/// A further signal or the guard's death cuts this short.
 void Supervisor::on(const ExitWith& exit) {
-  exit_status_ = exit.outcome.exit_status;
-  if (guard_lost_) return exit_now();  // nobody waits for the rest of the output
+  ending_.exits_with(exit.outcome.exit_status);
+  if (guard_.is_lost()) ending_.exit_now();  // nobody waits for the rest of the output
   coordinator_->when_told(exit.outcome, [this, outcome = exit.outcome] {
-    if (!steps_) return leave_batch_job(outcome);
-    steps_->finish([this, outcome] { leave_batch_job(outcome); });
-  });
-}
-
-/// By whoever coordinates: a job is queued again once.
-void Supervisor::leave_batch_job(const Outcome& outcome) {
-  if (!batch_ || !coordinator_->coordinates()) return write_out(outcome);
-  batch_->finish(outcome, [this](const Outcome& final) {
-    exit_status_ = final.exit_status;
-    write_out(final);
-  });
-}
-
-void Supervisor::write_out(const Outcome& outcome) {
-  writer_.when_drained([this, outcome] {
-    report(outcome);
-    writer_.when_drained([this] { context_.stop(); });
+    slurm_.finish(outcome, coordinator_->coordinates(), [this](const Outcome& final) {
+      ending_.exits_with(final.exit_status);
+      ending_.write_out([this, final] { report(final); });
+    });
   });
 }
 
 void Supervisor::report(const Outcome& outcome) {
   if (outcome.exit_status == 0) return;
-  if (is_own(outcome)) {
-    writer_.write(stderr_,
-                  failure_details(
-                      outcome, last_lines(outcome), error_file(outcome), job_.command.executable));
-  }
+  writer_.write(stderr_, own_failure(outcome));
   if (is_told_for_all()) return;
   say(fmt::format("exit status {}: {}", outcome.exit_status, outcome.text));
 }
@@ -285,75 +182,34 @@ bool Supervisor::is_told_for_all() const {
   return job_.options.anchored && !job_.is_witness() && told_;
 }
 
-/// Whether the job ended by the failure of one of this node's workers.
-bool Supervisor::is_own(const Outcome& outcome) const {
-  if (!outcome.failure) return false;
+/// What is to be said of the worker of this node by whose failure the job ended, or nothing.
+std::string Supervisor::own_failure(const Outcome& outcome) const {
+  if (!outcome.failure) return {};
   const int place = outcome.failure->rank.value - part_.first_rank.value;
-  return place >= 0 && place < part_.worker_count;
+  if (place < 0 || place >= part_.worker_count) return {};
+  std::string error_file;
+  if (!job_.setup.log_dir.empty()) {
+    error_file = error_file_path(job_.setup, part_, outcome.failure->rank);
+    if (::access(error_file.c_str(), R_OK) != 0) error_file.clear();
+  }
+  return failure_details(outcome,
+                         workers_.last_lines(outcome.failure->local_rank),
+                         error_file,
+                         job_.command.executable);
 }
 
-std::deque<std::string> Supervisor::last_lines(const Outcome& outcome) const {
-  if (!is_own(outcome)) return {};
-  return workers_.last_lines(outcome.failure->local_rank);
+void Supervisor::lose_guard() {
+  if (ending_.status()) ending_.exit_now();
+  agent_.tell(GuardLost{});
 }
 
-/// Where the failed worker has left a report of its own, or empty.
-std::string Supervisor::error_file(const Outcome& outcome) const {
-  if (!is_own(outcome) || job_.setup.log_dir.empty()) return {};
-  std::string path = error_file_path(job_.setup, part_, outcome.failure->rank);
-  return ::access(path.c_str(), R_OK) == 0 ? path : std::string();
-}
-
-/// Without joining the writer, which may hang in a terminal or file that takes nothing more.
-void Supervisor::exit_now() const {
-  std::_Exit(*exit_status_);
-}
-
-/// Writing out takes no time unless whoever reads has stopped reading; then nobody waits for it.
-void Supervisor::exit_soon() {
-  if (exits_soon_) return;  // who asks again and again shall not wait the longer for it
-  exits_soon_ = true;
-  exit_timer_.expires_after(std::chrono::milliseconds(200));
-  exit_timer_.async_wait([this](boost::system::error_code error) {
-    if (!error) exit_now();
-  });
-}
-
-void Supervisor::wait_for_guard() {
-  guard_.async_wait(
-      boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code error) {
-        if (error) return;
-        std::array<unsigned char, 64> bytes{};
-        const ssize_t count = ::read(guard_.native_handle(), bytes.data(), bytes.size());
-        guard_lost_ = count <= 0;
-        if (guard_lost_ && exit_status_) return exit_now();
-        if (guard_lost_) return agent_.tell(GuardLost{});
-        for (ssize_t i = 0; i < count; ++i) take_signal(bytes[static_cast<std::size_t>(i)]);
-        wait_for_guard();
-      });
-}
-
-/// Slurm ends the job while that is being queued again, which is waited for.
-void Supervisor::take_signal(unsigned char byte) {
-  const int signal = byte & ~from_terminal_bit;
-  if (exit_status_) {
-    if (signal == SIGINT || !batch_ || !batch_->is_finishing()) exit_soon();
+void Supervisor::take_signal(int signal, bool from_terminal) {
+  if (ending_.status()) {
+    if (signal == SIGINT || !slurm_.is_queueing_again()) ending_.exit_soon();
     return;
   }
-  agent_.tell(SignalArrived{signal, (byte & from_terminal_bit) != 0});
-  if (steps_) pass_to_steps(signal);
-}
-
-void Supervisor::wait_for_children() {
-  child_signals_.async_wait(
-      boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code error) {
-        if (error) return;
-        // Signals merge: only waitid tells who has ended.
-        std::array<signalfd_siginfo, 16> ignored{};
-        while (::read(child_signals_.native_handle(), ignored.data(), sizeof ignored) > 0) continue;
-        reap();
-        wait_for_children();
-      });
+  agent_.tell(SignalArrived{signal, from_terminal});
+  slurm_.on_signal(signal);
 }
 
 /// All that has ended is queued before any of it is acted upon: what the first event causes (even
@@ -366,10 +222,7 @@ void Supervisor::reap() {
   }
   std::vector<EndedChild> others;
   for (const WorkerEnded& ended : workers_.reap(others)) agent_.push(ended);
-  for (const EndedChild& child : others) {
-    if (steps_) steps_->on_child(child);
-    if (batch_) batch_->on_child(child);
-  }
+  for (const EndedChild& child : others) slurm_.on_child(child);
   if (sweeping_ && workers_.none_left()) {
     sweeping_ = false;
     workers_.finish_output();

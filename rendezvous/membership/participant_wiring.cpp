@@ -101,12 +101,16 @@ void Participant::perform(const RosterAction& action, Actions& out) {
 }
 
 void Participant::admit(Instant now, SessionId session, Actions& out) {
-  const std::optional<Hello> hello = std::exchange(sessions_[session], std::nullopt);
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return;
+  const std::optional<Hello> hello = std::exchange(found->second, std::nullopt);
   if (hello) tell_roster(now, Received{session, *hello}, out);
 }
 
 void Participant::turn_away(const TurnAway& turned, Actions& out) {
-  sessions_[turned.session].reset();
+  const auto found = sessions_.find(turned.session);
+  if (found == sessions_.end()) return;  // it was closed when this process stepped down for it
+  found->second.reset();
   out.emplace_back(SendDown{turned.session, Redirect{turned.leader}});
 }
 

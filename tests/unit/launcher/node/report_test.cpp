@@ -55,5 +55,25 @@ TEST_CASE("report: a program that could not be executed is named") {
         "  program: ./train\n");
 }
 
+TEST_CASE(
+    "report: who coordinates says which job, where, and who could take part without a token") {
+  Job job;
+  job.options.rendezvous.endpoint = Endpoint{"127.0.0.1", 0};
+  job.options.rendezvous.gathering.nodes_min = 2;
+  job.options.rendezvous.gathering.nodes_max = 4;
+  job.setup.job_id = "b7";
+  job.meeting.credentials.authenticated = true;
+  const Endpoint endpoint{"127.0.0.1", 29'400};
+  const std::string line = "coordinating job b7 for 2 to 4 nodes at 127.0.0.1:29400";
+  CHECK(coordinating_notes(job, endpoint) == std::vector<std::string>{line});
+  job.meeting.credentials.authenticated = false;
+  job.meeting.plan.is_on_one_host = true;
+  const std::vector<std::string> notes = coordinating_notes(job, endpoint);
+  REQUIRE(notes.size() == 3);
+  CHECK(notes[0] == not_authenticated);
+  CHECK(notes[1].starts_with("127.0.0.1 is an address of every host"));
+  CHECK(notes[2] == line);
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -1,0 +1,30 @@
+#include "launcher/node/ending.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
+namespace ddprun {
+
+void Ending::write_out(std::function<void()> report) {
+  writer_.when_drained([this, report = std::move(report)] {
+    report();
+    writer_.when_drained([this] { context_.stop(); });
+  });
+}
+
+void Ending::exit_now() const {
+  std::_Exit(*status_);
+}
+
+void Ending::exit_soon() {
+  constexpr std::chrono::milliseconds moment{200};
+  if (exits_soon_) return;  // who asks again and again shall not wait the longer for it
+  exits_soon_ = true;
+  timer_.expires_after(moment);
+  timer_.async_wait([this](boost::system::error_code error) {
+    if (!error) exit_now();
+  });
+}
+
+}  // namespace ddprun

@@ -1,0 +1,43 @@
+// The end of the agent process, once it is known how the job has ended: what is left to do is to
+// write out.
+#pragma once
+
+#include "launcher/processes/writer.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <functional>
+#include <optional>
+
+namespace ddprun {
+
+class Ending {
+ public:
+  Ending(boost::asio::io_context& context, Writer& writer)
+      : context_(context), writer_(writer), timer_(context) {}
+
+  /// The process ends with this status; given again, with the newer one.
+  void exits_with(int status) { status_ = status; }
+  [[nodiscard]] std::optional<int> status() const { return status_; }
+
+  /// Stops the context once all has been written, and then what `report` has to say: so that the
+  /// last line is the one about the status.
+  void write_out(std::function<void()> report);
+
+  /// Does not join the writer, which may hang in a terminal or file that takes nothing more.
+  [[noreturn]] void exit_now() const;
+
+  /// After a moment: writing out takes no time unless whoever reads has stopped reading, and then
+  /// nobody waits for it.
+  void exit_soon();
+
+ private:
+  boost::asio::io_context& context_;
+  Writer& writer_;
+  boost::asio::steady_timer timer_;
+  std::optional<int> status_;
+  bool exits_soon_ = false;
+};
+
+}  // namespace ddprun

@@ -1,0 +1,38 @@
+// The agent's end of its line to the guard: signals come over it, and its end is the guard's death.
+#pragma once
+
+#include "launcher/system/fd.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <functional>
+
+namespace ddprun {
+
+class GuardLine {
+ public:
+  struct Handlers {
+    std::function<void(int signal, bool from_terminal)> on_signal;
+    std::function<void()> on_lost;
+  };
+
+  GuardLine(boost::asio::io_context& context, Fd socket, Handlers handlers);
+
+  /// From now on the handlers are called, on the context's thread.
+  void listen();
+
+  /// Stays this line's.
+  [[nodiscard]] int socket() { return line_.native_handle(); }
+
+  [[nodiscard]] bool is_lost() const { return is_lost_; }
+
+ private:
+  void read();
+
+  boost::asio::posix::stream_descriptor line_;
+  Handlers handlers_;
+  bool is_lost_ = false;
+};
+
+}  // namespace ddprun

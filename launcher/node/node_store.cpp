@@ -1,0 +1,37 @@
+#include "launcher/node/node_store.hpp"
+
+#include "launcher/node/machine_options.hpp"
+
+#include <utility>
+
+namespace ddprun {
+
+NodeStore::NodeStore(boost::asio::io_context& context, const Job& job, Handlers handlers)
+    : context_(context), job_(job), handlers_(std::move(handlers)) {}
+
+Result<std::uint16_t> NodeStore::open(const std::string& address) {
+  auto store = StoreServer::listen(
+      context_, store_address(address, job_.meeting.interfaces), handlers_.on_note);
+  if (!store) return store.error();
+  store_ = *std::move(store);
+  return store_->port();
+}
+
+/// Looks beside the workers, which take longer to begin than a store that is there takes to answer;
+/// and for longer than it takes until a lost node is known to be lost, which is another matter.
+void NodeStore::begin(const Part& part) {
+  constexpr Millis margin{6'000};
+  if (part.group_rank == 0) store_->open_for(admission_for(part, job_));
+  if (!job_.options.rendezvous.has_many_nodes()) return;
+  const auto tell = [this, number = part.number](const std::string& why) {
+    StoreUnreachable unreachable;
+    unreachable.generation = number;
+    unreachable.why = why;
+    handlers_.on_unreachable(unreachable);
+  };
+  const Millis patience = job_.options.rendezvous.times.dead_after + margin;
+  check_ =
+      std::make_unique<StoreCheck>(context_, part.master_address, part.master_port, patience, tell);
+}
+
+}  // namespace ddprun

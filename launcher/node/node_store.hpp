@@ -1,0 +1,50 @@
+// The store of this node's generations: open while this node may head one, used by who is let in
+// once it does. Beside it the look from here at the store of a generation that begins, wherever
+// that is.
+#pragma once
+
+#include "launcher/node/job.hpp"
+#include "launcher/node/store_check.hpp"
+#include "rendezvous/generations/generation.hpp"
+#include "rendezvous/result.hpp"
+#include "rendezvous/store/store_server.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace ddprun {
+
+class NodeStore {
+ public:
+  struct Handlers {
+    std::function<void(std::string)> on_note;  ///< One line for people.
+    /// Workers here cannot meet the others of that generation.
+    std::function<void(const StoreUnreachable&)> on_unreachable;
+  };
+
+  /// `job` outlives this.
+  NodeStore(boost::asio::io_context& context, const Job& job, Handlers handlers);
+
+  /// A new one at `address`. Returns its port, or why there is none.
+  [[nodiscard]] Result<std::uint16_t> open(const std::string& address);
+  void close() { store_.reset(); }
+
+  /// A generation begins here: its members may use the store, if it is this node's.
+  void begin(const Part& part);
+
+  /// Nobody needs to know any more whether it can be reached.
+  void stop_looking() { check_.reset(); }
+
+ private:
+  boost::asio::io_context& context_;
+  const Job& job_;
+  Handlers handlers_;
+  std::unique_ptr<StoreServer> store_;
+  std::unique_ptr<StoreCheck> check_;  // while a generation of many nodes begins
+};
+
+}  // namespace ddprun

@@ -1,0 +1,78 @@
+#include "launcher/node/slurm_side.hpp"
+
+#include "rendezvous/result.hpp"
+
+#include <utility>
+
+namespace ddprun {
+
+SlurmSide::SlurmSide(boost::asio::io_context& context,
+                     Writer& writer,
+                     const Job& job,
+                     const sigset_t& user_signals,
+                     Handlers handlers)
+    : context_(context),
+      writer_(writer),
+      job_(job),
+      user_signals_(user_signals),
+      handlers_(std::move(handlers)) {
+  if (!job_.slurm) return;
+  BatchJob::Handlers batch;
+  batch.on_note = handlers_.on_note;
+  batch.on_stop = [this] {
+    handlers_.on_stop({time_is_up});
+    if (!steps_) return;
+    asked_ = {time_is_up};
+    steps_->stop();
+  };
+  batch.may_start = handlers_.may_start;
+  batch_.emplace(
+      context_, writer_, user_signals_, *job_.slurm, job_.options.stop, std::move(batch));
+}
+
+void SlurmSide::start_steps(const Endpoint& endpoint) {
+  if (!job_.steps) return;
+  AgentSteps steps = *job_.steps;
+  steps.endpoint = text_of(endpoint);
+  NodeSteps::Handlers handlers;
+  handlers.on_note = handlers_.on_note;
+  handlers.on_abandon = [this](const std::string& why) {
+    constexpr auto status = static_cast<int>(ExitStatus::rendezvous_unavailable);
+    handlers_.on_give_up(Outcome{status, why, {}});
+  };
+  handlers.on_none_left = [this] {
+    handlers_.on_give_up(outcome_of(asked_, job_.options.stop.saving_signals));
+  };
+  steps_.emplace(context_, writer_, std::move(steps), user_signals_, std::move(handlers));
+}
+
+void SlurmSide::on_heard(const CoordinatorEvent& event) {
+  if (steps_) steps_->on_heard(event);
+  if (batch_) batch_->watch();
+}
+
+void SlurmSide::on_child(const EndedChild& child) {
+  if (steps_) steps_->on_child(child);
+  if (batch_) batch_->on_child(child);
+}
+
+/// Those that do not ask for the end of the job are for all workers, and this node has none.
+void SlurmSide::on_signal(int signal) {
+  if (!steps_) return;
+  if (is_for_workers(signal) && !saves({signal}, job_.options.stop.saving_signals)) {
+    return steps_->signal(signal);
+  }
+  asked_ = {signal};
+  steps_->stop();
+}
+
+/// By whoever coordinates: a job is queued again once.
+void SlurmSide::finish(const Outcome& outcome, bool coordinates, Finished done) {
+  const auto queue_again = [this, outcome, coordinates, done = std::move(done)] {
+    if (!batch_ || !coordinates) return done(outcome);
+    batch_->finish(outcome, done);
+  };
+  steps_ ? steps_->finish(queue_again) : queue_again();
+}
+
+}  // namespace ddprun

@@ -1,0 +1,71 @@
+// What an agent process has to do with Slurm, if it is inside of a job of Slurm: in a batch script
+// it starts agents on the nodes; where it coordinates it watches for the job's end, and has the job
+// queued again.
+#pragma once
+
+#include "launcher/node/job.hpp"
+#include "launcher/processes/writer.hpp"
+#include "launcher/slurm/batch_job.hpp"
+#include "launcher/slurm/node_steps.hpp"
+#include "launcher/text/endpoint.hpp"
+#include "rendezvous/generations/coordinator.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <csignal>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace ddprun {
+
+class SlurmSide {
+ public:
+  struct Handlers {
+    std::function<void(std::string)> on_note;           ///< One line for people.
+    std::function<void(const Outcome&)> on_give_up;     ///< There is nobody to go on with.
+    std::function<void(const StopRequested&)> on_stop;  ///< The job shall stop.
+    /// Whether a command may be started now: not while all children are being killed.
+    std::function<bool()> may_start;
+  };
+  using Finished = std::function<void(const Outcome&)>;
+
+  /// `job` outlives this.
+  SlurmSide(boost::asio::io_context& context,
+            Writer& writer,
+            const Job& job,
+            const sigset_t& user_signals,
+            Handlers handlers);
+
+  /// Starts agents on the nodes, where this is the process to do that; they find the job at
+  /// `endpoint`.
+  void start_steps(const Endpoint& endpoint);
+
+  /// Of what the coordinator hears, while it is in this process.
+  void on_heard(const CoordinatorEvent& event);
+
+  /// A child of this process has ended; it need not be one of this.
+  void on_child(const EndedChild& child);
+
+  /// The job's agents are told, too.
+  void on_signal(int signal);
+
+  /// Slurm ends the job while that is being queued again, which is waited for.
+  [[nodiscard]] bool is_queueing_again() const { return batch_ && batch_->is_finishing(); }
+
+  /// The job has ended so. Calls `done` with how this process is to end, once no step is left, and
+  /// where it `coordinates`, the job is in the queue again if it is to be.
+  void finish(const Outcome& outcome, bool coordinates, Finished done);
+
+ private:
+  boost::asio::io_context& context_;
+  Writer& writer_;
+  const Job& job_;
+  sigset_t user_signals_;
+  Handlers handlers_;
+  std::optional<NodeSteps> steps_;  // in a batch script
+  std::optional<BatchJob> batch_;   // inside of Slurm
+  StopRequested asked_;             // how its end was asked for, with `steps_`
+};
+
+}  // namespace ddprun
