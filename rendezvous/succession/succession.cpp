@@ -20,9 +20,8 @@ void Succession::start(Instant now, Actions& out) {
   lead_changed(out);
   out.emplace_back(Follow{*leader_});
   find_mark(options_.mark, self.host, out);
-  settled_ = options_.folder.empty();
-  if (settled_) return;
-  folder_by_ = now + options_.times.dead_after;
+  if (options_.folder.empty()) return;
+  settlement_ = Settlement(now, self.agent, options_.folder, options_.times);
   out.emplace_back(FolderTask(OpenFolder{self.agent}));
 }
 
@@ -72,7 +71,8 @@ std::string Succession::reason() const {
                     "voters cannot elect another",
                     left,
                     left + 1);
-  return why_votes_.empty() ? text : text + ", since " + why_votes_;
+  const std::string& why = settlement_.why_votes();
+  return why.empty() ? text : text + ", since " + why;
 }
 
 std::optional<Instant> Succession::lead_end() const {

@@ -47,7 +47,7 @@
 #include "rendezvous/succession/election.hpp"
 #include "rendezvous/succession/lead.hpp"
 #include "rendezvous/succession/pledge.hpp"
-#include "rendezvous/succession/survey.hpp"
+#include "rendezvous/succession/settlement.hpp"
 #include "rendezvous/units.hpp"
 
 #include <cstdint>
@@ -273,9 +273,8 @@ class Succession {
   void found(Instant now, Actions& out);
   void keep_mark(Actions& out);
   void settle(Instant now, Actions& out);
-  [[nodiscard]] bool survey_is_over(Instant now, Actions& out);
-  void ask_survey(Actions& out);
-  void bar_earlier_job(Instant now, Actions& out);
+  void ask_survey(Actions& out) const;
+  void bar_earlier_job(Actions& out) const;
   // As a candidate.
   [[nodiscard]] std::optional<Instant> stand_at() const;
   void heed_laggard(Instant now);
@@ -352,13 +351,9 @@ class Succession {
   Founding marked_;                        // the job that its mark names
   std::string survey_from_;                // where it is to be said whether a proof is seen
   // While it founds:
-  bool mark_found_ = false;             // as it has said
-  std::optional<Instant> mark_by_;      // then its mark is waited for no longer
-  std::optional<Instant> folder_by_;    // then its folder is waited for no longer
-  std::optional<FolderOpened> opened_;  // what the folder has answered
-  std::optional<Survey> survey_;
-  bool settled_ = false;   // whether voters vote or claim
-  std::string why_votes_;  // for people
+  bool mark_found_ = false;         // as it has said
+  std::optional<Instant> mark_by_;  // then its mark is waited for no longer
+  Settlement settlement_;
   // Where voters claim:
   std::optional<Place> claimed_;            // while it leads: the newest place that is
   std::int64_t seen_ = 0;                   // the newest place that it has ever seen to be claimed

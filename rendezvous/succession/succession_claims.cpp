@@ -156,7 +156,8 @@ void Succession::claim(Actions& out) {
 }
 
 void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
-  claiming_ = false;
+  const bool is_bar = settlement_.end_bar();
+  if (!is_bar) claiming_ = false;
   may_be_linked_ = may_be_linked_ || claimed.may_be_linked;
   const std::uint64_t folder =
       claims() ? known_->place->folder : options_.self.agent;  // the first records are all alike
@@ -171,8 +172,8 @@ void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
     return;
   }
   if (founding()) {
-    if (!wanted_) return;
-    settled_ = true;
+    if (!is_bar || !wanted_) return;
+    settlement_.conclude();
     out.emplace_back(FolderTask(CloseFolder{options_.self.agent}));
     return propose(now, *std::exchange(wanted_, std::nullopt), out);
   }

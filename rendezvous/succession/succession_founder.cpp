@@ -2,8 +2,7 @@
 // claim, for the whole job.
 #include "rendezvous/succession/succession.hpp"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <utility>
 
 namespace ddprun {
@@ -31,9 +30,9 @@ void Succession::give_way(Actions& out) {
 void Succession::find_mark(Epoch mark, const std::string& where, Actions& out) {
   if (mark == Epoch{} || !founding()) return;
   superseded_ = std::max(superseded_, mark);
-  if (claiming_ || std::exchange(mark_found_, true)) return;
+  if (settlement_.is_barring() || std::exchange(mark_found_, true)) return;
   wanted_.reset();
-  survey_.reset();
+  settlement_.forget_survey();
   out.emplace_back(MarkFound{where});
 }
 
@@ -53,68 +52,59 @@ void Succession::keep_mark(Actions& out) {
 }
 
 void Succession::take(Instant now, const FolderOpened& opened, Actions& out) {
-  if (settled_ && !claims()) {  // too late
+  if (settlement_.is_over() && !claims()) {  // too late
     out.emplace_back(FolderTask(CloseFolder{options_.self.agent}));
     return;
   }
-  opened_ = opened;
+  settlement_.opened(opened);
   superseded_ = std::max(superseded_, opened.founded);
   if (opened.in_use) find_mark(Epoch{1}, options_.folder, out);
   if (founding()) settle(now, out);
 }
 
-/// Once there is a record to be decided. Each step may have to wait, for so long and no longer.
+/// Once there is a record to be decided.
 void Succession::settle(Instant now, Actions& out) {
-  if (settled_ || !wanted_) return;
-  if (claiming_ && now < *folder_by_) return;
-  if (!claiming_) {
-    if (!opened_ && now < *folder_by_) return;
-    const bool usable = opened_ && opened_->why.empty();
-    if (usable && !survey_is_over(now, out)) return;
-    if (!usable) why_votes_ = opened_ ? opened_->why : options_.folder + " does not answer";
-    if (why_votes_.empty()) claimed_ = Place{options_.self.agent, opened_->newest};
-    if (!why_votes_.empty() && usable && opened_->in_use) return bar_earlier_job(now, out);
+  if (settlement_.is_over() || !wanted_) return;
+  const std::vector<Voter> voters = voters_of(*wanted_, true);
+  switch (settlement_.next(now, voters)) {
+    case Settlement::Next::wait:
+      return;
+    case Settlement::Next::survey:
+      ask_survey(out);
+      return settle(now, out);
+    case Settlement::Next::bar:
+      return bar_earlier_job(out);
+    case Settlement::Next::claim:
+      claimed_ = Place{options_.self.agent, settlement_.newest_place()};
+      break;
+    case Settlement::Next::vote:
+      if (settlement_.has_opened()) {
+        out.emplace_back(FolderTask(CloseFolder{options_.self.agent}));
+      }
+      break;
   }
-  claiming_ = false;
-  settled_ = true;
-  if (!claims() && opened_) out.emplace_back(FolderTask(CloseFolder{options_.self.agent}));
   propose(now, *std::exchange(wanted_, std::nullopt), out);
 }
 
-bool Succession::survey_is_over(Instant now, Actions& out) {
-  if (!survey_) {
-    const Millis patience = options_.times.dead_after / 2;
-    survey_.emplace(voters_of(*wanted_, true), options_.self.agent, now + patience);
-    ask_survey(out);
-  }
-  if (!survey_->is_over(now)) return false;
-  if (const std::string why = survey_->why_not(); !why.empty()) {
-    why_votes_ = fmt::format("{} {}", why, options_.folder);
-  }
-  return true;
-}
-
-void Succession::ask_survey(Actions& out) {
-  for (const Voter& voter : survey_->unanswered()) {
+void Succession::ask_survey(Actions& out) const {
+  for (const Voter& voter : settlement_.unanswered()) {
     out.emplace_back(
         SendBallot{voter.address, SurveyRequest{options_.self.address, options_.self.agent}});
   }
 }
 
 /// Voters of an earlier job may still go on by a claim: this takes the place that they would need.
-void Succession::bar_earlier_job(Instant now, Actions& out) {
+void Succession::bar_earlier_job(Actions& out) const {
   Knowledge bar{*wanted_, Epoch{superseded_.value + 1}, base_, true, std::nullopt};
   bar.record.founding = {bar.accepted, options_.self.agent};
   bar.record.voters = {{options_.self}, options_.self.agent, true};
-  bar.place = Place{options_.self.agent, opened_->newest + 1};
-  folder_by_ = now + options_.times.dead_after;
-  claiming_ = true;
+  bar.place = Place{options_.self.agent, settlement_.newest_place() + 1};
   out.emplace_back(FolderTask(ClaimPlace{std::move(bar)}));
 }
 
 void Succession::take(Instant now, const SurveyAnswer& answer, Actions& out) {
-  if (!founding() || !survey_ || answer.folder != options_.self.agent) return;
-  survey_->count(answer.voter, answer.sees);
+  if (!founding() || answer.folder != options_.self.agent) return;
+  settlement_.count(answer.voter, answer.sees);
   settle(now, out);
 }
 

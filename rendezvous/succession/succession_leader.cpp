@@ -30,7 +30,7 @@ void Succession::answer(AgentId voter, const Ballot& ballot, Actions& out) const
 
 void Succession::announce(Instant now, Actions& out) {
   announce_at_ = now + options_.times.heartbeat;
-  if (founding() && survey_) ask_survey(out);
+  if (founding()) ask_survey(out);
   bool told = false;
   for (const Voter& voter : others()) {
     tell(now, voter, out);
@@ -105,9 +105,9 @@ std::vector<Voter> Succession::voters_of(const Generation& record, bool claim) c
 }
 
 void Succession::propose(Instant now, Generation record, Actions& out) {
-  if (claiming_ || (founding() && !settled_)) {
+  if (claiming_ || (founding() && !settlement_.is_over())) {
     wanted_ = std::move(record);
-    survey_.reset();  // it may have other voters
+    settlement_.forget_survey();  // it may have other voters
     if (founding()) settle(now, out);
     return;
   }
