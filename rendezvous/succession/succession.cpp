@@ -13,9 +13,10 @@ void Succession::start(Instant now, Actions& out) {
   state_ = State::leading;
   const Voter& self = options_.self;
   leader_ = Leader{self.agent, self.host, self.address, {}, {}, {}};
-  lead_ = Lead(self.agent, options_.times, {});
-  base_ = Voters{{self}, self.agent};
-  announce_at_ = call_at_ = now;
+  reign_.emplace();
+  reign_->lead = Lead(self.agent, options_.times, {});
+  reign_->base = Voters{{self}, self.agent};
+  reign_->announce_at = reign_->call_at = now;
   out.emplace_back(TakeLead{*leader_, std::nullopt, now});
   lead_changed(out);
   out.emplace_back(Follow{*leader_});
@@ -42,7 +43,7 @@ std::optional<Instant> Succession::next_deadline() const {
     case State::standing:
       return std::min(election_->ask_at(), election_->ends_at());
     case State::leading: {
-      Instant next = std::min(announce_at_, lead_end_to_heed());
+      Instant next = std::min(reign_->announce_at, lead_end_to_heed());
       if (election_) next = std::min({next, election_->ask_at(), election_->ends_at()});
       return next;
     }
@@ -76,14 +77,13 @@ std::string Succession::reason() const {
 }
 
 std::optional<Instant> Succession::lead_end() const {
-  if (state_ != State::leading) return std::nullopt;
-  return lead_.until();
+  return reign_ ? std::optional(reign_->lead.until()) : std::nullopt;
 }
 
 /// Once the job is over nobody starts anything, and those not told yet should find it. Where voters
 /// claim, who does not lead any more gathers.
 Instant Succession::lead_end_to_heed() const {
-  return job_over_ || claims() ? Lead::forever : lead_.until();
+  return job_over_ || claims() ? Lead::forever : reign_->lead.until();
 }
 
 /// Where voters claim, several may gather at once: each in an epoch that hardly anybody else takes.
@@ -163,7 +163,7 @@ void Succession::on(Instant now, const Propose& proposed, Actions& out) {
   if (state_ != State::leading) return;
   const bool inherited = known_ && known_->record.epoch < leader_->reign;
   if (inherited && !known_->decided) {
-    wanted_ = proposed.record;
+    reign_->wanted = proposed.record;
   } else {
     propose(now, proposed.record, out);
   }
@@ -173,8 +173,8 @@ void Succession::on(Instant now, const JobOver& over, Actions& out) {
   const Epoch founded = std::max(marked_, job()).epoch;
   const bool has_mark = !marked_.is_none() || (options_.mark > Epoch{} && options_.mark <= founded);
   if (over.everywhere && has_mark) out.emplace_back(DropMark{founded});
-  if (claims() && !job_over_ && state_ == State::leading && now < lead_.until()) {
-    out.emplace_back(FolderTask(CloseFolder{claimed_->folder}));
+  if (claims() && !job_over_ && state_ == State::leading && now < reign_->lead.until()) {
+    out.emplace_back(FolderTask(CloseFolder{reign_->claimed->folder}));
   }
   job_over_ = true;
   if (state_ == State::leading) return;  // others are still to be told
@@ -192,10 +192,10 @@ void Succession::on(Instant now, const SuccessionTimeout&, Actions& out) {
   }
   if (election_ && now >= election_->ends_at()) give_up(now, out);
   if (election_ && now >= election_->ask_at()) ask(now, out);
-  if (state_ != State::leading || now < announce_at_) return;
+  if (state_ != State::leading || now < reign_->announce_at) return;
   const bool may_raise = !founding() && !claims() && !election_;
   if (may_raise && highest_ > leader_->epoch) raise_epoch(now, out);
-  if (now >= announce_at_) announce(now, out);  // it has, if its own vote was enough
+  if (now >= reign_->announce_at) announce(now, out);  // it has, if its own vote was enough
   if (founding()) return settle(now, out);
   if (mark_by_ && now >= *mark_by_) on(now, MarkKept{}, out);  // nobody waits for a disk for ever
   if (claims()) return keep_gathering(now, out);

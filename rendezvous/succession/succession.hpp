@@ -200,6 +200,22 @@ class Succession {
 
  private:
   using Actions = std::vector<SuccessionAction>;
+  /// What it has only while it leads.
+  struct Reign {
+    Lead lead;
+    Instant announce_at;
+    Instant call_at;
+    std::optional<Instant> name_silent_at;  // the voters of the newest record
+    Voters base;                            // of the last decided record
+    RecordId base_of;                       // if that is known
+    std::map<AgentId, RecordId> accepted;   // the newest record of each voter
+    std::optional<Generation> wanted;       // proposed before the inherited record was decided
+    // Where voters claim:
+    std::optional<Place> claimed;  // the newest place that is
+    Instant accept_by;             // then who has not accepted a record does not claim after it
+    int beats_in_vain = 0;         // since nobody answers, and nothing is proposed
+    friend bool operator==(const Reign&, const Reign&) = default;
+  };
   struct Forgotten {
     Founding job;
     Epoch epoch;      // of its last leader: what that one or an earlier one has said comes late
@@ -335,37 +351,26 @@ class Succession {
   std::optional<Epoch> given_up_;  // the newest, in which it only stood
   bool job_over_ = false;
   std::optional<Instant> stepped_down_at_;
-  // While it leads:
-  Lead lead_;
-  Instant announce_at_;
-  Instant call_at_;
-  std::optional<Instant> name_silent_at_;  // the voters of the newest record
-  Voters base_;                            // of the last decided record
-  RecordId base_of_;                       // if that is known
-  std::map<AgentId, RecordId> accepted_;   // the newest record of each voter
-  std::optional<Generation> wanted_;       // proposed before the inherited record was decided
-  Epoch highest_;                          // of all that it has heard of
-  Epoch superseded_;                       // while it founds: of the job that it replaces
-  Forgotten forgotten_;                    // the job that it has forgotten since that is over
-  Founding left_;                          // the newest job that it has left for a later one
-  Founding marked_;                        // the job that its mark names
-  std::string survey_from_;                // where it is to be said whether a proof is seen
+  std::optional<Reign> reign_;
+  Epoch highest_;            // of all that it has heard of
+  Epoch superseded_;         // while it founds: of the job that it replaces
+  Forgotten forgotten_;      // the job that it has forgotten since that is over
+  Founding left_;            // the newest job that it has left for a later one
+  Founding marked_;          // the job that its mark names
+  std::string survey_from_;  // where it is to be said whether a proof is seen
   // While it founds:
   bool mark_found_ = false;         // as it has said
   std::optional<Instant> mark_by_;  // then its mark is waited for no longer
   Settlement settlement_;
   // Where voters claim:
-  std::optional<Place> claimed_;            // while it leads: the newest place that is
   std::int64_t seen_ = 0;                   // the newest place that it has ever seen to be claimed
   bool may_be_linked_ = false;              // the place after, by this process
   bool reading_ = false;                    // the folder
   bool claiming_ = false;                   // a place is being linked
   std::optional<Instant> unreached_since_;  // the folder, by this leader's claims
   int passes_ = 0;                          // of the lead, in vain: nobody has claimed more since
-  int beats_in_vain_ = 0;                   // since nobody answers, and nothing is proposed
   Instant reread_at_;    // while it does not lead: when it looks again, unless others have a turn
   Instant read_at_;      // while it gathers: when it looks again for others' claims
-  Instant accept_by_;    // then those who have not accepted a record do not claim after it
   Instant claim_after_;  // one that failed: not before
 };
 

@@ -90,7 +90,7 @@ void Succession::take(Instant now, const Vote& vote, Actions& out) {
   if (vote.epoch == given_up_) return release_again(vote.voter, out);
   if (!election_ || vote.epoch != election_->epoch()) return;
   election_->count(now, vote);
-  if (state_ == State::leading) lead_.heard(vote.voter, vote.sent);
+  if (state_ == State::leading) reign_->lead.heard(vote.voter, vote.sent);
   conclude_election(now, out);
 }
 
@@ -101,7 +101,7 @@ void Succession::conclude_election(Instant now, Actions& out) {
   pledge_.follow(*leader_);
   election_.reset();
   if (!known_->decided) known_->accepted = leader_->epoch;
-  accepted_[options_.self.agent] = known_->id();
+  reign_->accepted[options_.self.agent] = known_->id();
   lead_changed(out);
   announce(now, out);
   decide_if_accepted(now, out);
@@ -109,8 +109,9 @@ void Succession::conclude_election(Instant now, Actions& out) {
 
 void Succession::be_elected(Instant now, Actions& out) {
   const Election election = *std::exchange(election_, std::nullopt);
-  lead_ = Lead(options_.self.agent, options_.times, electors());
-  for (const auto& [voter, sent] : election.votes()) lead_.heard(voter, sent);
+  reign_.emplace();
+  reign_->lead = Lead(options_.self.agent, options_.times, electors());
+  for (const auto& [voter, sent] : election.votes()) reign_->lead.heard(voter, sent);
   if (!known_->decided) known_->accepted = election.epoch();
   take_lead(now, election.epoch(), election.last_vote() - options_.times.lease, out);
 }
@@ -121,11 +122,10 @@ void Succession::take_lead(Instant now, Epoch epoch, Instant old_head_heard, Act
   state_ = State::leading;
   highest_ = std::max(highest_, epoch);
   leader_ = Leader{self.agent, self.host, self.address, epoch, epoch, known_->record.founding};
-  base_ = known_->decided ? known_->record.voters : known_->before;
-  base_of_ = decided_record();
-  accepted_ = {{self.agent, known_->id()}};
-  wanted_.reset();
-  call_at_ = now;
+  reign_->base = known_->decided ? known_->record.voters : known_->before;
+  reign_->base_of = decided_record();
+  reign_->accepted = {{self.agent, known_->id()}};
+  reign_->call_at = now;
   out.emplace_back(TakeLead{*leader_, known_->record, old_head_heard});
   lead_changed(out);
   tell_voters(out);

@@ -13,12 +13,12 @@ constexpr int passes_max = 2;
 }  // namespace
 
 bool Succession::claims() const {
-  return state_ == State::leading ? claimed_.has_value() : known_ && known_->place;
+  return state_ == State::leading ? reign_->claimed.has_value() : known_ && known_->place;
 }
 
 /// The newest place that this process knows to be claimed.
 std::int64_t Succession::claimed() const {
-  if (state_ == State::leading) return claimed_ ? claimed_->number : 0;
+  if (state_ == State::leading) return reign_->claimed ? reign_->claimed->number : 0;
   return known_ ? known_->claimed() : 0;
 }
 
@@ -32,7 +32,8 @@ void Succession::read_claims(Instant now, Actions& out) {
   if (state_ == State::following) stand_after_ = reread_at_ = now + options_.times.lease / 4;
   read_at_ = now + options_.call_interval;
   if (std::exchange(reading_, true)) return;
-  const std::uint64_t folder = state_ == State::leading ? claimed_->folder : known_->place->folder;
+  const std::uint64_t folder =
+      state_ == State::leading ? reign_->claimed->folder : known_->place->folder;
   out.emplace_back(FolderTask(ReadClaims{folder}));
 }
 
@@ -78,10 +79,10 @@ void Succession::adopt(Instant now, const Knowledge& newest, Actions& out) {
 /// The old head's lead was over when this process had heard nobody for a lease.
 void Succession::gather(Instant now, Actions& out) {
   unfollow(out);
-  claimed_ = known_->place;
   const Epoch epoch = next_epoch();
-  lead_ = Lead(options_.self.agent, options_.times, {known_->record.voters});
-  beats_in_vain_ = 0;
+  reign_.emplace();
+  reign_->claimed = known_->place;
+  reign_->lead = Lead(options_.self.agent, options_.times, {known_->record.voters});
   take_lead(now, epoch, now - options_.times.lease, out);
 }
 
@@ -91,21 +92,22 @@ void Succession::keep_gathering(Instant now, Actions& out) {
     highest_ = leader_->epoch = next_epoch();
     lead_changed(out);
   }
-  if (!known_->decided && !claiming_ && now >= accept_by_) claim_without_silent(now, out);
-  beats_in_vain_ = gathers_in_vain(now) ? beats_in_vain_ + 1 : 0;
-  if (options_.times.heartbeat * beats_in_vain_ >= options_.times.dead_after * 2) {
+  if (!known_->decided && !claiming_ && now >= reign_->accept_by) claim_without_silent(now, out);
+  reign_->beats_in_vain = gathers_in_vain(now) ? reign_->beats_in_vain + 1 : 0;
+  if (options_.times.heartbeat * reign_->beats_in_vain >= options_.times.dead_after * 2) {
     return let_others_try(now, time_to_claim(), out);
   }
-  if (now >= lead_.until() && now >= read_at_ && !claiming_) read_claims(now, out);
+  if (now >= reign_->lead.until() && now >= read_at_ && !claiming_) read_claims(now, out);
 }
 
 /// It may be heard by those whom it does not hear, and who would gather if they heard nobody.
 bool Succession::gathers_in_vain(Instant now) const {
-  if (now < lead_.until() || claiming_ || !known_->decided || !others_may_try()) return false;
+  if (now < reign_->lead.until() || claiming_ || !known_->decided || !others_may_try())
+    return false;
   if (std::ssize(known_->record.members) <= options_.nodes_min) return false;  // they were too few
-  return std::ranges::none_of(base_.all, [&](const Voter& voter) {
+  return std::ranges::none_of(reign_->base.all, [&](const Voter& voter) {
     return voter.agent != options_.self.agent &&
-           lead_.heard_after(now - options_.times.lease, voter.agent);
+           reign_->lead.heard_after(now - options_.times.lease, voter.agent);
   });
 }
 
@@ -113,13 +115,13 @@ bool Succession::gathers_in_vain(Instant now) const {
 /// of them gather: nodes that are lost count as that only dead-after later.
 Millis Succession::time_to_claim() const {
   constexpr int in_two_leases = 4;
-  const int later = std::max(0, static_cast<int>(base_.all.size()) - in_two_leases);
+  const int later = std::max(0, static_cast<int>(reign_->base.all.size()) - in_two_leases);
   return options_.times.dead_after + options_.times.lease / 4 * later;
 }
 
 /// Twice: where they could not either, it goes on.
 bool Succession::others_may_try() const {
-  return !job_over_ && base_.all.size() > 1 && passes_ < passes_max;
+  return !job_over_ && reign_->base.all.size() > 1 && passes_ < passes_max;
 }
 
 /// They hear nobody for a lease, and need `pause` besides until they have claimed.
@@ -141,10 +143,10 @@ void Succession::claim_without_silent(Instant now, Actions& out) {
 /// bind the lead before any of them hears of the record: a lease that was given without them could
 /// outlive a lead that they bound later.
 void Succession::heed_new_voters(Instant now, Actions& out) {
-  std::vector<Voters> electors{base_};
-  if (may_be_linked_) electors = lead_.electors();
+  std::vector<Voters> electors{reign_->base};
+  if (may_be_linked_) electors = reign_->lead.electors();
   electors.push_back(known_->record.voters);
-  lead_.change_electors(now, std::move(electors));
+  reign_->lead.change_electors(now, std::move(electors));
   lead_changed(out);
 }
 
@@ -172,10 +174,10 @@ void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
     return;
   }
   if (founding()) {
-    if (!is_bar || !wanted_) return;
+    if (!is_bar || !reign_->wanted) return;
     settlement_.conclude();
     out.emplace_back(FolderTask(CloseFolder{options_.self.agent}));
-    return propose(now, *std::exchange(wanted_, std::nullopt), out);
+    return propose(now, *std::exchange(reign_->wanted, std::nullopt), out);
   }
   const bool is_newest = claims() && known_ && known_->id() == claimed.record;
   if (!is_newest) return;
@@ -194,13 +196,13 @@ void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
 void Succession::claim_again(Instant now, Actions& out) {
   if (!unreached_since_) unreached_since_ = now;
   claim_after_ = now + options_.times.heartbeat / 2;
-  accept_by_ = now;
+  reign_->accept_by = now;
   if (now - *unreached_since_ >= options_.times.lease && others_may_try()) {
     if (may_be_linked_) seen_ = claimed() + 1;
     unreached_since_.reset();
     let_others_try(now, Millis{}, out);
-  } else if (wanted_) {
-    propose(now, *std::exchange(wanted_, std::nullopt), out);
+  } else if (reign_->wanted) {
+    propose(now, *std::exchange(reign_->wanted, std::nullopt), out);
   }
 }
 
@@ -210,9 +212,11 @@ bool Succession::yields_to(Instant now, const Leading& leading) const {
   if (!claims() || claiming_) return false;
   const std::int64_t own = claimed() + (may_be_linked_ ? 1 : 0);
   if (leading.claimed != own) return leading.claimed > own;
-  if (now < lead_.until()) return false;
-  const auto rank = [&](AgentId agent) { return agent == base_.head ? -1 : base_.place_of(agent); };
-  return base_.contains(leading.leader.agent) &&
+  if (now < reign_->lead.until()) return false;
+  const auto rank = [&](AgentId agent) {
+    return agent == reign_->base.head ? -1 : reign_->base.place_of(agent);
+  };
+  return reign_->base.contains(leading.leader.agent) &&
          rank(leading.leader.agent) < rank(options_.self.agent);
 }
 

@@ -20,8 +20,7 @@ bool Succession::calls_endpoint() const {
 void Succession::give_way(Actions& out) {
   state_ = State::following;
   leader_.reset();
-  wanted_.reset();
-  claimed_.reset();
+  reign_.reset();
   out.emplace_back(StepDown{});
   out.emplace_back(Unfollow{});
 }
@@ -31,7 +30,7 @@ void Succession::find_mark(Epoch mark, const std::string& where, Actions& out) {
   if (mark == Epoch{} || !founding()) return;
   superseded_ = std::max(superseded_, mark);
   if (settlement_.is_barring() || std::exchange(mark_found_, true)) return;
-  wanted_.reset();
+  reign_->wanted.reset();
   settlement_.forget_survey();
   out.emplace_back(MarkFound{where});
 }
@@ -64,8 +63,8 @@ void Succession::take(Instant now, const FolderOpened& opened, Actions& out) {
 
 /// Once there is a record to be decided.
 void Succession::settle(Instant now, Actions& out) {
-  if (settlement_.is_over() || !wanted_) return;
-  const std::vector<Voter> voters = voters_of(*wanted_, true);
+  if (settlement_.is_over() || !reign_->wanted) return;
+  const std::vector<Voter> voters = voters_of(*reign_->wanted, true);
   switch (settlement_.next(now, voters)) {
     case Settlement::Next::wait:
       return;
@@ -75,7 +74,7 @@ void Succession::settle(Instant now, Actions& out) {
     case Settlement::Next::bar:
       return bar_earlier_job(out);
     case Settlement::Next::claim:
-      claimed_ = Place{options_.self.agent, settlement_.newest_place()};
+      reign_->claimed = Place{options_.self.agent, settlement_.newest_place()};
       break;
     case Settlement::Next::vote:
       if (settlement_.has_opened()) {
@@ -83,7 +82,7 @@ void Succession::settle(Instant now, Actions& out) {
       }
       break;
   }
-  propose(now, *std::exchange(wanted_, std::nullopt), out);
+  propose(now, *std::exchange(reign_->wanted, std::nullopt), out);
 }
 
 void Succession::ask_survey(Actions& out) const {
@@ -95,7 +94,7 @@ void Succession::ask_survey(Actions& out) const {
 
 /// Voters of an earlier job may still go on by a claim: this takes the place that they would need.
 void Succession::bar_earlier_job(Actions& out) const {
-  Knowledge bar{*wanted_, Epoch{superseded_.value + 1}, base_, true, std::nullopt};
+  Knowledge bar{*reign_->wanted, Epoch{superseded_.value + 1}, reign_->base, true, std::nullopt};
   bar.record.founding = {bar.accepted, options_.self.agent};
   bar.record.voters = {{options_.self}, options_.self.agent, true};
   bar.place = Place{options_.self.agent, settlement_.newest_place() + 1};

@@ -29,18 +29,18 @@ void Succession::answer(AgentId voter, const Ballot& ballot, Actions& out) const
 }
 
 void Succession::announce(Instant now, Actions& out) {
-  announce_at_ = now + options_.times.heartbeat;
+  reign_->announce_at = now + options_.times.heartbeat;
   if (founding()) ask_survey(out);
   bool told = false;
   for (const Voter& voter : others()) {
     tell(now, voter, out);
     told = told || voter.address == options_.endpoint;
   }
-  if (!told && calls_endpoint() && now >= call_at_) {  // V6
-    call_at_ = now + options_.call_interval;
+  if (!told && calls_endpoint() && now >= reign_->call_at) {  // V6
+    reign_->call_at = now + options_.call_interval;
     call(now, options_.endpoint, out);
   }
-  if (name_silent_at_ && now >= *name_silent_at_) name_silent(out);
+  if (reign_->name_silent_at && now >= *reign_->name_silent_at) name_silent(out);
 }
 
 /// Without the record. At the endpoint somebody may have started again, or lead a job of this name;
@@ -53,18 +53,19 @@ void Succession::call(Instant now, const std::string& address, Actions& out) {
 
 void Succession::tell(Instant now, const Voter& voter, Actions& out) {
   Leading leading{*leader_, now, known_->id(), known_->decided, claimed(), {}};
-  const bool may_forget = claims() && !lead_.heard_after(now - options_.times.lease, voter.agent);
+  const bool may_forget =
+      claims() && !reign_->lead.heard_after(now - options_.times.lease, voter.agent);
   if (!has_accepted(voter) || may_forget) leading.whole = known_;
   out.emplace_back(SendBallot{voter.address, std::move(leading)});
 }
 
 bool Succession::has_accepted(const Voter& voter) const {
-  const auto accepted = accepted_.find(voter.agent);
-  return accepted != accepted_.end() && accepted->second == known_->id();
+  const auto accepted = reign_->accepted.find(voter.agent);
+  return accepted != reign_->accepted.end() && accepted->second == known_->id();
 }
 
 void Succession::name_silent(Actions& out) {
-  name_silent_at_.reset();
+  reign_->name_silent_at.reset();
   for (const Voter& voter : known_->record.voters.all) {
     if (!has_accepted(voter)) out.emplace_back(VoterSilent{voter});
   }
@@ -75,10 +76,10 @@ void Succession::take(Instant now, const Following& following, Actions& out) {
   highest_ = std::max(highest_, following.epoch);
   if (founding()) return;  // it has told nobody anything
   if (following.epoch < leader_->reign || following.epoch > leader_->epoch) return;
-  const Instant before = lead_.until();
-  lead_.heard(following.voter, following.sent);
-  if (lead_.until() != before) lead_changed(out);
-  accepted_[following.voter] = following.record;
+  const Instant before = reign_->lead.until();
+  reign_->lead.heard(following.voter, following.sent);
+  if (reign_->lead.until() != before) lead_changed(out);
+  reign_->accepted[following.voter] = following.record;
   decide_if_accepted(now, out);
 }
 
@@ -106,7 +107,7 @@ std::vector<Voter> Succession::voters_of(const Generation& record, bool claim) c
 
 void Succession::propose(Instant now, Generation record, Actions& out) {
   if (claiming_ || (founding() && !settlement_.is_over())) {
-    wanted_ = std::move(record);
+    reign_->wanted = std::move(record);
     settlement_.forget_survey();  // it may have other voters
     if (founding()) settle(now, out);
     return;
@@ -119,11 +120,11 @@ void Succession::propose(Instant now, Generation record, Actions& out) {
   record.voters.head = self.agent;
   record.voters.claim = claims();
   record.voters.all = voters_of(record, claims());
-  known_ = Knowledge{std::move(record), leader_->epoch, base_, false, std::nullopt};
-  if (claims()) known_->place = Place{claimed_->folder, claimed_->number + 1};
-  accept_by_ = now + options_.times.dead_after / 2;
-  name_silent_at_ = now + options_.times.dead_after * 2;
-  accepted_[self.agent] = known_->id();
+  known_ = Knowledge{std::move(record), leader_->epoch, reign_->base, false, std::nullopt};
+  if (claims()) known_->place = Place{reign_->claimed->folder, reign_->claimed->number + 1};
+  reign_->accept_by = now + options_.times.dead_after / 2;
+  reign_->name_silent_at = now + options_.times.dead_after * 2;
+  reign_->accepted[self.agent] = known_->id();
   if (claims()) {
     heed_new_voters(now, out);
   } else {
@@ -137,7 +138,7 @@ void Succession::propose(Instant now, Generation record, Actions& out) {
 void Succession::decide_if_accepted(Instant now, Actions& out) {
   if (known_->decided || mark_by_) return;
   std::set<AgentId> agents;
-  for (const auto& [agent, record] : accepted_) {
+  for (const auto& [agent, record] : reign_->accepted) {
     if (record == known_->id()) agents.insert(agent);
   }
   if (!known_->record.voters.is_majority(agents)) return;
@@ -150,35 +151,33 @@ void Succession::decide_if_accepted(Instant now, Actions& out) {
 
 void Succession::decided(Instant now, Actions& out) {
   known_->decided = true;
-  claimed_ = known_->place;
-  base_ = known_->record.voters;
-  base_of_ = known_->id();
-  lead_.change_electors(now, {base_});
+  reign_->claimed = known_->place;
+  reign_->base = known_->record.voters;
+  reign_->base_of = known_->id();
+  reign_->lead.change_electors(now, {reign_->base});
   lead_changed(out);
   tell_voters(out);
   if (known_->record.epoch >= leader_->reign) {
     out.emplace_back(Decided{known_->record.number});
   }
   announce(now, out);
-  if (wanted_) propose(now, *std::exchange(wanted_, std::nullopt), out);
+  if (reign_->wanted) propose(now, *std::exchange(reign_->wanted, std::nullopt), out);
 }
 
 /// Those of the newest record that is decided: nobody can be elected without a majority of them.
 void Succession::tell_voters(Actions& out) const {
-  out.emplace_back(VotersChanged{base_, base_of_, *leader_});
+  out.emplace_back(VotersChanged{reign_->base, reign_->base_of, *leader_});
 }
 
 void Succession::lead_changed(Actions& out) {
-  out.emplace_back(LeadChanged{lead_.until(), leader_->epoch});
+  out.emplace_back(LeadChanged{reign_->lead.until(), leader_->epoch});
 }
 
 /// Until its promises to itself are over it elects nobody else.
 void Succession::step_down(Instant now, Actions& out) {
   state_ = State::following;
   election_.reset();
-  claimed_.reset();
-  wanted_.reset();
-  name_silent_at_.reset();
+  reign_.reset();
   leader_.reset();
   stepped_down_at_ = now;
   heard_ = patience_ = now;
