@@ -20,9 +20,10 @@ SlurmSide::SlurmSide(boost::asio::io_context& context,
   BatchJob::Handlers batch;
   batch.on_note = handlers_.on_note;
   batch.on_stop = [this] {
-    handlers_.on_stop({time_is_up});
+    const StopRequested stop{.time_is_up = true};
+    handlers_.on_stop(stop);
     if (!steps_) return;
-    asked_ = {time_is_up};
+    asked_ = stop;
     steps_->stop();
   };
   batch.may_start = handlers_.may_start;

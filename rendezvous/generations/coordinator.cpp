@@ -26,15 +26,15 @@ std::optional<Instant> earliest(std::initializer_list<std::optional<Instant>> de
 }  // namespace
 
 bool saves(const StopRequested& request, const std::set<int>& saving_signals) {
-  return request.signal == time_is_up || saving_signals.contains(request.signal);
+  return request.time_is_up || saving_signals.contains(request.signal);
 }
 
 Outcome outcome_of(const StopRequested& request, const std::set<int>& saving_signals) {
-  const std::string name = signal_name(request.signal);
-  if (!saves(request, saving_signals)) return {128 + request.signal, "stopped by " + name, {}};
+  const std::string by = request.time_is_up ? "" : "by " + signal_name(request.signal);
+  if (!saves(request, saving_signals)) return {128 + request.signal, "stopped " + by, {}};
   return {static_cast<int>(ExitStatus::run_again),
           fmt::format("stopped {}; what was saved is kept: run again",
-                      request.signal == time_is_up ? "before its time is up" : "by " + name),
+                      request.time_is_up ? "before its time is up" : by),
           {}};
 }
 

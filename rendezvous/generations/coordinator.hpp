@@ -37,7 +37,6 @@
 #include "rendezvous/units.hpp"
 #include "rendezvous/worker_end.hpp"
 
-#include <csignal>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -53,20 +52,18 @@ enum class JoinPolicy : std::uint8_t {
   defer,  ///< It waits for the next one, whatever starts that.
 };
 
-/// In place of a signal's number: the batch system will soon end the job. Nobody sends it.
-inline constexpr int time_is_up = SIGALRM;
-
 struct CoordinatorOptions {
   GatheringOptions gathering;
   JoinPolicy join_policy = JoinPolicy::now;
   bool voters_decide = false;  ///< Over each generation, before it starts.
   bool anchored = false;       ///< Its witness alone votes: the job ends with that process.
   RestartOptions restarts;
-  Millis grace{10'000};          ///< From the first signal to SIGKILL when asked to end.
-  std::set<int> saving_signals;  ///< After an end by these, as by time_is_up, the job is to go on.
-  Millis save_grace{10'000};     ///< Instead of `grace` then.
-  Millis same_wish{1'000};       ///< Batch systems tell every process of a job at once.
-  Millis restart_grace{1'000};   ///< The same for what is left of a failed generation.
+  Millis grace{10'000};  ///< From the first signal to SIGKILL when asked to end.
+  std::set<int>
+      saving_signals;  ///< After an end by these, as where its time is up, the job is to go on.
+  Millis save_grace{10'000};       ///< Instead of `grace` then.
+  Millis same_wish{1'000};         ///< Batch systems tell every process of a job at once.
+  Millis restart_grace{1'000};     ///< The same for what is left of a failed generation.
   Millis straggler_after{30'000};  ///< From the first success until those still running are named.
   Millis settle_timeout{600'000};  ///< For so long nodes may come and go,
   Millis settled_after{30'000};    ///< until a generation runs for so long.
@@ -116,7 +113,8 @@ struct WorkersStuck {
 /// the first wish was to save, the next one but SIGINT still leaves workers `grace`; and to save is
 /// no second wish at all.
 struct StopRequested {
-  int signal = 0;
+  int signal = 0;           ///< That somebody has sent; 0 where its
+  bool time_is_up = false;  ///< time is up: the batch system will soon end the job.
   friend bool operator==(const StopRequested&, const StopRequested&) = default;
 };
 /// Whether the job is to go on after such an end, and how it ends by that.

@@ -111,7 +111,7 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
   if (begins_anew) {  // U4; the one before may be followed again
     ++self_.life;
     forget_all(now, out);
-  } else if (is_another && give_up_at_ && !stop_signal_) {
+  } else if (is_another && give_up_at_ && !stop_asked_) {
     give_up_at_ = now + patience();  // as in a new life
   }
   std::optional<ConnectionId> there;
@@ -182,7 +182,7 @@ void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
   attempts_ = 0;
   if (end > now) out.emplace_back(LeaderAnswered{});
   const bool waits_to_start = put_off_ > inbox_.newest();  // the coordinator sees it running
-  if (end <= now && give_up_at_ && !stop_signal_ && !waits_to_start) {
+  if (end <= now && give_up_at_ && !stop_asked_ && !waits_to_start) {
     give_up_at_ = now + patience();  // the coordinator waits as well, and says if it is in vain
   }
   if (end > now && (!lease_end_ || end > *lease_end_)) {
@@ -220,9 +220,9 @@ void Uplink::forget_all(Instant now, Actions& out) {
   inbox_ = {};
   put_off_ = 0;
   lease_end_.reset();
-  give_up_at_ = now + (stop_signal_ ? options_.times.dead_after : patience());
+  give_up_at_ = now + (stop_asked_ ? options_.times.dead_after : patience());
   out.emplace_back(LifeEnded{});
-  if (stop_signal_) outbox_.push(StopRequested{*stop_signal_});
+  if (stop_asked_) outbox_.push(*stop_asked_);
 }
 
 /// The holder of this agent's place may be its predecessor. If it was heard after this agent was
@@ -263,7 +263,7 @@ void Uplink::take(Instant now,
 /// Whoever wants to stop does not wait for a coordinator that does not answer.
 void Uplink::on(Instant, const TellNews& tell, Actions& out) {
   if (const auto* stop = std::get_if<StopRequested>(&tell.news)) {
-    stop_signal_ = stop->signal;
+    stop_asked_ = *stop;
     if (!lease_end_) stop_waiting(out);
   }
   const Numbered<News>& news = outbox_.push(tell.news);
@@ -390,7 +390,7 @@ void Uplink::end_lease_if_due(Instant now, Actions& out) {
   lease_end_.reset();
   give_up_at_ = now + options_.replace_timeout;
   out.emplace_back(LeaseEnded{});
-  if (stop_signal_) stop_waiting(out);
+  if (stop_asked_) stop_waiting(out);
 }
 
 Millis Uplink::patience() const {
@@ -403,8 +403,8 @@ void Uplink::stop_waiting(Actions& out) {
   std::string why = refused ? refusal_ : "nobody answers at " + options_.endpoint;
   if (!why_down_.empty()) why = refused ? refusal_ + ", and since then " + why_down_ : why_down_;
   Outcome outcome{unavailable, {}, {}};
-  if (stop_signal_) {
-    outcome = outcome_of(StopRequested{*stop_signal_}, options_.saving_signals);
+  if (stop_asked_) {
+    outcome = outcome_of(*stop_asked_, options_.saving_signals);
     outcome.text += "; " + why;
   } else if (answered_) {
     outcome.exit_status = static_cast<int>(ExitStatus::run_again);

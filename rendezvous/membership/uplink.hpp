@@ -241,7 +241,7 @@ class Uplink {
   std::string refusal_;                // the last one, unless there was a lease since
   std::optional<Instant> refused_since_;
   Leader refused_by_;
-  std::optional<int> stop_signal_;  // by which the end of the job was asked for
+  std::optional<StopRequested> stop_asked_;
   Outbox<News> outbox_;
   Inbox inbox_;
   std::int64_t put_off_ = 0;  // the number of a start that came without a lease

@@ -205,6 +205,7 @@ void fields(auto& archive, Is<WorkersStuck> auto& stuck) {
 }
 void fields(auto& archive, Is<StopRequested> auto& request) {
   archive.integer(request.signal, 0, signal_max);
+  archive.flag(request.time_is_up);
 }
 void fields(auto& archive, Is<StoreUnreachable> auto& unreachable) {
   fields(archive, unreachable.node);

@@ -37,7 +37,7 @@ struct JobStory {
   Actions succeeds(std::int64_t number, int rank) {
     return meets(WorkerSucceeded{GenerationNumber{number}, Rank{rank}});
   }
-  Actions is_asked_to_stop(int signal) { return meets(StopRequested{signal}); }
+  Actions is_asked_to_stop(const StopRequested& stop) { return meets(stop); }
   Actions loses(int node) { return meets(NodeLost{NodeId{node}, "silent for 4 s"}); }
   Actions waits(Millis time) {
     now = now + time;

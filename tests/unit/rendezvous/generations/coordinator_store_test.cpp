@@ -136,7 +136,7 @@ TEST_CASE("coordinator: C6 who is left out is told how the job ends") {
   Walled job;
   (void)job.complains(2, 2);
   (void)job.ends_without_two(2, {0, 1});
-  (void)job.is_asked_to_stop(SIGINT);
+  (void)job.is_asked_to_stop({SIGINT});
   (void)job.joins_with(0, 3, 1);
   const Outcome stopped{130, "stopped by SIGINT (2)", {}};
   CHECK(job.joins_with(1, 3, 1) ==

@@ -115,7 +115,7 @@ TEST_CASE("coordinator: C4 the failures that a lost node makes elsewhere spend n
 TEST_CASE("coordinator: a request to stop is not forgotten when a node turns out to be lost") {
   JobStory job = two_to_three();
   (void)job.fails(1, 0, exited(4));
-  (void)job.is_asked_to_stop(SIGINT);
+  (void)job.is_asked_to_stop({SIGINT});
   (void)job.joins(0, 1);
   (void)job.joins(1, 1);
   const Actions last = job.loses(2);
@@ -289,16 +289,16 @@ TEST_CASE("coordinator: C6 whoever joins after the end is told the outcome") {
   JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
   (void)job.joins(0);
   const Outcome stopped{130, "stopped by SIGINT (2)", {}};
-  CHECK(job.is_asked_to_stop(SIGINT) == Actions{finish(stopped, 0)});
+  CHECK(job.is_asked_to_stop({SIGINT}) == Actions{finish(stopped, 0)});
   CHECK(job.joins(1) == Actions{finish(stopped, 1)});
-  CHECK(job.is_asked_to_stop(SIGINT).empty());
+  CHECK(job.is_asked_to_stop({SIGINT}).empty());
   CHECK(job.coordinator.reason() == "stopped by SIGINT (2)");
 }
 
 TEST_CASE("coordinator: a request to stop gives the workers its signal and the grace") {
   JobStory job({.restarts = {.count_max = 9}, .grace = Millis{7'000}});
   (void)job.joins(0);
-  CHECK(job.is_asked_to_stop(SIGINT) == Actions{stop(1, SIGINT, Millis{7'000})});
+  CHECK(job.is_asked_to_stop({SIGINT}) == Actions{stop(1, SIGINT, Millis{7'000})});
   CHECK(job.fails(1, 0, exited(1)).empty());  // no failure: it was asked to
   CHECK(job.joins(0, 1) == Actions{finish({130, "stopped by SIGINT (2)", {}})});
 }
@@ -306,18 +306,18 @@ TEST_CASE("coordinator: a request to stop gives the workers its signal and the g
 TEST_CASE("coordinator: the same signal from every node of a job is one request to stop") {
   JobStory job;
   job.joins(0);
-  CHECK(job.is_asked_to_stop(SIGTERM) == Actions{stop(1, SIGTERM, Millis{10'000})});
+  CHECK(job.is_asked_to_stop({SIGTERM}) == Actions{stop(1, SIGTERM, Millis{10'000})});
   job.now = job.now + Millis{999};
-  CHECK(job.is_asked_to_stop(SIGTERM).empty());
+  CHECK(job.is_asked_to_stop({SIGTERM}).empty());
   job.now = job.now + Millis{1};
-  CHECK(job.is_asked_to_stop(SIGTERM) == Actions{stop(1, SIGTERM, Millis{0})});
+  CHECK(job.is_asked_to_stop({SIGTERM}) == Actions{stop(1, SIGTERM, Millis{0})});
 }
 
 TEST_CASE("coordinator: the second request to stop skips the grace") {
   JobStory job;
   (void)job.joins(0);
-  (void)job.is_asked_to_stop(SIGINT);
-  CHECK(job.is_asked_to_stop(SIGTERM) == Actions{stop(1, SIGTERM, Millis{0})});
+  (void)job.is_asked_to_stop({SIGINT});
+  CHECK(job.is_asked_to_stop({SIGTERM}) == Actions{stop(1, SIGTERM, Millis{0})});
   CHECK(job.joins(0, 1) == Actions{finish({130, "stopped by SIGINT (2)", {}})});
 }
 
@@ -325,8 +325,8 @@ TEST_CASE("coordinator: a request to stop during a restart prevents the next gen
   JobStory job({.restarts = {.count_max = 9}});
   (void)job.joins(0);
   (void)job.fails(1, 0, exited(1));
-  CHECK(job.is_asked_to_stop(SIGTERM).empty());  // it is stopping already
-  CHECK(job.is_asked_to_stop(SIGHUP) == Actions{stop(1, SIGHUP, Millis{0})});
+  CHECK(job.is_asked_to_stop({SIGTERM}).empty());  // it is stopping already
+  CHECK(job.is_asked_to_stop({SIGHUP}) == Actions{stop(1, SIGHUP, Millis{0})});
   CHECK(job.joins(0, 1) == Actions{finish({143, "stopped by SIGTERM (15)", {}})});
 }
 
@@ -335,14 +335,14 @@ TEST_CASE(
   JobStory failed;
   (void)failed.joins(0);
   (void)failed.fails(1, 0, exited(4));
-  CHECK(failed.is_asked_to_stop(SIGINT) == Actions{stop(1, SIGINT, Millis{0})});
+  CHECK(failed.is_asked_to_stop({SIGINT}) == Actions{stop(1, SIGINT, Millis{0})});
   CHECK(std::get<FinishJob>(failed.joins(0, 1).at(0)).outcome.exit_status == 4);
 
   JobStory succeeded;
   (void)succeeded.joins(0);
   (void)succeeded.succeeds(1, 0);
   (void)succeeded.succeeds(1, 1);
-  (void)succeeded.is_asked_to_stop(SIGINT);
+  (void)succeeded.is_asked_to_stop({SIGINT});
   CHECK(std::get<FinishJob>(succeeded.joins(0, 1).at(0)).outcome.exit_status == 0);
 }
 
@@ -350,9 +350,9 @@ TEST_CASE("coordinator: who has stopped is not told to stop again") {
   JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
   (void)job.joins(0);
   (void)job.joins(1);
-  (void)job.is_asked_to_stop(SIGINT);
+  (void)job.is_asked_to_stop({SIGINT});
   (void)job.joins(0, 1);
-  CHECK(job.is_asked_to_stop(SIGINT) == Actions{stop(1, SIGINT, Millis{0}, 1)});
+  CHECK(job.is_asked_to_stop({SIGINT}) == Actions{stop(1, SIGINT, Millis{0}, 1)});
 }
 
 TEST_CASE("coordinator: a program that cannot be executed is never started again") {
@@ -415,7 +415,7 @@ JobStory job_in(In state) {
   if (state == In::restarting) {
     (void)job.fails(1, 0, exited(3));
   } else {
-    (void)job.is_asked_to_stop(SIGINT);
+    (void)job.is_asked_to_stop({SIGINT});
   }
   if (state == In::finished) (void)job.joins(0, 1);
   return job;

@@ -242,7 +242,7 @@ TEST_CASE("coordinator: a second failure in a row is waited for, and that is sai
 TEST_CASE("coordinator: asked to stop while it waits before a restart, it ends at once") {
   JobStory job = waiting_job();
   (void)job.joins(0, 2);
-  CHECK(job.is_asked_to_stop(15) == Actions{finish({143, "stopped by SIGTERM (15)", {}})});
+  CHECK(job.is_asked_to_stop({15}) == Actions{finish({143, "stopped by SIGTERM (15)", {}})});
   CHECK_FALSE(job.coordinator.next_deadline());
 }
 

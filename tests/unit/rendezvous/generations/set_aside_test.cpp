@@ -126,7 +126,7 @@ TEST_CASE("coordinator: who is set aside is a spare of last resort, and told how
   (void)job.loses(1);
   JobStory asked = job;
   CHECK(members_of(job.joins(0, 4)) == std::vector{0, 2});
-  (void)asked.is_asked_to_stop(SIGINT);
+  (void)asked.is_asked_to_stop({SIGINT});
   CHECK(asked.joins(0, 4).size() == 2);
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("coordinator: C1 what is stuck in the kernel is not waited for, and it
 
 TEST_CASE("coordinator: C6 a node that is stuck is told how the job ends") {
   JobStory job = three_nodes();
-  (void)job.is_asked_to_stop(SIGINT);
+  (void)job.is_asked_to_stop({SIGINT});
   (void)job.joins(0, 1);
   (void)is_stuck(job, 2, 1);
   const Outcome stopped{130, "stopped by SIGINT (2)", {}};
@@ -207,7 +207,7 @@ TEST_CASE("coordinator: C6 a node that is stuck is told how the job ends") {
 
 TEST_CASE("coordinator: a stuck node that is lost is told nothing") {
   JobStory job = three_nodes();
-  (void)job.is_asked_to_stop(SIGINT);
+  (void)job.is_asked_to_stop({SIGINT});
   (void)is_stuck(job, 2, 1);
   (void)job.loses(2);
   (void)job.joins(0, 1);

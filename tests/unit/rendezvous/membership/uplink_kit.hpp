@@ -112,7 +112,7 @@ struct UplinkStory {
     return hears(Ack{number, 0, lead}, id);
   }
   Lines tells() { return meets(TellNews{WorkerSucceeded{GenerationNumber{1}, Rank{0}}}); }
-  Lines is_asked_to_stop(int signal = SIGINT) { return meets(TellNews{StopRequested{signal}}); }
+  Lines is_asked_to_stop(const StopRequested& stop = {SIGINT}) { return meets(TellNews{stop}); }
   Lines after(std::int64_t time) {
     now = now + Millis{time};
     return meets(Timeout{});

@@ -387,11 +387,11 @@ TEST_CASE("uplink: whoever wants to stop waits for no coordinator") {
 }
 
 TEST_CASE("uplink: a job that was to go on later ends like that without a coordinator, too") {
-  for (const auto& [signal, how] :
-       {std::pair{SIGUSR1, "by SIGUSR1 (10)"}, std::pair{time_is_up, "before its time is up"}}) {
+  for (const auto& [stop, how] : {std::pair{StopRequested{SIGUSR1}, "by SIGUSR1 (10)"},
+                                  std::pair{StopRequested{0, true}, "before its time is up"}}) {
     UplinkStory story;
     (void)story.begins();
-    CHECK(story.is_asked_to_stop(signal) ==
+    CHECK(story.is_asked_to_stop(stop) ==
           Lines{fmt::format("give up with 75: stopped {}; what was saved is kept: run again; "
                             "nobody answers at n0:29400",
                             how)});

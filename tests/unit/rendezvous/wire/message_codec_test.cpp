@@ -71,6 +71,7 @@ std::vector<ToCoordinator> messages_up() {
       Numbered<News>{3, WorkerSucceeded{GenerationNumber{7}, Rank{3}}},
       Numbered<News>{4, WorkersStuck{NodeId{3}, GenerationNumber{7}, "rank 3 is stuck"}},
       Numbered<News>{1'000'000'000'000, StopRequested{15}},
+      Numbered<News>{3, StopRequested{0, true}},
       Numbered<News>{4, StoreUnreachable{NodeId{3}, GenerationNumber{7}, "Connection timed out"}},
       Ballot{VoteRequest{
           sample_voters.all[1], Epoch{4}, Instant{99}, record_id, {sample_voters, sample_founder}}},
@@ -151,7 +152,7 @@ TEST_CASE("message codec: the bytes are those of the manual") {
                  "02 00 00 00 04 00 00 00 #258 #9 00 00 00 00 00 #0 00 00 #0")));
   CHECK(hex(encode(ToCoordinator{Heartbeat{12, 3}})) == hex(wire("02 #12 #3")));
   CHECK(hex(encode(ToCoordinator{Numbered<News>{2, StopRequested{15}}})) ==
-        hex(wire("03 #2 14 0f 00 00 00")));
+        hex(wire("03 #2 14 0f 00 00 00 00")));
   CHECK(hex(encode(ToAgent{Ack{12, 3, Millis{258}}})) == hex(wire("81 #12 #3 #258")));
   const Instruction stop = StopGeneration{NodeId{2}, GenerationNumber{7}, 15, Millis{1}};
   CHECK(hex(encode(ToAgent{Numbered<Instruction>{4, stop}})) ==
