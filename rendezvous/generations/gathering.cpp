@@ -41,7 +41,7 @@ bool Gathering::heed_mark(int witnesses) {
 
 Gathering::Answer Gathering::ask_first(Instant now) {
   const bool may_replace = marked_ || !options_.keeps_marks;
-  if (has(may_replace ? nodes_all() : options_.nodes_max)) return Answer::start;
+  if (may_replace ? has_all_for_certain() : has(options_.nodes_max)) return Answer::start;
   if (!give_up_at_) give_up_at_ = now + options_.join_timeout;
   start_at_.reset();
   if (const std::optional<Instant> since = enough_since(now)) {
@@ -49,6 +49,18 @@ Gathering::Answer Gathering::ask_first(Instant now) {
     return now >= *start_at_ ? Answer::start : Answer::wait;
   }
   return now >= *give_up_at_ ? Answer::give_up : Answer::wait;
+}
+
+/// Of two agents of one machine one may be dead, and is lost soon: together with who is out of reach
+/// it would make up a majority.
+bool Gathering::has_all_for_certain() const {
+  if (!has(nodes_all())) return false;
+  std::set<std::string_view> machines;
+  const auto is_another = [&](const auto& entry) {
+    const std::string& contact = entry.second.contact;
+    return contact.empty() || machines.insert(machine_of(contact)).second;
+  };
+  return std::ranges::count_if(ready_, is_another) >= nodes_all();
 }
 
 /// Each of those that are needed has been here since then: whoever comes later does not change it.

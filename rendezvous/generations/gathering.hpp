@@ -25,8 +25,9 @@ struct GatheringOptions {
   Millis join_timeout{600'000};  ///< For the first generation, from the first node on.
   Millis last_call{30'000};      ///< For further nodes, once there are enough.
   /// A coordinator that has just begun may replace one, which may lead on out of reach, and whose
-  /// nodes run until their leases end. Unless all nodes have joined, or marks would say so and none
-  /// does, its first generation waits until each that it needs has been here for as long.
+  /// nodes run until their leases end. Unless all nodes have joined for certain, or marks would say
+  /// so and none does, its first generation waits until each that it needs has been here for as
+  /// long.
   Millis quiet{0};
   Millis replace_timeout{30'000};  ///< For a node in the place of one that was lost.
   std::vector<std::string> hosts;  ///< Of all nodes in their order, where that is known.
@@ -79,6 +80,7 @@ class Gathering {
     return ready_.size() >= static_cast<std::size_t>(count);
   }
 
+  [[nodiscard]] bool has_all_for_certain() const;
   [[nodiscard]] std::optional<Instant> enough_since(Instant now);
   [[nodiscard]] int nodes_all() const { return std::max(options_.nodes_max, options_.nodes_all); }
 

@@ -6,6 +6,10 @@
 
 namespace ddprun {
 
+std::string_view machine_of(std::string_view contact) {
+  return contact.substr(0, contact.rfind(':'));
+}
+
 const Member* Generation::member_on(NodeId node) const {
   const auto node_of = [](const Member& member) { return member.offer.node; };
   const auto found = std::ranges::lower_bound(members, node, {}, node_of);

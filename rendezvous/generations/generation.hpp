@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ddprun {
@@ -40,6 +41,10 @@ struct Offer {
   std::vector<IpAddress> addresses;  ///< From which its workers may come, the likeliest first.
   friend bool operator==(const Offer&, const Offer&) = default;
 };
+
+/// The address in a contact, "HOST:PORT": two agents with one are on one machine, and one of them may
+/// be dead.
+[[nodiscard]] std::string_view machine_of(std::string_view contact);
 
 /// What a node has done to the job.
 struct Blame {

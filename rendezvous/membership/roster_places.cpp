@@ -18,18 +18,14 @@ class Machines {
  public:
   void add(std::string_view host, std::string_view contact) {
     hosts_.insert(host);
-    addresses_.insert(address_in(contact));
+    addresses_.insert(machine_of(contact));
   }
   /// By its host's name where its agent has not come to this coordinator yet.
   [[nodiscard]] bool contain(std::string_view host, std::string_view contact) const {
-    return contact.empty() ? hosts_.contains(host) : addresses_.contains(address_in(contact));
+    return contact.empty() ? hosts_.contains(host) : addresses_.contains(machine_of(contact));
   }
 
  private:
-  static std::string_view address_in(std::string_view contact) {
-    return contact.substr(0, contact.rfind(':'));
-  }
-
   std::set<std::string_view> hosts_;
   std::set<std::string_view> addresses_;
 };

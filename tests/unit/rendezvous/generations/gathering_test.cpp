@@ -1,6 +1,7 @@
 #include "rendezvous/generations/gathering.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -168,6 +169,19 @@ TEST_CASE("gathering: who takes the risk founds with few, but still waits for wh
   CHECK(two.needed_first() == 2);
   CHECK(two.ask_first(Instant{0}) == Answer::wait);
   CHECK(two.next_deadline() == Instant{15'000});
+}
+
+TEST_CASE("gathering: with a mark, who was started again counts once until it is sure") {
+  Gathering four = gathering_of({}, marking());
+  for (const int node : {0, 1, 2, 3}) {
+    four.add({.node = NodeId{node}, .contact = node == 3 ? "n1:5001" : fmt::format("n{}:1", node)});
+  }
+  (void)four.heed_mark(0);
+  CHECK(four.ask_first(Instant{0}) == Answer::wait);
+  four.remove(NodeId{1});  // it was the dead one
+  CHECK(four.ask_first(Instant{4'000}) == Answer::wait);
+  four.add({.node = NodeId{4}, .contact = "n4:1"});
+  CHECK(four.ask_first(Instant{5'000}) == Answer::start);
 }
 
 TEST_CASE("gathering: with a mark, each node that is needed has been there for as long") {
