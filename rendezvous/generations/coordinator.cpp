@@ -23,6 +23,12 @@ std::optional<Instant> earliest(std::initializer_list<std::optional<Instant>> de
   return first;
 }
 
+/// As a member, or as a voter: without enough of those it would never be decided.
+bool needs(const Generation& proposal, NodeId node) {
+  return proposal.member_on(node) != nullptr ||
+         std::ranges::find(proposal.voters.all, node, &Voter::node) != proposal.voters.all.end();
+}
+
 }  // namespace
 
 bool saves(const StopRequested& request, const std::set<int>& saving_signals) {
@@ -149,7 +155,7 @@ void Coordinator::on(Instant now, const NodeLost& lost, Actions& out) {
     out.emplace_back(Note{fmt::format("witness {} was lost: {}", witness.mapped().host, lost.why)});
   }
   const Member* member = lives_on(lost.node) ? current_.member_on(lost.node) : nullptr;
-  if (state_ == State::deciding && proposal_->member_on(lost.node) != nullptr) withdraw(now);
+  if (state_ == State::deciding && needs(*proposal_, lost.node)) withdraw(now);
   gathering_.remove(lost.node);
   stuck_.erase(lost.node);
   left_out_.erase(lost.node);

@@ -87,7 +87,7 @@ TEST_CASE("coordinator: C6 a witness is told how the job has ended, also when it
   JobStory job;
   job.meets(witness_join(1'000'000, 77));
   const Outcome stopped{128 + SIGTERM, "stopped by SIGTERM (15)", {}};
-  CHECK(job.is_asked_to_stop(SIGTERM) == Actions{FinishJob{NodeId{1'000'000}, stopped}});
+  CHECK(job.is_asked_to_stop({SIGTERM}) == Actions{FinishJob{NodeId{1'000'000}, stopped}});
   CHECK(job.meets(witness_join(1'000'001, 78)) == Actions{FinishJob{NodeId{1'000'001}, stopped}});
 }
 
@@ -183,6 +183,18 @@ TEST_CASE("coordinator: a proposal is withdrawn with a member, and its number is
   CHECK(members_of(job.meets(Decided{GenerationNumber{2}})) == std::vector{0, 1});
 }
 
+TEST_CASE(
+    "coordinator: a proposal is withdrawn with a voter, too: too few might be left to decide") {
+  JobStory job({.gathering = {.nodes_min = 1, .nodes_max = 1}, .voters_decide = true});
+  CHECK(job.meets(witness_join(1'000'000, 77)).empty());
+  job.joins(0);
+  REQUIRE(job.coordinator.proposal());
+  CHECK(job.coordinator.proposal()->voters.all.size() == 2);
+  (void)job.loses(1'000'000);
+  CHECK(job.coordinator.proposal()->number == GenerationNumber{2});
+  CHECK(job.coordinator.proposal()->voters.all.size() == 1);
+}
+
 TEST_CASE("coordinator: a member that joins with another store while voters decide has it used") {
   JobStory job = deciding();
   Offer other = job.coordinator.proposal()->members[0].offer;
@@ -208,7 +220,7 @@ TEST_CASE("coordinator: who joins while voters decide is taken in after the star
 
 TEST_CASE("coordinator: asked to stop while voters decide, it starts nothing") {
   JobStory job = deciding();
-  CHECK(job.is_asked_to_stop(SIGINT).size() == 3);
+  CHECK(job.is_asked_to_stop({SIGINT}).size() == 3);
   CHECK_FALSE(job.coordinator.proposal());
   CHECK(job.meets(Decided{GenerationNumber{1}}).empty());
 }
