@@ -83,6 +83,7 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
       if (prints_ == Prints::events) say_ballot(index, *send);
     }
   }
+  note_knowledge(at);
   if (known && known->record.founding.founder == founder_) {
     knew_[self] = std::max(knew_[self], known->record.number);
   }

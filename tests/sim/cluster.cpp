@@ -221,6 +221,10 @@ void Cluster::break_rule(const std::string& rule) {
   if (broken_.empty()) broken_ = fmt::format("{} ms: {}", schedule_.now().ms, rule);
 }
 
+void Cluster::noted(int host, const std::string& text) const {
+  if (prints_ == Prints::events) say(fmt::format("n{}: {}", host, text));
+}
+
 void Cluster::say(const std::string& text) const {
   if (prints_ == Prints::events) fmt::print("{:>8} {}\n", schedule_.now().ms, text);
 }

@@ -95,6 +95,8 @@ class Cluster {
   /// Of the newest job.
   [[nodiscard]] AgentId founder() const { return founder_; }
   void started(int host, const Part& part);
+  /// People are told something there.
+  void noted(int host, const std::string& text) const;
   void worker_failed(int host, const Part& part, Causes::Why why);
   void snapshot_seen() { causes_.snapshot_seen(); }
   void began(int index);
@@ -127,6 +129,7 @@ class Cluster {
   [[nodiscard]] bool is_stuck_elsewhere() const;
   [[nodiscard]] Millis recovery() const;
   void note_outage(const Fault& fault);
+  void note_knowledge(const Host& at);
   [[nodiscard]] bool could_go_on(int host, Instant from, Instant until) const;
   [[nodiscard]] bool could_decide(const std::set<AgentId>& well) const;
   [[nodiscard]] bool is_decided_by(const Voters& voters, const std::set<AgentId>& well) const;
@@ -217,12 +220,13 @@ class Cluster {
     Voters voters;
   };
   std::vector<DecidedAt> decided_at_;
+  std::map<AgentId, std::optional<Knowledge>> known_;  // after its last event
   bool waits_for_moments_ = false;
   std::vector<Fault> waiting_;        // for what somebody does
   std::map<int, RecordId> accepted_;  // by host: the newest that it has said so of
   Outages outages_;
   std::set<int> gone_;                 // hosts that have ended before anybody asked for it
-  std::vector<Knowledge> last_known_;  // by them
+  std::vector<Knowledge> last_known_;  // by them, or by who has forgotten it
   Instant founded_again_;              // the job that is over was lost before
   bool all_could_tell_ = true;         // when the newest founder began: see can_begin_anew()
   bool is_calm_ = false;

@@ -129,8 +129,18 @@ bool Cluster::still_founds() const {
   return parts_.empty() && founder_ != 0 && founding_host().agent_id() == founder_;
 }
 
-/// Those after the newest record that anybody has or had who ended early, decided or not, or that
-/// is claimed: nobody may be left who knows of it.
+/// Who has forgotten a record of this job votes for none that is older.
+void Cluster::note_knowledge(const Host& at) {
+  const std::optional<Knowledge>& known = at.succession()->knowledge();
+  std::optional<Knowledge>& before = known_[at.agent_id()];
+  if (before && known && before->id() == known->id() && before->decided == known->decided) return;
+  const bool is_forgotten = before && !known && before->record.founding.founder == founder_;
+  if (is_forgotten) last_known_.push_back(*before);
+  before = known;
+}
+
+/// Those after the newest record that anybody has, has forgotten, or had who ended early, decided
+/// or not, or that is claimed: nobody may be left who knows of it.
 bool Cluster::could_decide(const std::set<AgentId>& well) const {
   if (is_stuck_elsewhere()) return false;
   if (const Knowledge* newest = newest_claim(); claims_ && newest != nullptr) {

@@ -302,7 +302,7 @@ void Host::perform(const ParticipantAction& action) {
                         },
                         [&](const TellAgent& what) { tell_agent(what.event); },
                         [&](const LeaseChanged& what) { guard_lease(what.until); },
-                        [&](const Note&) {},
+                        [&](const Note& what) { cluster_.noted(options_.index, what.text); },
                         [&](const AllTold&) { leave(); }},
              action);
 }
