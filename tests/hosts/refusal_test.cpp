@@ -15,7 +15,8 @@ bool says(const Program& program, const std::string& text) {
 /// A node with another option is refused, says why in these words, and does the others no harm.
 void expect_refusal(const Options& common, const Options& other, const Words& reasons) {
   Training job(3, common);
-  job.start(0);
+  const Program& first = job.start(0);
+  job.wait_until("the first head coordinates", [&] { return says(first, "coordinating job"); });
   Program& refused = job.start(2, other);
   CHECK(refused.wait() != 0);
   for (const std::string& reason : reasons) CHECK_MESSAGE(says(refused, reason), refused.err());
