@@ -51,8 +51,8 @@ Gathering::Answer Gathering::ask_first(Instant now) {
   return now >= *give_up_at_ ? Answer::give_up : Answer::wait;
 }
 
-/// Of two agents of one machine one may be dead, and is lost soon: together with who is out of reach
-/// it would make up a majority.
+/// Of two agents of one machine one may be dead, and is lost soon: counted like a node, it would
+/// make up for one that is out of reach, and may lead.
 bool Gathering::has_all_for_certain() const {
   if (!has(nodes_all())) return false;
   std::set<std::string_view> machines;

@@ -42,8 +42,8 @@ struct Offer {
   friend bool operator==(const Offer&, const Offer&) = default;
 };
 
-/// The address in a contact, "HOST:PORT": two agents with one are on one machine, and one of them may
-/// be dead.
+/// The address in a contact, "HOST:PORT": two agents with one are on one machine, and one of them
+/// may be dead.
 [[nodiscard]] std::string_view machine_of(std::string_view contact);
 
 /// What a node has done to the job.
