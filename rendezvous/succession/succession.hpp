@@ -47,6 +47,7 @@
 #include "rendezvous/succession/election.hpp"
 #include "rendezvous/succession/lead.hpp"
 #include "rendezvous/succession/pledge.hpp"
+#include "rendezvous/succession/reign.hpp"
 #include "rendezvous/succession/settlement.hpp"
 #include "rendezvous/units.hpp"
 
@@ -200,22 +201,6 @@ class Succession {
 
  private:
   using Actions = std::vector<SuccessionAction>;
-  /// What it has only while it leads.
-  struct Reign {
-    Lead lead;
-    Instant announce_at;
-    Instant call_at;
-    std::optional<Instant> name_silent_at;  // the voters of the newest record
-    Voters base;                            // of the last decided record
-    RecordId base_of;                       // if that is known
-    std::map<AgentId, RecordId> accepted;   // the newest record of each voter
-    std::optional<Generation> wanted;       // proposed before the inherited record was decided
-    // Where voters claim:
-    std::optional<Place> claimed;  // the newest place that is
-    Instant accept_by;             // then who has not accepted a record does not claim after it
-    int beats_in_vain = 0;         // since nobody answers, and nothing is proposed
-    friend bool operator==(const Reign&, const Reign&) = default;
-  };
   struct Forgotten {
     Founding job;
     Epoch epoch;      // of its last leader: what that one or an earlier one has said comes late
