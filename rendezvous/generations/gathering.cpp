@@ -55,6 +55,7 @@ Gathering::Answer Gathering::ask_first(Instant now) {
 /// make up for one that is out of reach, and may lead.
 bool Gathering::has_all_for_certain() const {
   if (!has(nodes_all())) return false;
+  if (!options_.heeds_marks) return true;  // all are on one machine, or the risk is taken
   std::set<std::string_view> machines;
   const auto is_another = [&](const auto& entry) {
     const std::string& contact = entry.second.contact;

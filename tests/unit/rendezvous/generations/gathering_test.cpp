@@ -184,6 +184,17 @@ TEST_CASE("gathering: with a mark, who was started again counts once until it is
   CHECK(four.ask_first(Instant{5'000}) == Answer::start);
 }
 
+TEST_CASE("gathering: agents that share one machine on purpose are all there at once") {
+  GatheringOptions options = marking();
+  options.heeds_marks = false;
+  Gathering four = gathering_of({}, options);
+  for (const int node : {0, 1, 2, 3}) {
+    four.add({.node = NodeId{node}, .contact = fmt::format("127.0.0.1:{}", node + 1)});
+  }
+  (void)four.heed_mark(0);
+  CHECK(four.ask_first(Instant{0}) == Answer::start);
+}
+
 TEST_CASE("gathering: with a mark, each node that is needed has been there for as long") {
   GatheringOptions options = marking();
   options.nodes_max = 5;
