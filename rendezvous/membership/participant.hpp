@@ -137,6 +137,8 @@ class Participant {
     Roster roster;
   };
 
+  template <typename Action, typename Machine, typename Event>
+  void tell(Instant now, Machine& machine, const Event& event, Actions& out);
   void tell_uplink(Instant now, const UplinkEvent& event, Actions& out);
   void tell_succession(Instant now, const SuccessionEvent& event, Actions& out);
   void tell_coordinator(Instant now, const CoordinatorEvent& event, Actions& out);
@@ -144,7 +146,7 @@ class Participant {
   void perform(Instant now, const UplinkAction& action, Actions& out);
   void perform(Instant now, const SuccessionAction& action, Actions& out);
   void perform(Instant now, const CoordinatorAction& action, Actions& out);
-  void perform(const RosterAction& action, Actions& out);
+  void perform(Instant now, const RosterAction& action, Actions& out);
   void hear(Instant now, const Received& received, Actions& out);
   void hear(Instant now, const FolderAnswer& answer, Actions& out);
   void hear(Instant now, const MarkKept& kept, Actions& out);

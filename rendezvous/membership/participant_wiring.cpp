@@ -6,39 +6,30 @@
 
 namespace ddprun {
 
+template <typename Action, typename Machine, typename Event>
+void Participant::tell(Instant now, Machine& machine, const Event& event, Actions& out) {
+  observer_.told(machine, event);
+  std::vector<Action> actions;
+  machine.on_event(now, event, actions);
+  observer_.answered(machine, actions);
+  for (const Action& action : actions) perform(now, action, out);
+}
+
 void Participant::tell_uplink(Instant now, const UplinkEvent& event, Actions& out) {
-  observer_.told(uplink_, event);
-  std::vector<UplinkAction> actions;
-  uplink_.on_event(now, event, actions);
-  observer_.answered(uplink_, actions);
-  for (const UplinkAction& action : actions) perform(now, action, out);
+  tell<UplinkAction>(now, uplink_, event, out);
 }
 
 void Participant::tell_succession(Instant now, const SuccessionEvent& event, Actions& out) {
-  observer_.told(succession_, event);
-  std::vector<SuccessionAction> actions;
-  succession_.on_event(now, event, actions);
-  observer_.answered(succession_, actions);
-  for (const SuccessionAction& action : actions) perform(now, action, out);
+  tell<SuccessionAction>(now, succession_, event, out);
 }
 
 /// Nobody listens while another process coordinates.
 void Participant::tell_coordinator(Instant now, const CoordinatorEvent& event, Actions& out) {
-  if (!office_) return;
-  observer_.told(office_->coordinator, event);
-  std::vector<CoordinatorAction> actions;
-  office_->coordinator.on_event(now, event, actions);
-  observer_.answered(office_->coordinator, actions);
-  for (const CoordinatorAction& action : actions) perform(now, action, out);
+  if (office_) tell<CoordinatorAction>(now, office_->coordinator, event, out);
 }
 
 void Participant::tell_roster(Instant now, const RosterEvent& event, Actions& out) {
-  if (!office_) return;
-  observer_.told(office_->roster, event);
-  std::vector<RosterAction> actions;
-  office_->roster.on_event(now, event, actions);
-  observer_.answered(office_->roster, actions);
-  for (const RosterAction& action : actions) perform(action, out);
+  if (office_) tell<RosterAction>(now, office_->roster, event, out);
 }
 
 void Participant::perform(Instant now, const UplinkAction& action, Actions& out) {
@@ -89,7 +80,7 @@ void Participant::perform(Instant now, const CoordinatorAction& action, Actions&
       action);
 }
 
-void Participant::perform(const RosterAction& action, Actions& out) {
+void Participant::perform(Instant, const RosterAction& action, Actions& out) {
   std::visit(Overloaded{[&](const Report& what) { later_.emplace_back(what.event); },
                         [&](const SendDown& what) { out.emplace_back(what); },
                         [&](const CloseSession& what) {
