@@ -3,7 +3,7 @@
 #include "launcher/commands/hostlist_command.hpp"
 #include "launcher/commands/run_command.hpp"
 #include "launcher/options/command_line.hpp"
-#include "launcher/options/option_table.hpp"
+#include "launcher/options/help_text.hpp"
 #include "launcher/system/complain.hpp"
 #include "rendezvous/result.hpp"
 

@@ -13,12 +13,12 @@ enum class OptionGroup : std::uint8_t { job, nodes, workers, restarts, output, o
 
 struct OptionSpec {
   std::string_view name;  ///< "nproc-per-node": --nproc-per-node, --nproc_per_node, nproc_per_node:
-  std::string_view short_name;  ///< "f", or empty.
-  std::string_view value_name;  ///< "N"; empty for a flag.
-  std::string_view fallback;    ///< As if typed; empty: no value.
+  std::string_view short_name = {};  ///< "f", or empty.
+  std::string_view value_name = {};  ///< "N"; empty for a flag.
+  std::string_view fallback = {};    ///< As if typed; empty: no value.
   OptionGroup group;
-  bool torchrun;      ///< torchrun has it too, so PET_<NAME> is read.
-  bool command_only;  ///< Makes sense on the command line alone, such as --help.
+  bool torchrun = false;      ///< torchrun has it too, so PET_<NAME> is read.
+  bool command_only = false;  ///< Makes sense on the command line alone, such as --help.
   std::string_view help;
 
   [[nodiscard]] bool is_flag() const { return value_name.empty(); }
@@ -35,8 +35,5 @@ struct OptionSpec {
 
 /// "nproc-per-node" → "DDPRUN_NPROC_PER_NODE".
 [[nodiscard]] std::string variable_name(std::string_view prefix, std::string_view name);
-
-/// The text of --help for a terminal of that many columns.
-[[nodiscard]] std::string help_text(int columns);
 
 }  // namespace ddprun

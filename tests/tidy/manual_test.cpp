@@ -2,6 +2,7 @@
 // workers find in their environment; exit statuses; the invariants that the headers number.
 #include "tests/tidy/manual.hpp"
 
+#include "launcher/options/help_text.hpp"
 #include "launcher/options/option_table.hpp"
 #include "launcher/workers/worker_env.hpp"
 #include "rendezvous/result.hpp"

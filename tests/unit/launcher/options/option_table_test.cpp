@@ -4,7 +4,7 @@
 
 #include <set>
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace ddprun {
 namespace {
@@ -39,49 +39,6 @@ TEST_CASE("option table: names of variables and keys follow from the option's na
   CHECK(with_underscores("nproc-per-node") == "nproc_per_node");
   CHECK(variable_name("DDPRUN_", "nproc-per-node") == "DDPRUN_NPROC_PER_NODE");
   CHECK(variable_name("PET_", "max_restarts") == "PET_MAX_RESTARTS");
-}
-
-std::vector<std::string_view> lines_of_help(const std::string& help) {
-  std::vector<std::string_view> lines;
-  std::string_view rest = help;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\n');
-    lines.push_back(rest.substr(0, end));
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  }
-  return lines;
-}
-
-TEST_CASE("option table: help fits every terminal of 60 to 120 columns") {
-  std::set<std::string> too_long;
-  for (int columns = 60; columns <= 120; ++columns) {
-    const std::string help = help_text(columns);
-    for (const std::string_view line : lines_of_help(help)) {
-      if (line.size() > static_cast<std::size_t>(columns)) too_long.emplace(line);
-    }
-    CHECK(help.ends_with('\n'));
-  }
-  for (const std::string& line : too_long) FAIL_CHECK(line.size() << " columns: " << line);
-}
-
-TEST_CASE("option table: help names every option with its value, its default and its text") {
-  const std::string help = help_text(100);
-  for (const OptionSpec& option : option_table()) {
-    CAPTURE(option.name);
-    std::string label = "--" + std::string(option.name);
-    if (!option.is_flag()) label += " " + std::string(option.value_name);
-    CHECK(help.find(label + " ") != std::string::npos);
-    if (!option.fallback.empty()) {
-      CHECK(help.find("[" + std::string(option.fallback) + "]") != std::string::npos);
-    }
-    CHECK(help.find(option.help.substr(0, option.help.find(' '))) != std::string::npos);
-  }
-}
-
-TEST_CASE("option table: a terminal narrower or wider than that gets the nearest width") {
-  CHECK(help_text(0) == help_text(60));
-  CHECK(help_text(-1) == help_text(60));
-  CHECK(help_text(1'000) == help_text(120));
 }
 
 }  // namespace

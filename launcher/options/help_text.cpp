@@ -1,0 +1,76 @@
+#include "launcher/options/help_text.hpp"
+
+#include "launcher/options/option_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+namespace ddprun {
+namespace {
+
+constexpr std::array<std::string_view, 6> group_titles{
+    "Job", "Nodes", "Workers", "Restarts", "Output", "Other"};
+
+constexpr std::string_view footer =
+    "Each option may be spelt with dashes or underscores, set as DDPRUN_<NAME> in the environment "
+    "(torchrun's also as PET_<NAME>), or written by its name in the job file. "
+    "Times: 250ms, 5s, 2m, 1h. See ddprun(1).";
+
+std::string label(const OptionSpec& option) {
+  std::string text = option.short_name.empty() ? "    " : fmt::format("-{}, ", option.short_name);
+  text += fmt::format("--{}", option.name);
+  if (!option.is_flag()) text += fmt::format(" {}", option.value_name);
+  return text;
+}
+
+/// Breaks `text` at spaces into lines of at most `width` columns; a longer word stays whole.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    std::string& line = lines.back();
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
+      lines.emplace_back(word);
+    } else {
+      line += line.empty() ? std::string(word) : fmt::format(" {}", word);
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string help_text(int columns) {
+  constexpr std::size_t indent = 32;
+  const std::size_t width = static_cast<std::size_t>(std::clamp(columns, 60, 120));
+  std::string text =
+      "Usage: ddprun [options] PROGRAM [ARGS...]\n"
+      "       ddprun [options] -f JOB.yaml [-- ARGS...]\n"
+      "       ddprun coordinator [options]\n"
+      "       ddprun hostlist expand|fold|count LIST...\n"
+      "Start the workers of a job, keep them alive, end clean\n";
+  for (std::size_t group = 0; group < group_titles.size(); ++group) {
+    text += fmt::format("\n{}:\n", group_titles[group]);
+    for (const OptionSpec& option : option_table()) {
+      if (static_cast<std::size_t>(option.group) != group) continue;
+      std::string help(option.help);
+      if (!option.fallback.empty()) help += fmt::format(" [{}]", option.fallback);
+      std::string left = "  " + label(option);
+      for (const std::string& line : wrapped(help, width - indent)) {
+        text += fmt::format("{:<{}}{}\n", left, indent, line);
+        left.clear();
+      }
+    }
+  }
+  text += '\n';
+  for (const std::string& line : wrapped(footer, width)) text += line + '\n';
+  return text;
+}
+
+}  // namespace ddprun
