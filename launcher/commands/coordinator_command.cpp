@@ -26,7 +26,6 @@ Options read_options(Source command_line, Environment environment) {
                         "",
                         "add --nnodes MIN:MAX and --rdzv-endpoint HOST:PORT"));
   }
-  options.worker_count = 0;
   options.log_dir.clear();
   options.snapshot.clear();
   options.claim_dir.clear();
@@ -39,6 +38,7 @@ Options read_options(Source command_line, Environment environment) {
 Job coordinator_job(Source command_line, const std::string& host) {
   const Environment environment = current_environment();
   Job job;
+  job.witness = true;
   job.options = read_options(std::move(command_line), environment);
   job.meeting = prepare_meeting(job.options.rendezvous, environment, host).value();
   job.setup.host = host;

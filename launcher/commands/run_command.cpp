@@ -142,10 +142,12 @@ int run_agent(Job job, GuardLink link) {
   }
 }
 
-/// One node alone has no lease.
-GuardOptions guard_options(const Options& options) {
-  if (!options.rendezvous.has_many_nodes()) return {.stops = true};
-  return {.stops = false, .fence = {options.worker_count, margin_of(options.rendezvous.times)}};
+/// One node alone has no lease, and a witness no workers that one could end.
+GuardOptions guard_options(const Job& job) {
+  const RendezvousOptions& rendezvous = job.options.rendezvous;
+  if (!rendezvous.has_many_nodes()) return {.stops = true};
+  if (job.witness) return {.stops = false};
+  return {.fence = FenceOptions{job.options.worker_count, margin_of(rendezvous.times)}};
 }
 
 }  // namespace
@@ -158,7 +160,7 @@ int run_command(const Source& command_line,
   if (job.options.dry_run && role != Role::coordinator) return print(dry_run_text(job));
   if (!job.options.log_dir.empty()) prepare_log_dir(job.options.effective.at("log-dir")).value();
   if (!job.options.snapshot.empty()) prepare_snapshot(job.options.effective.at("snapshot")).value();
-  return run_guarded(guard_options(job.options),
+  return run_guarded(guard_options(job),
                      [&](GuardLink link) { return run_agent(std::move(job), std::move(link)); });
 }
 

@@ -78,6 +78,7 @@ Job script_job(const Source& command_line,
     known["DDPRUN_TOKEN_FILE"] = token_file.path();
   }
   Job job;
+  job.witness = true;
   if (allocation.own_node.empty()) options.rendezvous.endpoint->host = host;
   options.rendezvous.node_rank.reset();
   job.meeting = prepare_meeting(options.rendezvous, known, host).value();
@@ -89,7 +90,6 @@ Job script_job(const Source& command_line,
   job.slurm = slurm_control(allocation, environment);
 
   options.anchored = true;
-  options.worker_count = 0;
   options.log_dir.clear();
   options.snapshot.clear();
   options.claim_dir.clear();

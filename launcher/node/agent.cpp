@@ -24,7 +24,7 @@ bool sent_to_jobs(int signal) {
 }  // namespace
 
 void Agent::start(Actions& out) {
-  if (options_.worker_count == 0) return join(out);
+  if (options_.witness) return join(out);
   out.emplace_back(BindStore{});
 }
 
@@ -85,7 +85,7 @@ void Agent::join(Actions& out) {
   join.offer.address = store_address_;
   join.offer.store_port = store_port_;
   join.offer.store_error = store_error_;
-  join.offer.worker_count = options_.worker_count;
+  join.offer.worker_count = options_.witness ? Offer::workers_of_witness : options_.worker_count;
   join.offer.addresses = options_.addresses;
   join.done_with = part_.number;
   join.snapshot = snapshot_;

@@ -37,7 +37,8 @@ namespace ddprun {
 struct AgentOptions {
   std::string host;
   std::vector<IpAddress> addresses;  ///< From which its workers may come to other nodes.
-  int worker_count = 1;              ///< 0: a witness, which needs no store.
+  bool witness = false;              ///< It has no workers, and needs no store.
+  int worker_count = 1;              ///< Of a node that is no witness.
   std::set<int> saving_signals;      ///< They ask for the job's end, as SIGTERM does.
   bool shares_terminal = false;   ///< The worker is in the terminal's foreground group, as we are.
   bool sees_snapshots = false;    ///< The shell knows where they are.

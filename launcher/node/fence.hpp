@@ -31,8 +31,8 @@
 namespace ddprun {
 
 struct FenceOptions {
-  int worker_count = 0;  ///< 0: no fence.
-  Millis margin;         ///< From the end of a lease until others may start.
+  int worker_count = 1;
+  Millis margin;  ///< From the end of a lease until others may start.
 };
 
 /// What the agent has of it.

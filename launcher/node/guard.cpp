@@ -46,9 +46,9 @@ bool is_ignored(int signal) {
 }
 
 /// Without one, what it is for is said.
-std::optional<Fence> open_fence(const FenceOptions& options) {
-  if (options.worker_count == 0) return std::nullopt;
-  auto fence = Fence::open(options);
+std::optional<Fence> open_fence(const std::optional<FenceOptions>& options) {
+  if (!options) return std::nullopt;
+  auto fence = Fence::open(*options);
   if (fence) return *std::move(fence);
   complain("ddprun: {}\n", fence.error().message());
   return std::nullopt;

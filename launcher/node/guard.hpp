@@ -20,6 +20,7 @@
 #include <signal.h>
 
 #include <functional>
+#include <optional>
 
 namespace ddprun {
 
@@ -38,7 +39,7 @@ struct GuardLink {
 struct GuardOptions {
   /// Whether ctrl-Z stops the program, as others. Workers under a lease must not outlive it.
   bool stops = false;
-  FenceOptions fence;
+  std::optional<FenceOptions> fence;  ///< Of workers under a lease.
 };
 
 /// Runs `agent` in a child process and returns the status to exit with: the agent's own.

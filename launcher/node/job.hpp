@@ -23,13 +23,13 @@ struct Job {
   Meeting meeting;                 ///< With the other nodes, if there are any.
   std::string claims_folder;       ///< The same on all of them; empty: none.
 
+  /// This process only votes and coordinates: it starts no workers, however many the options say.
+  bool witness = false;
+
   /// To be started on the nodes by this process, which is a witness.
   std::optional<AgentSteps> steps;
 
   std::optional<SlurmControl> slurm;  ///< Of the allocation that says what nodes there are.
-
-  /// It only votes and coordinates, and has no workers.
-  [[nodiscard]] bool is_witness() const { return options.worker_count == 0; }
 };
 
 }  // namespace ddprun

@@ -14,6 +14,7 @@ AgentOptions agent_options(const Job& job) {
   if (job.options.rendezvous.has_many_nodes()) {
     options.addresses = addresses_for_others(job.meeting.plan.own_address, job.meeting.interfaces);
   }
+  options.witness = job.witness;
   options.worker_count = job.options.worker_count;
   options.saving_signals = job.options.stop.saving_signals;
   options.shares_terminal = job.share_terminal;
@@ -36,7 +37,7 @@ ParticipantOptions participant_options(const Job& job, AgentId agent) {
   ParticipantOptions options;
   options.agent = agent;
   options.host = job.setup.host;
-  options.witness = job.is_witness();
+  options.witness = job.witness;
   if (!options.witness) options.node = rendezvous.node_rank;
   options.founds = job.meeting.plan.is_head;
   options.is_at_endpoint = job.meeting.plan.is_at_endpoint;

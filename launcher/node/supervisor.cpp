@@ -179,7 +179,7 @@ void Supervisor::report(const Outcome& outcome) {
 
 /// The script has heard the job's outcome and ends with its status, so that agents need not.
 bool Supervisor::is_told_for_all() const {
-  return job_.options.anchored && !job_.is_witness() && told_;
+  return job_.options.anchored && !job_.witness && told_;
 }
 
 /// What is to be said of the worker of this node by whose failure the job ended, or nothing.

@@ -116,7 +116,7 @@ void Coordinator::on(Instant now, const Join& join, Actions& out) {
     out.emplace_back(FinishJob{node, *outcome_});
     return;
   }
-  if (join.offer.worker_count == 0) {
+  if (join.offer.is_of_witness()) {
     witnesses_[node] = join.offer;
     if (state_ == State::forming) return;
     out.emplace_back(

@@ -28,18 +28,22 @@ struct SnapshotPosition {
 /// A node's offer to take part in the next generation.
 struct Offer {
   static constexpr std::size_t addresses_max = 16;
+  static constexpr int workers_of_witness = 0;  ///< By this alone the wire tells one.
 
   NodeId node;
   std::string host;     ///< What people call the node.
   std::string address;  ///< Where its workers and its store can be reached.
   /// Of a store that listens already, empty and for this generation alone; 0: there is none.
   std::uint16_t store_port = 0;
-  int worker_count = 0;              ///< 0: a witness, which votes and is never a member.
+  int worker_count = 0;
   std::string store_error;           ///< Why there is none.
   AgentId agent = 0;                 ///< The process that offers it,
   std::string contact;               ///< and where that listens.
   std::vector<IpAddress> addresses;  ///< From which its workers may come, the likeliest first.
   friend bool operator==(const Offer&, const Offer&) = default;
+
+  /// It votes and is never a member.
+  [[nodiscard]] bool is_of_witness() const { return worker_count == workers_of_witness; }
 };
 
 /// The address in a contact, "HOST:PORT": two agents with one are on one machine, and one of them

@@ -13,6 +13,7 @@ namespace {
 AgentOptions agent_options(const HostOptions& options) {
   AgentOptions agent;
   agent.host = name_of(options.index);
+  agent.witness = options.worker_count == 0;
   agent.worker_count = options.worker_count;
   agent.sees_snapshots = options.snapshots != Snapshots::unseen;
   return agent;

@@ -63,7 +63,8 @@ TEST_CASE("machine options: who takes part, and where it looks for the job") {
   CHECK(options.coordinator.gathering.nodes_min == 2);
   CHECK(options.coordinator.gathering.nodes_max == 4);
   CHECK(options.doors == std::vector<std::string>{"n1:29400"});
-  job.options.worker_count = 0;
+  job.witness = true;
+  CHECK(agent_options(job).witness);
   CHECK(member_options(job, own_agent).participant.witness);
   CHECK_FALSE(member_options(job, own_agent).participant.node);
 }
