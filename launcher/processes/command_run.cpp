@@ -36,13 +36,8 @@ CommandStarter::CommandStarter(const sigset_t& user_signals)
   context_.null_fd = null_.get();
 }
 
-WorkerProcess CommandStarter::start(const Command& command,
-                                    const Environment& environment,
-                                    LocalRank local_rank) const {
-  const ExecFailures failures;  // what they say is in the child's status, too
-  SpawnContext context = context_;
-  context.exec_failures_fd = failures.write_end();
-  return spawn_worker(context, command, environment, local_rank);
+ChildProcess CommandStarter::start(const Command& command, const Environment& environment) const {
+  return spawn_process(context_, command, environment);
 }
 
 void CommandRun::start(const Command& command,
@@ -53,7 +48,7 @@ void CommandRun::start(const Command& command,
   kill();
   on_end_ = std::move(on_end);
   try {
-    WorkerProcess process = starter_.start(command, environment);
+    ChildProcess process = starter_.start(command, environment);
     pid_ = process.pid;
     out_ = open_output(std::move(process.out));
     err_ = open_output(std::move(process.err));

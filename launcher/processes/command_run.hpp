@@ -24,10 +24,8 @@ class CommandStarter {
  public:
   explicit CommandStarter(const sigset_t& user_signals);
 
-  /// See spawn_worker; `local_rank` only tells such processes apart.
-  [[nodiscard]] WorkerProcess start(const Command& command,
-                                    const Environment& environment,
-                                    LocalRank local_rank = {}) const;
+  /// See spawn_process.
+  [[nodiscard]] ChildProcess start(const Command& command, const Environment& environment) const;
 
  private:
   Fd null_;

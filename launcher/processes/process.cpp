@@ -26,7 +26,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }
 
 struct ExecFailure {
-  int local_rank;
+  int pid;
   int error;
 };
 
@@ -44,7 +44,6 @@ unsigned long raise_now() {
 struct ChildSide {
   const SpawnContext& context;
   int parent_pid;
-  int local_rank;
   int out_fd;
   int err_fd;
   const char* executable;
@@ -79,8 +78,10 @@ struct ChildSide {
   }
 
   [[noreturn]] void give_up() const {
-    const ExecFailure failure{local_rank, errno};
-    (void)!::write(context.exec_failures_fd, &failure, sizeof failure);
+    const ExecFailure failure{::getpid(), errno};
+    if (context.exec_failures_fd >= 0) {
+      (void)!::write(context.exec_failures_fd, &failure, sizeof failure);
+    }
     ::_exit(failure.error == ENOENT ? 127 : 126);
   }
 
@@ -105,23 +106,22 @@ Pipe open_pipe() {
     throw system_failure("pipe");
   }
   Pipe pipe{Fd(ends[0]), Fd(ends[1])};
-  ::fcntl(ends[1], F_SETFL, 0);  // the worker's end blocks, as programs expect of their output
+  ::fcntl(ends[1], F_SETFL, 0);  // the child's end blocks, as programs expect of their output
   return pipe;
 }
 
-int ExecFailures::of(LocalRank local_rank) {
+int ExecFailures::of(int pid) {
   ExecFailure failure{};
   while (::read(pipe_.read_end.get(), &failure, sizeof failure) == sizeof failure) {
-    errors_[failure.local_rank] = failure.error;
+    errors_[failure.pid] = failure.error;
   }
-  const auto found = errors_.find(local_rank.value);
+  const auto found = errors_.find(pid);
   return found == errors_.end() ? 0 : found->second;
 }
 
-WorkerProcess spawn_worker(const SpawnContext& context,
+ChildProcess spawn_process(const SpawnContext& context,
                            const Command& command,
-                           const Environment& environment,
-                           LocalRank local_rank) {
+                           const Environment& environment) {
   Pipe out = context.share_terminal ? Pipe() : open_pipe();
   Pipe err = context.share_terminal ? Pipe() : open_pipe();
   std::vector<std::string> arguments = command.arguments;
@@ -131,7 +131,6 @@ WorkerProcess spawn_worker(const SpawnContext& context,
   const std::vector<char*> envp = pointers_to(variables);
   const ChildSide child{context,
                         ::getpid(),
-                        local_rank.value,
                         out.write_end.get(),
                         err.write_end.get(),
                         command.executable.c_str(),

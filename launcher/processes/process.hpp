@@ -1,4 +1,4 @@
-// Starting and signalling one worker process.
+// Starting one child process: a worker, or a command that ddprun runs for itself.
 #pragma once
 
 #include "launcher/processes/command.hpp"
@@ -23,26 +23,27 @@ struct Pipe {
 /// Throws a std::system_error if the system has no descriptor left.
 [[nodiscard]] Pipe open_pipe();
 
-struct WorkerProcess {
+struct ChildProcess {
   int pid = 0;
-  Fd out;  ///< Read end of the worker's stdout; none if it shares the terminal.
+  Fd out;  ///< Read end of its stdout; none if it shares the terminal.
   Fd err;  ///< Read end of its stderr, likewise.
 };
 
-/// Tells which of a generation's workers could not be executed, and why: each child writes its
-/// errno into one pipe that all of them share and that a successful exec closes.
+/// Tells which of several children could not be executed, and why: each writes its errno into one
+/// pipe that all of them share and that a successful exec closes. No two of them have one pid, so
+/// they must all be started before the first of them is reaped.
 class ExecFailures {
  public:
   ExecFailures() : pipe_(open_pipe()) {}
 
-  /// The errno with which the exec of `local_rank` failed, or 0. Right once that child has ended.
-  [[nodiscard]] int of(LocalRank local_rank);
+  /// The errno with which the exec of that child failed, or 0. Right once it has ended.
+  [[nodiscard]] int of(int pid);
 
   [[nodiscard]] int write_end() const { return pipe_.write_end.get(); }
 
  private:
   Pipe pipe_;
-  std::map<int, int> errors_;  // by local rank
+  std::map<int, int> errors_;  // by pid
 };
 
 /// Returns the soft limit of open files that the user has given this process, which those that it
@@ -50,19 +51,19 @@ class ExecFailures {
 /// of a thousand workers need more than the usual 1,024.
 unsigned long raise_files_max();
 
-/// What every worker of a generation is started with.
+/// What a child is started with besides its command.
 struct SpawnContext {
   sigset_t user_signals{};           ///< The mask to restore.
   sigset_t ignored_signals{};        ///< Until the program says otherwise.
   unsigned long user_files_max = 0;  ///< The soft limit of open files to restore.
   bool share_terminal = false;  ///< Keep stdin, stdout, stderr and the terminal's process group.
   int null_fd = -1;             ///< Becomes stdin otherwise.
-  int exec_failures_fd = -1;
-  int group_end = -1;                ///< Of the fence: becomes the property of its process group.
+  int exec_failures_fd = -1;    ///< -1: its exit status alone says that it was not executed.
+  int group_end = -1;           ///< Of the fence: becomes the property of its process group.
   std::optional<Instant> lease_end;  ///< From then on nothing is executed.
 };
 
-/// Forks and executes one worker: its own process group, SIGKILL when this thread dies, original
+/// Forks and executes one child: its own process group, SIGKILL when this thread dies, original
 /// signal mask and limits, stdin from /dev/null, stdout and stderr into pipes. Returns at once; a
 /// failed exec shows as the child's end and in ExecFailures. Throws a std::system_error if the
 /// system refuses a pipe or the fork.
@@ -70,9 +71,8 @@ struct SpawnContext {
 /// The child looks at the clock itself, since this process may be stopped between any two lines: it
 /// is either there when the guard kills what lives at the lease's end, or sees that it is over. The
 /// same holds for the fence, which it joins before it looks.
-[[nodiscard]] WorkerProcess spawn_worker(const SpawnContext& context,
+[[nodiscard]] ChildProcess spawn_process(const SpawnContext& context,
                                          const Command& command,
-                                         const Environment& environment,
-                                         LocalRank local_rank);
+                                         const Environment& environment);
 
 }  // namespace ddprun

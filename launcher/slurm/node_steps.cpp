@@ -86,8 +86,7 @@ void NodeSteps::on(const StartStep& start) {
   const std::string& node = options_.nodes.at(static_cast<std::size_t>(start.node.value));
   Step step;
   try {
-    WorkerProcess srun = starter_.start(
-        srun_command(options_, start.node), options_.environment, LocalRank{start.node.value});
+    ChildProcess srun = starter_.start(srun_command(options_, start.node), options_.environment);
     step.pid = srun.pid;
     step.out = open_output(std::move(srun.out), stdout_, node);
     step.err = open_output(std::move(srun.err), stderr_, node);

@@ -60,10 +60,9 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
       if (!exec_failures_) exec_failures_ = std::make_unique<ExecFailures>();
       spawn_context_.exec_failures_fd = exec_failures_->write_end();
       spawn_context_.group_end = fence_end(place.local_rank);
-      WorkerProcess worker = spawn_worker(spawn_context_,
+      ChildProcess worker = spawn_process(spawn_context_,
                                           command_for(plan_.command, place),
-                                          worker_environment(plan_.setup, part, place),
-                                          place.local_rank);
+                                          worker_environment(plan_.setup, part, place));
       reaper_.watch(worker.pid);
       living_.emplace(worker.pid, place.local_rank);
       if (!worker.out.is_open()) continue;
@@ -107,7 +106,7 @@ std::vector<WorkerEnded> WorkerGroup::reap(std::vector<EndedChild>& others) {
     }
     const LocalRank local_rank = worker.mapped();
     WorkerEnd end = child.end;
-    if (const int error = exec_failures_->of(local_rank); error != 0) {
+    if (const int error = exec_failures_->of(child.pid); error != 0) {
       end = WorkerEnd{WorkerEnd::Kind::not_executed, error};
     }
     ended.push_back({local_rank, child.pid, end});

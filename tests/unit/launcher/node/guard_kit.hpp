@@ -154,10 +154,9 @@ class Guarded {
     context.user_signals = link.user_signals;
     context.user_files_max = 1024;
     context.null_fd = null_.get();
-    context.exec_failures_fd = failures_.write_end();
     const std::vector<Fd>& ends = link.fence.group_ends;
     context.group_end = ends.empty() ? -1 : ends.front().get();
-    workers_.push_back(spawn_worker(context, {"/bin/sh", {"sh", "-c", program_}}, {}, LocalRank{}));
+    workers_.push_back(spawn_process(context, {"/bin/sh", {"sh", "-c", program_}}, {}));
   }
 
   /// Until all that was told there is taken.
@@ -170,8 +169,7 @@ class Guarded {
   Pipe orders_ = open_pipe();
   Pipe answers_ = open_pipe();
   Fd null_{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
-  ExecFailures failures_;
-  std::vector<WorkerProcess> workers_;
+  std::vector<ChildProcess> workers_;
   int guard_ = -1;
 };
 

@@ -78,6 +78,20 @@ TEST_CASE("command run: what it has printed, in one line, or why it has failed")
   CHECK(runner.end->text == "SIGKILL (9)");
 }
 
+TEST_CASE("command run: one that cannot be executed has failed with the status that says so") {
+  Runner runner;
+  for (int i = 0; i < 20; ++i) {
+    runner.end.reset();
+    runner.run.start({"/no/such/program", {"program"}}, {}, for_ever, [&](const auto& how) {
+      runner.end = how;
+    });
+    runner.reap();
+    REQUIRE(runner.end);
+    CHECK_FALSE(runner.end->success);
+    CHECK(runner.end->text == "exit status 127");
+  }
+}
+
 TEST_CASE(
     "command run: one that does not end in time has failed, is heard of once, and is killed") {
   Runner runner;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
+#include <cerrno>
 #include <csignal>
 #include <string>
 
@@ -17,11 +18,9 @@ namespace {
 /// Runs it with this and more in its context; its status, 128 more than a signal that ended it.
 int run_with(SpawnContext context, const Command& command) {
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const ExecFailures failures;
   context.user_files_max = 1024;
   context.null_fd = null.get();
-  context.exec_failures_fd = failures.write_end();
-  const WorkerProcess worker = spawn_worker(context, command, {}, LocalRank{});
+  const ChildProcess worker = spawn_process(context, command, {});
   int status = 0;
   REQUIRE(::waitpid(worker.pid, &status, 0) == worker.pid);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -54,6 +53,24 @@ TEST_CASE("process: a program ignores the signals that it is to ignore, and no o
   CHECK(run_with(context, sends_itself("USR1")) == 7);
   CHECK(run_with(context, sends_itself("USR2")) == 128 + SIGUSR2);
   CHECK(run_with({}, sends_itself("USR1")) == 128 + SIGUSR1);
+}
+
+TEST_CASE("process: of several children each one that was not executed says why") {
+  ExecFailures failures;
+  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  SpawnContext context;
+  context.user_files_max = 1024;
+  context.null_fd = null.get();
+  context.exec_failures_fd = failures.write_end();
+  const ChildProcess missing = spawn_process(context, {"/no/such/program", {"program"}}, {});
+  const ChildProcess executed = spawn_process(context, {"/bin/true", {"true"}}, {});
+  const ChildProcess forbidden = spawn_process(context, {"/dev/null", {"null"}}, {});
+  for (const ChildProcess* child : {&missing, &executed, &forbidden}) {
+    REQUIRE(::waitpid(child->pid, nullptr, 0) == child->pid);
+  }
+  CHECK(failures.of(forbidden.pid) == EACCES);
+  CHECK(failures.of(executed.pid) == 0);
+  CHECK(failures.of(missing.pid) == ENOENT);
 }
 
 }  // namespace ddprun
