@@ -93,9 +93,9 @@ void CommandRun::on_child(const EndedChild& child) {
   report(std::move(end));
 }
 
-std::shared_ptr<WorkerOutput> CommandRun::open_output(Fd pipe) {
-  auto output = std::make_shared<WorkerOutput>(
-      context_, writer_, std::move(pipe), WorkerOutput::Destination{});
+std::shared_ptr<ChildOutput> CommandRun::open_output(Fd pipe) {
+  auto output =
+      std::make_shared<ChildOutput>(context_, writer_, std::move(pipe), ChildOutput::Destination{});
   output->start();
   return output;
 }

@@ -2,9 +2,9 @@
 // time.
 #pragma once
 
+#include "launcher/processes/child_output.hpp"
 #include "launcher/processes/process.hpp"
 #include "launcher/processes/reaper.hpp"
-#include "launcher/processes/worker_output.hpp"
 #include "launcher/processes/writer.hpp"
 #include "rendezvous/units.hpp"
 #include "rendezvous/worker_end.hpp"
@@ -56,7 +56,7 @@ class CommandRun {
   void on_child(const EndedChild& child);
 
  private:
-  [[nodiscard]] std::shared_ptr<WorkerOutput> open_output(Fd pipe);
+  [[nodiscard]] std::shared_ptr<ChildOutput> open_output(Fd pipe);
   void wait(Millis patience);
   void kill();
   void report(End end);
@@ -67,8 +67,8 @@ class CommandRun {
   boost::asio::steady_timer timer_;
   int starts_count_ = 0;
   int pid_ = 0;  // 0: none runs
-  std::shared_ptr<WorkerOutput> out_;
-  std::shared_ptr<WorkerOutput> err_;
+  std::shared_ptr<ChildOutput> out_;
+  std::shared_ptr<ChildOutput> err_;
   OnEnd on_end_;  // null once it is called
 };
 

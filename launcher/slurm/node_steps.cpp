@@ -118,15 +118,15 @@ void NodeSteps::on(const Note& note) const {
 }
 
 /// Agents name their node themselves; Slurm does not always.
-std::shared_ptr<WorkerOutput> NodeSteps::open_output(Fd pipe,
-                                                     const std::shared_ptr<Sink>& console,
-                                                     const std::string& node) {
-  WorkerOutput::Destination destination;
+std::shared_ptr<ChildOutput> NodeSteps::open_output(Fd pipe,
+                                                    const std::shared_ptr<Sink>& console,
+                                                    const std::string& node) {
+  ChildOutput::Destination destination;
   destination.console = console;
   destination.prefix = fmt::format("[{}] ", node);
   destination.prefixed_beginnings = {"srun: ", "slurmstepd: "};
   auto output =
-      std::make_shared<WorkerOutput>(context_, writer_, std::move(pipe), std::move(destination));
+      std::make_shared<ChildOutput>(context_, writer_, std::move(pipe), std::move(destination));
   output->start();
   return output;
 }

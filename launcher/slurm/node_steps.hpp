@@ -1,9 +1,9 @@
 // The step keeper's shell: one srun for each node, and what they print. It decides nothing.
 #pragma once
 
+#include "launcher/processes/child_output.hpp"
 #include "launcher/processes/command_run.hpp"
 #include "launcher/processes/reaper.hpp"
-#include "launcher/processes/worker_output.hpp"
 #include "launcher/processes/writer.hpp"
 #include "launcher/slurm/srun_command.hpp"
 #include "launcher/slurm/step_keeper.hpp"
@@ -52,8 +52,8 @@ class NodeSteps {
  private:
   struct Step {
     int pid = 0;
-    std::shared_ptr<WorkerOutput> out;
-    std::shared_ptr<WorkerOutput> err;
+    std::shared_ptr<ChildOutput> out;
+    std::shared_ptr<ChildOutput> err;
   };
 
   void tell(const StepEvent& event);
@@ -62,9 +62,9 @@ class NodeSteps {
   void on(const AbandonJob& abandon) const;
   void on(const NoneLeft&) const;
   void on(const Note& note) const;
-  [[nodiscard]] std::shared_ptr<WorkerOutput> open_output(Fd pipe,
-                                                          const std::shared_ptr<Sink>& console,
-                                                          const std::string& node);
+  [[nodiscard]] std::shared_ptr<ChildOutput> open_output(Fd pipe,
+                                                         const std::shared_ptr<Sink>& console,
+                                                         const std::string& node);
 
   boost::asio::io_context& context_;
   Writer& writer_;

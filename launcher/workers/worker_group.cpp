@@ -123,17 +123,17 @@ std::deque<std::string> WorkerGroup::last_lines(LocalRank local_rank) const {
   return found == errors_.end() ? std::deque<std::string>() : found->second->last_lines();
 }
 
-std::shared_ptr<WorkerOutput> WorkerGroup::open_output(Fd pipe,
-                                                       const Part& part,
-                                                       const WorkerPlace& place,
-                                                       const std::shared_ptr<Sink>& console,
-                                                       const char* log_suffix) {
-  WorkerOutput::Destination destination;
+std::shared_ptr<ChildOutput> WorkerGroup::open_output(Fd pipe,
+                                                      const Part& part,
+                                                      const WorkerPlace& place,
+                                                      const std::shared_ptr<Sink>& console,
+                                                      const char* log_suffix) {
+  ChildOutput::Destination destination;
   if (plan_.console.contains(place.rank)) destination.console = console;
   const std::string log = log_path(plan_.setup, part, place.rank);
   if (!log.empty()) destination.log = std::make_shared<Sink>(log + log_suffix);
   destination.prefix = fmt::format("[{}:{}] ", plan_.setup.host, place.rank.value);
-  auto output = std::make_shared<WorkerOutput>(context_, writer_, std::move(pipe), destination);
+  auto output = std::make_shared<ChildOutput>(context_, writer_, std::move(pipe), destination);
   output->start();
   return output;
 }

@@ -1,9 +1,9 @@
 // The workers of one generation on this node: their processes and what they print.
 #pragma once
 
+#include "launcher/processes/child_output.hpp"
 #include "launcher/processes/process.hpp"
 #include "launcher/processes/reaper.hpp"
-#include "launcher/processes/worker_output.hpp"
 #include "launcher/processes/writer.hpp"
 #include "launcher/workers/worker_plan.hpp"
 #include "rendezvous/generations/generation.hpp"
@@ -59,11 +59,11 @@ class WorkerGroup {
  private:
   [[nodiscard]] int fence_end(LocalRank local_rank) const;
   void make_log_folder(const Part& part);
-  [[nodiscard]] std::shared_ptr<WorkerOutput> open_output(Fd pipe,
-                                                          const Part& part,
-                                                          const WorkerPlace& place,
-                                                          const std::shared_ptr<Sink>& console,
-                                                          const char* log_suffix);
+  [[nodiscard]] std::shared_ptr<ChildOutput> open_output(Fd pipe,
+                                                         const Part& part,
+                                                         const WorkerPlace& place,
+                                                         const std::shared_ptr<Sink>& console,
+                                                         const char* log_suffix);
 
   boost::asio::io_context& context_;
   Writer& writer_;
@@ -74,8 +74,8 @@ class WorkerGroup {
   Reaper reaper_;
   std::unique_ptr<ExecFailures> exec_failures_;
   std::map<int, LocalRank> living_;  // by pid
-  std::vector<std::shared_ptr<WorkerOutput>> outputs_;
-  std::map<LocalRank, std::shared_ptr<WorkerOutput>> errors_;  // the stderr streams among them
+  std::vector<std::shared_ptr<ChildOutput>> outputs_;
+  std::map<LocalRank, std::shared_ptr<ChildOutput>> errors_;  // the stderr streams among them
   std::shared_ptr<Sink> stdout_;
   std::shared_ptr<Sink> stderr_;
 };

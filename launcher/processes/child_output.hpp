@@ -1,4 +1,5 @@
-// One stream of one worker: its pipe → the terminal, its log file and the tail kept for the report.
+// One stream of one child process: its pipe → the terminal, its log file and the tail kept for the
+// report.
 #pragma once
 
 #include "launcher/processes/lines.hpp"
@@ -14,7 +15,7 @@
 
 namespace ddprun {
 
-class WorkerOutput : public std::enable_shared_from_this<WorkerOutput> {
+class ChildOutput : public std::enable_shared_from_this<ChildOutput> {
  public:
   struct Destination {
     std::shared_ptr<Sink> console;                      ///< Null: not shown.
@@ -23,7 +24,7 @@ class WorkerOutput : public std::enable_shared_from_this<WorkerOutput> {
     std::vector<std::string> prefixed_beginnings = {};  ///< or of those that begin so.
   };
 
-  WorkerOutput(boost::asio::io_context& context, Writer& writer, Fd pipe, Destination destination);
+  ChildOutput(boost::asio::io_context& context, Writer& writer, Fd pipe, Destination destination);
 
   /// Reads from now on, whenever the writer has room.
   void start();

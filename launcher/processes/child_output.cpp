@@ -1,4 +1,4 @@
-#include "launcher/processes/worker_output.hpp"
+#include "launcher/processes/child_output.hpp"
 
 #include <unistd.h>
 
@@ -8,20 +8,20 @@
 
 namespace ddprun {
 
-WorkerOutput::WorkerOutput(boost::asio::io_context& context,
-                           Writer& writer,
-                           Fd pipe,
-                           Destination destination)
+ChildOutput::ChildOutput(boost::asio::io_context& context,
+                         Writer& writer,
+                         Fd pipe,
+                         Destination destination)
     : writer_(writer),
       pipe_(context, pipe.release()),
       destination_(std::move(destination)),
       lines_(destination_.prefix, destination_.prefixed_beginnings) {}
 
-void WorkerOutput::start() {
+void ChildOutput::start() {
   wait();
 }
 
-void WorkerOutput::wait() {
+void ChildOutput::wait() {
   pipe_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                    [self = shared_from_this()](boost::system::error_code error) {
                      if (error || !self->pipe_.is_open()) return;
@@ -37,7 +37,7 @@ void WorkerOutput::wait() {
                    });
 }
 
-void WorkerOutput::finish() {
+void ChildOutput::finish() {
   if (!pipe_.is_open()) return;
   constexpr int reads_max =
       64;  // many times what a pipe holds: whoever still writes is not waited for
@@ -48,7 +48,7 @@ void WorkerOutput::finish() {
   if (destination_.log) writer_.finish(std::move(destination_.log));
 }
 
-WorkerOutput::Left WorkerOutput::read_once() {
+ChildOutput::Left ChildOutput::read_once() {
   std::array<char, 64 * 1024> buffer;  // a pipe's default capacity
   const ssize_t count = ::read(pipe_.native_handle(), buffer.data(), buffer.size());
   if (count < 0 && errno == EINTR) return Left::more;
@@ -58,7 +58,7 @@ WorkerOutput::Left WorkerOutput::read_once() {
   return Left::more;
 }
 
-void WorkerOutput::take(std::string_view bytes) {
+void ChildOutput::take(std::string_view bytes) {
   tail_.feed(bytes);
   if (destination_.log) writer_.write(destination_.log, std::string(bytes));
   if (destination_.console) writer_.write(destination_.console, lines_.feed(bytes));
