@@ -34,7 +34,7 @@ constexpr std::size_t trial_bytes = 1024 * 1024;            // a record of thous
 /// What the folder has: names alone, so that a record is read only where it is needed.
 struct Listing {
   std::string why;  // it cannot be read
-  std::set<std::uint64_t> proofs;
+  std::set<FolderId> proofs;
   std::int64_t newest = 0;  // place
 };
 
@@ -53,9 +53,9 @@ Listing list(const std::string& path) {
   std::error_code error;
   for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
-    std::uint64_t proof = 0;
+    FolderId folder;
     std::int64_t place = 0;
-    if (read_number(name, "proof.", 16, proof)) listing.proofs.insert(proof);
+    if (read_number(name, "proof.", 16, folder.proof)) listing.proofs.insert(folder);
     const bool is_claim = read_number(name, "claim.", 10, place) && place < number_max;
     if (is_claim) listing.newest = std::max(listing.newest, place);
   }
@@ -63,8 +63,8 @@ Listing list(const std::string& path) {
   return listing;
 }
 
-std::string proof_name(const std::string& path, std::uint64_t folder) {
-  return fmt::format("{}/proof.{:016x}", path, folder);
+std::string proof_name(const std::string& path, FolderId folder) {
+  return fmt::format("{}/proof.{:016x}", path, folder.proof);
 }
 std::string claim_name(const std::string& path, std::int64_t place) {
   return fmt::format("{}/claim.{}", path, place);
@@ -140,7 +140,7 @@ void sync_folder(const std::string& path) {
 }
 
 /// By a link, of a file that was as large as a record may be: claims will need both.
-std::string make_proof(const std::string& path, std::uint64_t folder) {
+std::string make_proof(const std::string& path, FolderId folder) {
   const std::string file = record_name(path);
   int reason = write_file(file, std::string(trial_bytes, '\0'));
   if (reason == 0 && ::truncate(file.c_str(), 0) != 0) reason = errno;
@@ -208,8 +208,8 @@ PlaceClaimed claim_place(const std::string& path, const ClaimPlace& claim) {
   ::unlink(file.c_str());
   if (reason == 0) {
     sync_folder(path);
-    for (const std::uint64_t proof : listing.proofs) {  // of jobs that are over, by this claim
-      if (proof != place.folder) ::unlink(proof_name(path, proof).c_str());
+    for (const FolderId folder : listing.proofs) {  // of jobs that are over, by this claim
+      if (folder != place.folder) ::unlink(proof_name(path, folder).c_str());
     }
     return {record, "", std::nullopt};
   }

@@ -62,10 +62,16 @@ struct RecordDecided {
   friend bool operator==(const RecordDecided&, const RecordDecided&) = default;
 };
 
+/// A folder for claims, by the proof in it: the founder's random number (claims.hpp).
+struct FolderId {
+  std::uint64_t proof = 0;
+  auto operator<=>(const FolderId&) const = default;
+};
+
 /// Where a record is claimed (claims.hpp).
 struct Place {
-  std::uint64_t folder = 0;  ///< Its proof.
-  std::int64_t number = 0;   ///< From 1.
+  FolderId folder;
+  std::int64_t number = 0;  ///< From 1.
   friend bool operator==(const Place&, const Place&) = default;
 };
 
@@ -143,12 +149,12 @@ struct SteppedDown {
 /// The founder asks whether this voter sees its proof, before there is a record.
 struct SurveyRequest {
   std::string address;  ///< For the answer.
-  std::uint64_t folder = 0;
+  FolderId folder;
   friend bool operator==(const SurveyRequest&, const SurveyRequest&) = default;
 };
 struct SurveyAnswer {
   AgentId voter = 0;
-  std::uint64_t folder = 0;
+  FolderId folder;
   bool sees = false;
   friend bool operator==(const SurveyAnswer&, const SurveyAnswer&) = default;
 };

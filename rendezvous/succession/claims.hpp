@@ -21,16 +21,16 @@ namespace ddprun {
 
 /// The founder leaves its proof, and learns what others have claimed.
 struct OpenFolder {
-  std::uint64_t folder = 0;
+  FolderId folder;
   friend bool operator==(const OpenFolder&, const OpenFolder&) = default;
 };
 struct LookForProof {
-  std::uint64_t folder = 0;
+  FolderId folder;
   friend bool operator==(const LookForProof&, const LookForProof&) = default;
 };
 /// The newest claim is to be read.
 struct ReadClaims {
-  std::uint64_t folder = 0;
+  FolderId folder;
   friend bool operator==(const ReadClaims&, const ReadClaims&) = default;
 };
 /// This record is to be linked as its place, if the proof is there then.
@@ -40,7 +40,7 @@ struct ClaimPlace {
 };
 /// The job is over: the proof goes, so that nobody claims any more.
 struct CloseFolder {
-  std::uint64_t folder = 0;
+  FolderId folder;
   friend bool operator==(const CloseFolder&, const CloseFolder&) = default;
 };
 /// All are done in their order, and all but the last are answered.
@@ -54,7 +54,7 @@ struct FolderOpened {
   friend bool operator==(const FolderOpened&, const FolderOpened&) = default;
 };
 struct ProofSought {
-  std::uint64_t folder = 0;
+  FolderId folder;
   bool seen = false;
   friend bool operator==(const ProofSought&, const ProofSought&) = default;
 };

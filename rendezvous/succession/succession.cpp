@@ -23,7 +23,7 @@ void Succession::start(Instant now, Actions& out) {
   find_mark(options_.mark, self.host, out);
   if (options_.folder.empty()) return;
   settlement_ = Settlement(now, self.agent, options_.folder, options_.times);
-  out.emplace_back(FolderTask(OpenFolder{self.agent}));
+  out.emplace_back(FolderTask(OpenFolder{{self.agent}}));
 }
 
 void Succession::on_event(Instant now, const SuccessionEvent& event, Actions& out) {

@@ -32,7 +32,7 @@ void Succession::read_claims(Instant now, Actions& out) {
   if (state_ == State::following) stand_after_ = reread_at_ = now + options_.times.lease / 4;
   read_at_ = now + options_.call_interval;
   if (std::exchange(reading_, true)) return;
-  const std::uint64_t folder =
+  const FolderId folder =
       state_ == State::leading ? reign_->claimed->folder : known_->place->folder;
   out.emplace_back(FolderTask(ReadClaims{folder}));
 }
@@ -161,8 +161,9 @@ void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
   const bool is_bar = settlement_.end_bar();
   if (!is_bar) claiming_ = false;
   may_be_linked_ = may_be_linked_ || claimed.may_be_linked;
-  const std::uint64_t folder =
-      claims() ? known_->place->folder : options_.self.agent;  // the first records are all alike
+  const FolderId own{options_.self.agent};
+  const FolderId folder =
+      claims() ? known_->place->folder : own;  // the first records are all alike
   const bool is_ours = claimed.taken && claimed.taken->id() == claimed.record &&
                        claimed.taken->record.voters.head == options_.self.agent &&
                        claimed.taken->place->folder == folder;  // linked earlier
@@ -176,7 +177,7 @@ void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
   if (founding()) {
     if (!is_bar || !reign_->wanted) return;
     settlement_.conclude();
-    out.emplace_back(FolderTask(CloseFolder{options_.self.agent}));
+    out.emplace_back(FolderTask(CloseFolder{{options_.self.agent}}));
     return propose(now, *std::exchange(reign_->wanted, std::nullopt), out);
   }
   const bool is_newest = claims() && known_ && known_->id() == claimed.record;

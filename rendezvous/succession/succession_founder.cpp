@@ -52,7 +52,7 @@ void Succession::keep_mark(Actions& out) {
 
 void Succession::take(Instant now, const FolderOpened& opened, Actions& out) {
   if (settlement_.is_over() && !claims()) {  // too late
-    out.emplace_back(FolderTask(CloseFolder{options_.self.agent}));
+    out.emplace_back(FolderTask(CloseFolder{{options_.self.agent}}));
     return;
   }
   settlement_.opened(opened);
@@ -74,11 +74,11 @@ void Succession::settle(Instant now, Actions& out) {
     case Settlement::Next::bar:
       return bar_earlier_job(out);
     case Settlement::Next::claim:
-      reign_->claimed = Place{options_.self.agent, settlement_.newest_place()};
+      reign_->claimed = Place{{options_.self.agent}, settlement_.newest_place()};
       break;
     case Settlement::Next::vote:
       if (settlement_.has_opened()) {
-        out.emplace_back(FolderTask(CloseFolder{options_.self.agent}));
+        out.emplace_back(FolderTask(CloseFolder{{options_.self.agent}}));
       }
       break;
   }
@@ -88,7 +88,7 @@ void Succession::settle(Instant now, Actions& out) {
 void Succession::ask_survey(Actions& out) const {
   for (const Voter& voter : settlement_.unanswered()) {
     out.emplace_back(
-        SendBallot{voter.address, SurveyRequest{options_.self.address, options_.self.agent}});
+        SendBallot{voter.address, SurveyRequest{options_.self.address, {options_.self.agent}}});
   }
 }
 
@@ -97,12 +97,12 @@ void Succession::bar_earlier_job(Actions& out) const {
   Knowledge bar{*reign_->wanted, Epoch{superseded_.value + 1}, reign_->base, true, std::nullopt};
   bar.record.founding = {bar.accepted, options_.self.agent};
   bar.record.voters = {{options_.self}, options_.self.agent, true};
-  bar.place = Place{options_.self.agent, settlement_.newest_place() + 1};
+  bar.place = Place{{options_.self.agent}, settlement_.newest_place() + 1};
   out.emplace_back(FolderTask(ClaimPlace{std::move(bar)}));
 }
 
 void Succession::take(Instant now, const SurveyAnswer& answer, Actions& out) {
-  if (!founding() || answer.folder != options_.self.agent) return;
+  if (!founding() || answer.folder.proof != options_.self.agent) return;
   settlement_.count(answer.voter, answer.sees);
   settle(now, out);
 }

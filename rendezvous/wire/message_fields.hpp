@@ -154,8 +154,11 @@ void fields(auto& archive, Is<Generation> auto& record) {
   archive.optional(record.snapshot);
   archive.list(record.blames, blames_max);
 }
+void fields(auto& archive, Is<FolderId> auto& folder) {
+  archive.integer(folder.proof);
+}
 void fields(auto& archive, Is<Place> auto& place) {
-  archive.integer(place.folder);
+  fields(archive, place.folder);
   archive.integer(place.number, 1, number_max);
 }
 void fields(auto& archive, Is<Knowledge> auto& known) {
@@ -255,11 +258,11 @@ void fields(auto& archive, Is<SteppedDown> auto& stepped_down) {
 }
 void fields(auto& archive, Is<SurveyRequest> auto& request) {
   archive.string(request.address, name_bytes_max);
-  archive.integer(request.folder);
+  fields(archive, request.folder);
 }
 void fields(auto& archive, Is<SurveyAnswer> auto& answer) {
   archive.integer(answer.voter);
-  archive.integer(answer.folder);
+  fields(archive, answer.folder);
   archive.flag(answer.sees);
 }
 void fields(auto& archive, Is<Welcome> auto& welcome) {

@@ -23,8 +23,8 @@ class ClaimFolder {
   void leave(const Knowledge& claim);
 
   /// What a job has left that is not over; or an earlier process of this one.
-  [[nodiscard]] bool has_proof_besides(std::uint64_t own) const {
-    return proofs_.size() > (proofs_.contains(own) ? 1U : 0U);
+  [[nodiscard]] bool has_proof_besides(AgentId own) const {
+    return proofs_.size() > (proofs_.contains({own}) ? 1U : 0U);
   }
 
   /// All places ever claimed; nobody takes one back.
@@ -34,7 +34,7 @@ class ClaimFolder {
   [[nodiscard]] std::optional<Knowledge> newest(std::int64_t seen) const;
   [[nodiscard]] std::optional<FolderAnswer> claim(const Knowledge& known, std::int64_t seen);
 
-  std::set<std::uint64_t> proofs_;
+  std::set<FolderId> proofs_;
   std::map<std::int64_t, Knowledge> claims_;  // by place
 };
 

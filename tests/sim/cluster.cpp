@@ -57,7 +57,7 @@ void Cluster::leave_claim(int place) {
   left.record.number = GenerationNumber{7};
   left.record.voters = {{Voter{77, NodeId{0}, "n0", address_of(0)}}, 77, true};
   left.decided = true;
-  left.place = Place{77, place};
+  left.place = Place{{77}, place};
   folder_.leave(left);
 }
 

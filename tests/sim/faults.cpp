@@ -237,7 +237,7 @@ bool Cluster::majority_lives(int without) const {
 const Knowledge* Cluster::newest_claim() const {
   const Knowledge* newest = nullptr;
   for (const auto& [place, claim] : job_folder_->claims()) {
-    if (claim.place->folder == founder_) newest = &claim;
+    if (claim.place->folder.proof == founder_) newest = &claim;
   }
   return newest;
 }
@@ -270,7 +270,7 @@ bool Cluster::a_claimant_knows() const {
   return std::ranges::any_of(hosts_, [&](const auto& each) {
     const Succession* other = each->succession();
     const auto known = other != nullptr ? other->knowledge() : std::nullopt;
-    return known && known->decided && known->place && known->place->folder == founder_ &&
+    return known && known->decided && known->place && known->place->folder.proof == founder_ &&
            each->folder() == job_folder_ && known->record.voters.contains(each->agent_id());
   });
 }

@@ -53,21 +53,21 @@ struct FolderStory {
 TEST_CASE("claims folder: what is asked is answered in order, on the thread of the context") {
   FolderStory story;
   const Knowledge claim = claim_of({0, 1});
-  for (const FolderTask& task : {FolderTask(OpenFolder{1}),
-                                 FolderTask(LookForProof{1}),
+  for (const FolderTask& task : {FolderTask(OpenFolder{{1}}),
+                                 FolderTask(LookForProof{{1}}),
                                  FolderTask(ClaimPlace{claim}),
-                                 FolderTask(ReadClaims{1}),
-                                 FolderTask(CloseFolder{1}),
-                                 FolderTask(LookForProof{1})}) {
+                                 FolderTask(ReadClaims{{1}}),
+                                 FolderTask(CloseFolder{{1}}),
+                                 FolderTask(LookForProof{{1}})}) {
     story.folder->start(task);
   }
   CHECK(story.answers.empty());  // not before the context runs
   story.waits_for(5);
   CHECK(story.answers == std::vector<FolderAnswer>{FolderOpened{"", 0, false},
-                                                   ProofSought{1, true},
+                                                   ProofSought{{1}, true},
                                                    PlaceClaimed{claim.id(), "", std::nullopt},
                                                    ClaimsRead{"", claim},
-                                                   ProofSought{1, false}});
+                                                   ProofSought{{1}, false}});
   for (const std::thread::id& each : story.threads) CHECK(each == std::this_thread::get_id());
 }
 
@@ -76,14 +76,14 @@ TEST_CASE("claims folder: after a pause there is a thread again") {
   for (std::size_t count = 1; count <= 20; ++count) {
     story.folder->start(LookForProof{count});
     story.waits_for(count);
-    CHECK(story.answers.back() == FolderAnswer(ProofSought{count, false}));
+    CHECK(story.answers.back() == FolderAnswer(ProofSought{{count}, false}));
   }
 }
 
 TEST_CASE("claims folder: what it was asked last is done before its owner is gone") {
   FolderStory story;
-  story.folder->start(OpenFolder{1});
-  story.folder->start(CloseFolder{1});
+  story.folder->start(OpenFolder{{1}});
+  story.folder->start(CloseFolder{{1}});
   story.folder.reset();
   CHECK(std::filesystem::is_empty(story.temp.at("claims")));
   (void)story.context.run();
@@ -113,7 +113,7 @@ TEST_CASE("claims folder: one that hangs holds its owner up for its patience, an
   std::filesystem::create_directory(story.temp.at("claims"));
   Hang hang(story.temp.at("claims"));
   if (!hang.works()) return;
-  story.folder->start(LookForProof{1});
+  story.folder->start(LookForProof{{1}});
   const Clock::time_point before = Clock::now();
   story.folder.reset();
   const auto took = Clock::now() - before;
@@ -132,13 +132,13 @@ TEST_CASE("claims folder: while one hangs, those that are too many are answered 
   for (std::uint64_t proof = 1; proof <= DiskThread::tasks_max; ++proof) {
     story.folder->start(LookForProof{proof});
   }
-  story.folder->start(ReadClaims{1});
+  story.folder->start(ReadClaims{{1}});
   story.waits_for(1);
   CHECK(std::get<ClaimsRead>(story.answers[0]).why ==
         story.temp.at("claims") + ": too much is under way there, or the system gives no thread");
   hang.ends();
   story.waits_for(1 + DiskThread::tasks_max);
-  CHECK(story.answers.back() == FolderAnswer(ProofSought{DiskThread::tasks_max, false}));
+  CHECK(story.answers.back() == FolderAnswer(ProofSought{{DiskThread::tasks_max}, false}));
   story.folder->start(LookForProof{99});
   story.waits_for(2 + DiskThread::tasks_max);
 }

@@ -27,22 +27,22 @@ namespace {
 namespace fs = std::filesystem;
 using claims_story::claim_of;
 
-constexpr std::uint64_t our_proof = 1;  // as the claims of the kit have it
+constexpr FolderId our_folder{1};  // as the claims of the kit have it
 
 /// A folder as one node sees it.
 struct DiskStory {
   TempFolder temp;
   std::string path = temp.at("job/claims");
 
-  [[nodiscard]] FolderOpened opens(std::uint64_t folder = our_proof) const {
+  [[nodiscard]] FolderOpened opens(FolderId folder = our_folder) const {
     return std::get<FolderOpened>(does(OpenFolder{folder}).value());
   }
-  [[nodiscard]] bool sees(std::uint64_t folder = our_proof) const {
+  [[nodiscard]] bool sees(FolderId folder = our_folder) const {
     const auto sought = std::get<ProofSought>(does(LookForProof{folder}).value());
     CHECK(sought.folder == folder);
     return sought.seen;
   }
-  [[nodiscard]] ClaimsRead reads(std::uint64_t folder = our_proof) const {
+  [[nodiscard]] ClaimsRead reads(FolderId folder = our_folder) const {
     return std::get<ClaimsRead>(does(ReadClaims{folder}).value());
   }
   [[nodiscard]] PlaceClaimed claims(const Knowledge& known) const {
@@ -72,17 +72,17 @@ TEST_CASE("claims on disk: a folder is made, with all above it, and holds the fo
   CHECK(disk.opens() == FolderOpened{"", 0, false});
   CHECK(disk.names() == std::set{proof_1});
   CHECK(disk.sees());
-  CHECK_FALSE(disk.sees(2));
+  CHECK_FALSE(disk.sees({2}));
 }
 
 TEST_CASE("claims on disk: who opens it learns of a job that was not over, and of its claims") {
   DiskStory disk;
-  (void)disk.opens(our_proof);
-  CHECK(disk.opens(2) == FolderOpened{"", 0, true});
+  (void)disk.opens(our_folder);
+  CHECK(disk.opens({2}) == FolderOpened{"", 0, true});
   (void)disk.claims(claim_by(0));
-  CHECK(disk.opens(3) == FolderOpened{"", 1, true});
-  for (const std::uint64_t proof : {1UL, 3UL}) CHECK_FALSE(disk.does(CloseFolder{proof}));
-  CHECK(disk.opens(4) == FolderOpened{"", 1, false});
+  CHECK(disk.opens({3}) == FolderOpened{"", 1, true});
+  for (const FolderId each : {FolderId{1}, FolderId{3}}) CHECK_FALSE(disk.does(CloseFolder{each}));
+  CHECK(disk.opens({4}) == FolderOpened{"", 1, false});
 }
 
 TEST_CASE("claims on disk: a claim is read as it was made, and places follow each other") {
@@ -124,7 +124,7 @@ TEST_CASE("claims on disk: V7 without the proof nothing is claimed, and nothing 
   DiskStory disk;
   (void)disk.opens();
   (void)disk.claims(claim_by(0));
-  CHECK_FALSE(disk.does(CloseFolder{our_proof}));
+  CHECK_FALSE(disk.does(CloseFolder{our_folder}));
   const std::string why = disk.path + " has not the proof of this job";
   CHECK(disk.claims(claim_by(0, 2)) == PlaceClaimed{claim_by(0, 2).id(), why, std::nullopt});
   CHECK(disk.reads() == ClaimsRead{why, std::nullopt});
@@ -134,18 +134,18 @@ TEST_CASE("claims on disk: V7 without the proof nothing is claimed, and nothing 
 TEST_CASE("claims on disk: the claim of another job is read: its reader is to join that one") {
   DiskStory disk;
   (void)disk.opens();
-  CHECK_FALSE(disk.does(CloseFolder{our_proof}));
+  CHECK_FALSE(disk.does(CloseFolder{our_folder}));
   Knowledge other = claim_by(5);
-  other.place->folder = 2;
-  (void)disk.opens(2);
+  other.place->folder = {2};
+  (void)disk.opens({2});
   (void)disk.claims(other);
   CHECK(disk.reads().newest == other);
 }
 
 TEST_CASE("claims on disk: a claim removes the proofs of jobs that are over by it") {
   DiskStory disk;
-  (void)disk.opens(2);
-  (void)disk.opens(our_proof);
+  (void)disk.opens({2});
+  (void)disk.opens(our_folder);
   CHECK(disk.names() == std::set{proof_1, proof_2});
   (void)disk.claims(claim_by(0));
   CHECK(disk.names() == std::set<std::string>{"claim.1", proof_1});
@@ -155,9 +155,9 @@ TEST_CASE("claims on disk: a claim that finds its place taken removes nobody's p
   DiskStory disk;
   (void)disk.opens();
   (void)disk.claims(claim_by(0));
-  (void)disk.opens(2);
+  (void)disk.opens({2});
   Knowledge other = claim_by(5);
-  other.place->folder = 2;
+  other.place->folder = {2};
   CHECK(disk.claims(other).taken == claim_by(0));
   CHECK(disk.names() == std::set<std::string>{"claim.1", proof_1, proof_2});
 }
@@ -208,7 +208,7 @@ TEST_CASE("claims on disk: a folder that is not there is not made by whoever loo
   const std::string why = disk.path + " cannot be read: No such file or directory";
   CHECK(disk.reads() == ClaimsRead{why, std::nullopt});
   CHECK_FALSE(disk.claims(claim_by(0)).why.empty());
-  CHECK_FALSE(disk.does(CloseFolder{our_proof}));
+  CHECK_FALSE(disk.does(CloseFolder{our_folder}));
   CHECK_FALSE(fs::exists(disk.path));
 }
 
@@ -226,9 +226,9 @@ TEST_CASE("claims on disk: a folder that nobody may write to, or read, is named"
   DiskStory disk;
   (void)disk.opens();
   fs::permissions(disk.path, fs::perms::owner_read | fs::perms::owner_exec);
-  CHECK(disk.opens(2).why == disk.path + ": Permission denied");
+  CHECK(disk.opens({2}).why == disk.path + ": Permission denied");
   fs::permissions(disk.path, fs::perms::none);
-  CHECK(disk.opens(2).why == disk.path + " cannot be read: Permission denied");
+  CHECK(disk.opens({2}).why == disk.path + " cannot be read: Permission denied");
   CHECK_FALSE(disk.sees());
   fs::permissions(disk.path, fs::perms::owner_all);
 }

@@ -41,7 +41,7 @@ inline Knowledge claim_of(std::initializer_list<int> nodes, std::int64_t place =
   known.record.voters.claim = true;
   known.before = known.record.voters;
   known.decided = true;
-  known.place = Place{voter(0).agent, place};
+  known.place = Place{{voter(0).agent}, place};
   return known;
 }
 inline Knowledge undecided(Knowledge known) {
@@ -55,7 +55,7 @@ inline Knowledge claimed_in(std::int64_t epoch, Knowledge known) {
 }
 /// Of another job, which this founder has begun.
 inline Knowledge of_job(AgentId founder, Knowledge known) {
-  known.place->folder = founder;
+  known.place->folder = {founder};
   return known;
 }
 
@@ -75,7 +75,7 @@ struct ClaimsStory : SuccessionStory {
     return meets(Propose{record_with(nodes, number)});
   }
   Lines is_surveyed(int node, bool sees = true) {
-    return hears(SurveyAnswer{voter(node).agent, voter(0).agent, sees});
+    return hears(SurveyAnswer{voter(node).agent, {voter(0).agent}, sees});
   }
   Lines reads(const std::optional<Knowledge>& newest) {
     return meets(FolderAnswer(ClaimsRead{newest ? "" : "not reached", newest}));

@@ -60,7 +60,7 @@ TEST_CASE("succession: a founder that nobody answers claims for itself, and lead
 TEST_CASE("succession: the next record is claimed as the next place") {
   ClaimsStory story = claimed();
   (void)story.proposes({0, 1}, 2);
-  CHECK(story.known().place == Place{voter(0).agent, 2});
+  CHECK(story.known().place == Place{{voter(0).agent}, 2});
   CHECK(story.is_followed(1, 1, Instant{0}).back() == "claim 2 with 2 for n0 n1");
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("succession: a record that takes the place of one never claimed gets t
   (void)story.proposes({0, 1, 2}, 2);
   (void)story.is_followed(1, 1, Instant{0});
   (void)story.proposes({0, 1}, 3);
-  CHECK(story.known().place == Place{voter(0).agent, 2});
+  CHECK(story.known().place == Place{{voter(0).agent}, 2});
   CHECK(story.is_followed(1, 1, Instant{0}).back() == "claim 2 with 3 for n0 n1");
 }
 

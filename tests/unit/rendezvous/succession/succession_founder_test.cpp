@@ -52,7 +52,7 @@ TEST_CASE("succession: with a folder, a founder opens it when it starts") {
   std::vector<SuccessionAction> actions;
   founder.start({}, actions);
   REQUIRE(actions.size() == 4);
-  CHECK(actions[3] == SuccessionAction(FolderTask(OpenFolder{voter(0).agent})));
+  CHECK(actions[3] == SuccessionAction(FolderTask(OpenFolder{{voter(0).agent}})));
   Succession member({.self = voter(1), .endpoint = "n0", .folder = folder});
   actions.clear();
   member.start({}, actions);
@@ -68,7 +68,7 @@ TEST_CASE("succession: where all voters see the folder of the founder, they clai
   CHECK(story.at(500) == Lines{"n1: do you see the proof?"});  // it may have got lost
   CHECK(story.is_surveyed(1) == claimed_by_three);
   CHECK(story.known().record.voters.claim);
-  CHECK(story.known().place == Place{voter(0).agent, 1});
+  CHECK(story.known().place == Place{{voter(0).agent}, 1});
 }
 
 TEST_CASE("succession: the first place is the one after what earlier jobs have claimed") {
@@ -76,7 +76,7 @@ TEST_CASE("succession: the first place is the one after what earlier jobs have c
   (void)story.opens("", 4, true);
   (void)story.proposes({0, 1}, 1);
   (void)story.is_surveyed(1);
-  CHECK(story.known().place == Place{voter(0).agent, 5});
+  CHECK(story.known().place == Place{{voter(0).agent}, 5});
 }
 
 TEST_CASE("succession: a founder alone asks nobody") {
@@ -152,8 +152,8 @@ TEST_CASE("succession: an answer about another founder's proof does not count") 
   ClaimsStory story(0);
   (void)story.opens();
   (void)story.proposes({0, 1}, 1);
-  CHECK(story.hears(SurveyAnswer{voter(1).agent, 99, true}).empty());
-  CHECK(story.hears(SurveyAnswer{voter(1).agent, 99, false}).empty());
+  CHECK(story.hears(SurveyAnswer{voter(1).agent, {99}, true}).empty());
+  CHECK(story.hears(SurveyAnswer{voter(1).agent, {99}, false}).empty());
   CHECK_FALSE(story.succession.knowledge());
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("succession: a proposal that changes during the survey is surveyed ane
         Lines{"n1: do you see the proof?", "n3: do you see the proof?"});
   CHECK(story.is_surveyed(1).empty());
   CHECK(story.is_surveyed(3).at(2) == "n1: leading 1 with 2? whole");
-  CHECK(story.known().place == Place{voter(0).agent, 1});
+  CHECK(story.known().place == Place{{voter(0).agent}, 1});
 }
 
 /// Whose folder another job has used up to place 4, and not all of whose voters see it.
@@ -250,12 +250,12 @@ TEST_CASE("succession: V6 a founder that gave way proposes nothing when its fold
 
 TEST_CASE("succession: who is asked looks into the folder, and says what it saw") {
   ClaimsStory story(2);
-  CHECK(story.hears(SurveyRequest{"n0", 1}) == Lines{"look for proof 1"});
-  CHECK(story.meets(FolderAnswer(ProofSought{1, true})) == Lines{"n0: sees proof 1"});
-  CHECK(story.hears(SurveyRequest{"n7", 8}) == Lines{"look for proof 8"});
-  CHECK(story.meets(FolderAnswer(ProofSought{8, false})) == Lines{"n7: does not see proof 8"});
+  CHECK(story.hears(SurveyRequest{"n0", {1}}) == Lines{"look for proof 1"});
+  CHECK(story.meets(FolderAnswer(ProofSought{{1}, true})) == Lines{"n0: sees proof 1"});
+  CHECK(story.hears(SurveyRequest{"n7", {8}}) == Lines{"look for proof 8"});
+  CHECK(story.meets(FolderAnswer(ProofSought{{8}, false})) == Lines{"n7: does not see proof 8"});
   SuccessionStory without_folder(2);
-  CHECK(without_folder.hears(SurveyRequest{"n0", 1}) == Lines{"n0: does not see proof 1"});
+  CHECK(without_folder.hears(SurveyRequest{"n0", {1}}) == Lines{"n0: does not see proof 1"});
 }
 
 }  // namespace

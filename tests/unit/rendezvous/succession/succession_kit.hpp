@@ -68,7 +68,7 @@ inline std::string text_of(const Ballot& ballot) {
   }
   if (std::holds_alternative<SurveyRequest>(ballot)) return "do you see the proof?";
   if (const auto* answer = std::get_if<SurveyAnswer>(&ballot)) {
-    return fmt::format("{} proof {}", answer->sees ? "sees" : "does not see", answer->folder);
+    return fmt::format("{} proof {}", answer->sees ? "sees" : "does not see", answer->folder.proof);
   }
   const auto& following = std::get<Following>(ballot);
   return fmt::format("following {} with {}", following.epoch.value, following.record.number.value);
@@ -77,10 +77,10 @@ inline std::string text_of(const Ballot& ballot) {
 inline std::string text_of(const FolderTask& task) {
   if (std::holds_alternative<OpenFolder>(task)) return "open the folder";
   if (const auto* look = std::get_if<LookForProof>(&task)) {
-    return fmt::format("look for proof {}", look->folder);
+    return fmt::format("look for proof {}", look->folder.proof);
   }
   if (const auto* read = std::get_if<ReadClaims>(&task)) {
-    return fmt::format("read claims of {}", read->folder);
+    return fmt::format("read claims of {}", read->folder.proof);
   }
   if (std::holds_alternative<CloseFolder>(task)) return "close the folder";
   const Knowledge& known = std::get<ClaimPlace>(task).known;

@@ -56,7 +56,7 @@ Knowledge sample_knowledge() {
 Knowledge sample_claim() {
   Knowledge known = sample_knowledge();
   known.record.voters.claim = true;
-  known.place = Place{0xfedcba9876543210, 3};
+  known.place = Place{{0xfedcba9876543210}, 3};
   return known;
 }
 
@@ -82,9 +82,9 @@ std::vector<ToCoordinator> messages_up() {
       Ballot{Leading{sample_leader, Instant{100}, record_id, false, 0, sample_knowledge()}},
       Ballot{Leading{sample_leader, Instant{100}, record_id, true, 3, sample_claim()}},
       Ballot{Following{12, Epoch{4}, Instant{100}, record_id}},
-      Ballot{SurveyRequest{"10.0.0.1:29400", 0xfedcba9876543210}},
+      Ballot{SurveyRequest{"10.0.0.1:29400", {0xfedcba9876543210}}},
       Ballot{SteppedDown{11, Epoch{4}, Millis{500}}},
-      Ballot{SurveyAnswer{12, 0xfedcba9876543210, true}},
+      Ballot{SurveyAnswer{12, {0xfedcba9876543210}, true}},
   };
 }
 
