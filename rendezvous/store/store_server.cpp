@@ -1,22 +1,15 @@
 #include "rendezvous/store/store_server.hpp"
 
+#include "rendezvous/acceptor.hpp"
 #include "rendezvous/store/key_value.hpp"
 #include "rendezvous/store/store_codec.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ip/v6_only.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
-
-#include <fcntl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <deque>
 #include <iterator>
 #include <unordered_map>
@@ -52,76 +45,38 @@ struct Session {
 
 class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  Impl(boost::asio::io_context& context, NoteHandler on_note)
-      : acceptor_(context), retry_(context), on_note_(std::move(on_note)) {}
-
-  void listen(const std::string& address) {
-    const tcp::endpoint endpoint(boost::asio::ip::make_address(address), 0);
-    acceptor_.open(endpoint.protocol());
-    ::fcntl(acceptor_.native_handle(), F_SETFD, FD_CLOEXEC);
-    if (endpoint.address().is_v6()) acceptor_.set_option(boost::asio::ip::v6_only(false));
-    acceptor_.bind(endpoint);
-    acceptor_.listen();
-    acceptor_.non_blocking(true);
-    port_ = acceptor_.local_endpoint().port();
+  Impl(boost::asio::io_context& context, const std::string& address, NoteHandler on_note)
+      : on_note_(std::move(on_note)) {
+    Acceptor::Handlers handlers;
+    handlers.on_connection = [this](tcp::socket socket, const tcp::endpoint& peer) {
+      open_session(std::move(socket), peer);
+    };
+    handlers.on_pause = [this](const std::string& why) {
+      on_note_("store: cannot accept another connection: " + why);
+    };
+    acceptor_ = std::make_shared<Acceptor>(context, address, 0, std::move(handlers));
   }
 
   void close() {
-    error_code ignored;
-    acceptor_.close(ignored);
-    retry_.cancel();
+    acceptor_->close();
     sessions_.clear();
   }
 
   void open_for(Admission admission) {
     admission_ = std::move(admission);
-    wait_for_clients();
+    acceptor_->start();
   }
 
-  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::uint16_t port() const { return acceptor_->port(); }
 
  private:
-  /// Accepts by accept4 instead of async_accept, which knows no CLOEXEC.
-  void wait_for_clients() {
-    acceptor_.async_wait(tcp::acceptor::wait_read, [self = shared_from_this()](error_code error) {
-      if (!error) self->accept_all();
-    });
-  }
-
-  void accept_all() {
-    while (true) {
-      const int fd =
-          ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-      if (fd >= 0 && sessions_.size() >= sessions_max) {
-        ::close(fd);
-        on_note_(fmt::format("store: {} connections; one more was refused", sessions_max));
-      } else if (fd >= 0) {
-        open_session(fd);
-      } else if (errno == EAGAIN) {
-        return wait_for_clients();
-      } else if (errno != EINTR && errno != ECONNABORTED) {
-        return accept_later(errno);
-      }
+  void open_session(tcp::socket socket, const tcp::endpoint& peer) {
+    if (sessions_.size() >= sessions_max) {
+      return on_note_(fmt::format("store: {} connections; one more was refused", sessions_max));
     }
-  }
-
-  /// Descriptors or memory have run out: the kernel keeps the caller in its queue, ready for ever.
-  void accept_later(int reason) {
-    on_note_(fmt::format("store: cannot accept another connection: {}; trying again (ulimit -n?)",
-                         std::strerror(reason)));
-    retry_.expires_after(std::chrono::seconds(1));
-    retry_.async_wait([self = shared_from_this()](error_code error) {
-      if (!error) self->accept_all();
-    });
-  }
-
-  void open_session(int fd) {
-    tcp::socket socket(acceptor_.get_executor());
-    socket.assign(acceptor_.local_endpoint().protocol(), fd);
-    error_code error;
-    socket.set_option(tcp::no_delay(true), error);
-    const tcp::endpoint peer = socket.remote_endpoint(error);
-    if (error || !is_admitted(peer)) return;
+    if (!is_admitted(peer)) return;
+    error_code ignored;
+    socket.set_option(tcp::no_delay(true), ignored);
     const StoreSession id{next_session_++};
     sessions_.emplace(
         id.value,
@@ -237,11 +192,9 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     sessions_.erase(id.value);
   }
 
-  tcp::acceptor acceptor_;
-  boost::asio::steady_timer retry_;
+  std::shared_ptr<Acceptor> acceptor_;
   NoteHandler on_note_;
   Admission admission_{{}, {}};
-  std::uint16_t port_ = 0;
   std::uint64_t next_session_ = 1;
   std::unordered_map<std::uint64_t, Session> sessions_;
   KeyValue key_value_;
@@ -252,16 +205,15 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
 Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context& context,
                                                          const std::string& address,
                                                          NoteHandler on_note) {
-  auto impl = std::make_shared<Impl>(context, std::move(on_note));
   try {
-    impl->listen(address);
+    auto impl = std::make_shared<Impl>(context, address, std::move(on_note));
+    return std::unique_ptr<StoreServer>(new StoreServer(std::move(impl)));
   } catch (const boost::system::system_error& error) {
     return Error(ExitStatus::system_refused,
                  fmt::format("cannot open a store on {}", address),
                  error.code().message(),
                  "check the address, and ulimit -n");
   }
-  return std::unique_ptr<StoreServer>(new StoreServer(std::move(impl)));
 }
 
 StoreServer::StoreServer(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -1,23 +1,16 @@
 #include "rendezvous/wire/agent_server.hpp"
 
+#include "rendezvous/acceptor.hpp"
 #include "rendezvous/wire/frame_connection.hpp"
 #include "rendezvous/wire/message_codec.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 #include <sodium.h>
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <map>
 #include <set>
 #include <utility>
@@ -29,8 +22,6 @@ using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 
 namespace {
-
-constexpr std::chrono::seconds accept_again_after(1);
 
 std::chrono::milliseconds milliseconds(Millis duration) {
   return std::chrono::milliseconds(duration.count);
@@ -84,51 +75,39 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
        const Credentials& credentials,
        Handlers handlers,
        AgentServerLimits limits)
-      : acceptor_(context),
-        retry_(context),
+      : context_(context),
         patience_(context),
         credentials_(credentials),
         handlers_(std::move(handlers)),
         limits_(limits),
         notes_(std::make_shared<StrangerNotes>(context, handlers_.on_note)) {}
 
-  /// Of those that listen at one port at the same moment the kernel may refuse all: each is seen as
-  /// listening before it is checked (inet_csk_listen_start). Whoever is refused so tries again; who
-  /// cannot even bind has seen another that listens, or will try again.
   void listen(const std::string& address, std::uint16_t port) {
-    constexpr int attempts_max = 100;
-    const tcp::endpoint endpoint(boost::asio::ip::make_address(address), port);
-    error_code refused;
-    for (int i = 0; i < attempts_max; ++i) {
-      bind(endpoint);
-      acceptor_.listen(tcp::acceptor::max_listen_connections, refused);
-      if (refused != boost::asio::error::address_in_use) break;
-      acceptor_.close();
-    }
-    if (refused) throw boost::system::system_error(refused);
-    acceptor_.non_blocking(true);
-    port_ = acceptor_.local_endpoint().port();
-  }
-
-  /// Accepts by accept4 instead of async_accept, which knows no CLOEXEC.
-  void wait_for_connections() {
-    acceptor_.async_wait(tcp::acceptor::wait_read, [weak = weak_from_this()](error_code error) {
-      const auto self = weak.lock();
-      if (self && !error) self->accept_all();
-    });
+    Acceptor::Handlers handlers;
+    handlers.on_connection = [this](tcp::socket socket, const tcp::endpoint& peer) {
+      open_session(std::move(socket), peer);
+    };
+    handlers.make_room = [this](const std::string& why) {
+      if (strangers_.empty()) return false;
+      dismiss_oldest("it was closed for the next one: " + why);
+      return true;
+    };
+    handlers.on_pause = [this](const std::string& why) {
+      handlers_.on_note("cannot accept another agent: " + why);
+    };
+    acceptor_ = std::make_shared<Acceptor>(context_, address, port, std::move(handlers));
+    acceptor_->start();
   }
 
   void close() {
-    error_code ignored;
-    acceptor_.close(ignored);
-    retry_.cancel();
+    if (acceptor_) acceptor_->close();
     patience_.cancel();
     for (const auto& [id, session] : sessions_) session.connection->close();
     sessions_.clear();
     strangers_.clear();
   }
 
-  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::uint16_t port() const { return acceptor_->port(); }
 
   void send(SessionId id, const ToAgent& message) {
     const auto found = sessions_.find(id);
@@ -150,56 +129,7 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
     Clock::time_point deadline;  // of a stranger
   };
 
-  void bind(const tcp::endpoint& endpoint) {
-    acceptor_.open(endpoint.protocol());
-    ::fcntl(acceptor_.native_handle(), F_SETFD, FD_CLOEXEC);
-    acceptor_.set_option(tcp::acceptor::reuse_address(true));  // after a start of our own
-    if (endpoint.address().is_v6()) acceptor_.set_option(boost::asio::ip::v6_only(false));
-    acceptor_.bind(endpoint);
-  }
-
-  void accept_all() {
-    while (acceptor_.is_open()) {
-      const int fd =
-          ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-      const int reason = errno;
-      if (fd >= 0) {
-        open_session(fd);
-      } else if (reason == EAGAIN || (is_shortage(reason) && nobody_waits())) {
-        return wait_for_connections();
-      } else if (is_shortage(reason) && !strangers_.empty()) {
-        dismiss_oldest(fmt::format("it was closed for the next one: {}", std::strerror(reason)));
-      } else if (reason != EINTR && reason != ECONNABORTED) {
-        return accept_later(reason);
-      }
-    }
-  }
-
-  static bool is_shortage(int reason) { return reason == EMFILE || reason == ENFILE; }
-
-  /// accept4 looks for a free descriptor first, and only then whether it is needed.
-  bool nobody_waits() {
-    pollfd listener{acceptor_.native_handle(), POLLIN, 0};
-    return ::poll(&listener, 1, 0) == 0;
-  }
-
-  /// Nothing can be freed: the kernel keeps the caller in its queue, ready for ever.
-  void accept_later(int reason) {
-    handlers_.on_note(fmt::format("cannot accept another agent: {}; trying again (ulimit -n?)",
-                                  std::strerror(reason)));
-    retry_.expires_after(accept_again_after);
-    retry_.async_wait([weak = weak_from_this()](error_code error) {
-      const auto self = weak.lock();
-      if (self && !error) self->accept_all();
-    });
-  }
-
-  void open_session(int fd) {
-    tcp::socket socket(acceptor_.get_executor());
-    socket.assign(acceptor_.local_endpoint().protocol(), fd);
-    error_code error;
-    const tcp::endpoint endpoint = socket.remote_endpoint(error);
-    if (error) return;  // it has gone already
+  void open_session(tcp::socket socket, const tcp::endpoint& endpoint) {
     const std::string peer = endpoint_name(address_text(endpoint.address()), endpoint.port());
     if (sessions_.size() >= limits_.connections_max) {
       return notes_->add(
@@ -277,14 +207,13 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
     handlers_.on_closed(id);
   }
 
-  tcp::acceptor acceptor_;
-  boost::asio::steady_timer retry_;
+  boost::asio::io_context& context_;
+  std::shared_ptr<Acceptor> acceptor_;
   boost::asio::steady_timer patience_;
   Credentials credentials_;
   Handlers handlers_;
   AgentServerLimits limits_;
   std::shared_ptr<StrangerNotes> notes_;
-  std::uint16_t port_ = 0;
   SessionId newest_session_ = 0;
   std::map<SessionId, Session> sessions_;
   std::set<SessionId> strangers_;  // of the sessions, oldest first
@@ -305,7 +234,6 @@ Result<std::unique_ptr<AgentServer>> AgentServer::listen(boost::asio::io_context
                  error.code().message(),
                  "check address and port");
   }
-  impl->wait_for_connections();
   return std::unique_ptr<AgentServer>(new AgentServer(std::move(impl)));
 }
 
