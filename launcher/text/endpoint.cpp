@@ -1,17 +1,14 @@
 #include "launcher/text/endpoint.hpp"
 
 #include "launcher/text/values.hpp"
-
-#include <fmt/format.h>
+#include "rendezvous/endpoint_text.hpp"
 
 #include <algorithm>
 
 namespace ddprun {
 
 std::string text_of(const Endpoint& endpoint) {
-  const bool is_ipv6 = endpoint.host.find(':') != std::string::npos;
-  return is_ipv6 ? fmt::format("[{}]:{}", endpoint.host, endpoint.port)
-                 : fmt::format("{}:{}", endpoint.host, endpoint.port);
+  return endpoint_text(endpoint.host, endpoint.port);
 }
 
 std::optional<Endpoint> parse_endpoint(std::string_view text, std::uint16_t port_unless_given) {

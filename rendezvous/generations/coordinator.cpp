@@ -1,6 +1,7 @@
 #include "rendezvous/generations/coordinator.hpp"
 
 #include "rendezvous/assert.hpp"
+#include "rendezvous/endpoint_text.hpp"
 #include "rendezvous/result.hpp"
 
 #include <fmt/format.h>
@@ -191,12 +192,11 @@ void Coordinator::on(Instant, const StoreUnreachable& unreachable, Actions& out)
   if (member == nullptr) return;
   const Offer& owner = current_.members.front().offer;
   std::string text = fmt::format(
-      "{} cannot reach the workers' store of {} at {}:{} ({}): check --advertise, --interface and "
+      "{} cannot reach the workers' store of {} at {} ({}): check --advertise, --interface and "
       "firewalls",
       member->offer.host,
       owner.host,
-      owner.address,
-      owner.store_port,
+      endpoint_text(owner.address, owner.store_port),
       unreachable.why);
   if (newcomers_.contains(unreachable.node)) {
     left_out_.insert(unreachable.node);

@@ -1,6 +1,7 @@
 #include "rendezvous/store/store_server.hpp"
 
 #include "rendezvous/acceptor.hpp"
+#include "rendezvous/endpoint_text.hpp"
 #include "rendezvous/store/key_value.hpp"
 #include "rendezvous/store/store_codec.hpp"
 
@@ -74,21 +75,19 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     if (sessions_.size() >= sessions_max) {
       return on_note_(fmt::format("store: {} connections; one more was refused", sessions_max));
     }
-    if (!is_admitted(peer)) return;
+    const auto address = parse_ip_address(peer.address().to_string());
+    if (!address || !is_admitted(*address)) return;
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
     const StoreSession id{next_session_++};
-    sessions_.emplace(
-        id.value,
-        Session(std::move(socket), fmt::format("{}:{}", peer.address().to_string(), peer.port())));
+    sessions_.emplace(id.value,
+                      Session(std::move(socket), endpoint_text(text_of(*address), peer.port())));
     wait_for_bytes(id);
   }
 
-  [[nodiscard]] bool is_admitted(const tcp::endpoint& peer) {
-    const auto address = parse_ip_address(peer.address().to_string());
-    if (address && admission_.admits(*address)) return true;
-    const auto said = address ? admission_.refuse(*address) : std::nullopt;
-    if (said) on_note_(*said);
+  [[nodiscard]] bool is_admitted(const IpAddress& address) {
+    if (admission_.admits(address)) return true;
+    if (const auto said = admission_.refuse(address)) on_note_(*said);
     return false;
   }
 

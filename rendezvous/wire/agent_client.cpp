@@ -1,5 +1,6 @@
 #include "rendezvous/wire/agent_client.hpp"
 
+#include "rendezvous/endpoint_text.hpp"
 #include "rendezvous/wire/frame_connection.hpp"
 #include "rendezvous/wire/message_codec.hpp"
 
@@ -57,7 +58,7 @@ ConnectionEnd lost(const std::string& peer, std::string why, std::string fix = "
 
 /// "n1:29400 (10.0.0.1)", or without the address where that is the name.
 std::string peer_name(const Line& line, const tcp::endpoint& endpoint) {
-  const std::string name = endpoint_name(line.host, line.port);
+  const std::string name = endpoint_text(line.host, line.port);
   const std::string address = address_text(endpoint.address());
   return address == line.host ? name : fmt::format("{} ({})", name, address);
 }
@@ -102,7 +103,7 @@ class AgentClient::Impl : public std::enable_shared_from_this<Impl> {
     const auto line = std::make_shared<Line>(context_, host, port);
     lines_[id] = line;
     line->deadline = Clock::now() + patience_;
-    line->last = lost(endpoint_name(host, port), "its name has no address");
+    line->last = lost(endpoint_text(host, port), "its name has no address");
     error_code error;
     const auto address = boost::asio::ip::make_address(host, error);
     if (!error) {
@@ -157,7 +158,7 @@ class AgentClient::Impl : public std::enable_shared_from_this<Impl> {
                                  error_code error, const tcp::resolver::results_type& results) {
       const auto self = weak.lock();
       if (!self || !self->lives(id, line) || !line->endpoints.empty()) return;
-      if (error) line->last = lost(endpoint_name(line->host, line->port), error.message());
+      if (error) line->last = lost(endpoint_text(line->host, line->port), error.message());
       for (const auto& each : results) {
         if (line->endpoints.size() < addresses_max) line->endpoints.push_back(each.endpoint());
       }
@@ -169,7 +170,7 @@ class AgentClient::Impl : public std::enable_shared_from_this<Impl> {
       const auto self = weak.lock();
       if (!self || !self->lives(id, line) || !line->endpoints.empty()) return;
       self->down(id,
-                 lost(endpoint_name(line->host, line->port),
+                 lost(endpoint_text(line->host, line->port),
                       fmt::format("its name was not resolved in {} ms", self->patience_.count())));
     });
   }
@@ -255,7 +256,7 @@ class AgentClient::Impl : public std::enable_shared_from_this<Impl> {
     line->patience.cancel();
     const tcp::endpoint& endpoint = line->endpoints[line->tried - 1];
     handlers_.on_up(
-        id, line->local_address, endpoint_name(address_text(endpoint.address()), endpoint.port()));
+        id, line->local_address, endpoint_text(address_text(endpoint.address()), endpoint.port()));
   }
 
   void on_message(ConnectionId id, const std::string& bytes) {

@@ -1,6 +1,7 @@
 #include "rendezvous/wire/agent_server.hpp"
 
 #include "rendezvous/acceptor.hpp"
+#include "rendezvous/endpoint_text.hpp"
 #include "rendezvous/wire/frame_connection.hpp"
 #include "rendezvous/wire/message_codec.hpp"
 
@@ -130,7 +131,7 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
   };
 
   void open_session(tcp::socket socket, const tcp::endpoint& endpoint) {
-    const std::string peer = endpoint_name(address_text(endpoint.address()), endpoint.port());
+    const std::string peer = endpoint_text(address_text(endpoint.address()), endpoint.port());
     if (sessions_.size() >= limits_.connections_max) {
       return notes_->add(
           fmt::format("a connection from {}: there are {} already", peer, sessions_.size()));
@@ -230,7 +231,7 @@ Result<std::unique_ptr<AgentServer>> AgentServer::listen(boost::asio::io_context
     impl->listen(address, port);
   } catch (const boost::system::system_error& error) {
     return Error(ExitStatus::system_refused,
-                 fmt::format("cannot listen for agents on {}", endpoint_name(address, port)),
+                 fmt::format("cannot listen for agents on {}", endpoint_text(address, port)),
                  error.code().message(),
                  "check address and port");
   }

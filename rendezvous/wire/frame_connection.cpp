@@ -148,11 +148,6 @@ void FrameConnection::close() {
   socket_.close(ignored);
 }
 
-std::string endpoint_name(const std::string& host, std::uint16_t port) {
-  const bool v6 = host.find(':') != std::string::npos;
-  return fmt::format("{}{}{}:{}", v6 ? "[" : "", host, v6 ? "]" : "", port);
-}
-
 std::string address_text(const boost::asio::ip::address& address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped()) {
     return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6())

@@ -61,9 +61,6 @@ class FrameConnection : public std::enable_shared_from_this<FrameConnection> {
   bool closed_ = false;
 };
 
-/// "10.0.0.1:29400", "[fe80::1]:29400".
-[[nodiscard]] std::string endpoint_name(const std::string& host, std::uint16_t port);
-
 /// The address as text; an IPv4 address that was mapped into IPv6 as what it is.
 [[nodiscard]] std::string address_text(const boost::asio::ip::address& address);
 

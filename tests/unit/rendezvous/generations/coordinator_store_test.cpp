@@ -24,7 +24,7 @@ struct Unmet {
     return actions;
   }
   std::vector<CoordinatorAction> joins() {
-    return meets(Join{{NodeId{0}, "n0", "10.0.0.1", 4000, 2}, GenerationNumber{number}});
+    return meets(Join{{NodeId{0}, "n0", "fd00::1", 4000, 2}, GenerationNumber{number}});
   }
   void runs_next() {
     if (number > 0) {
@@ -51,7 +51,7 @@ TEST_CASE("coordinator: C4 a store that cannot be reached ends the job, whatever
           Actions{StopGeneration{NodeId{0}, number, SIGTERM, Millis{1'000}}});
     CHECK(job.cannot_reach(job.number).empty());
     const Outcome outcome{status,
-                          "n0 cannot reach the workers' store of n0 at 10.0.0.1:4000 (Connection "
+                          "n0 cannot reach the workers' store of n0 at [fd00::1]:4000 (Connection "
                           "timed out): check --advertise, --interface and firewalls",
                           {}};
     CHECK(job.joins() == Actions{FinishJob{NodeId{0}, outcome}});

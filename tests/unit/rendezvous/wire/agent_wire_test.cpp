@@ -1,3 +1,4 @@
+#include "rendezvous/endpoint_text.hpp"
 #include "rendezvous/wire/frame_connection.hpp"
 #include "rendezvous/wire/message_codec.hpp"
 #include "tests/unit/rendezvous/wire/agent_wire_kit.hpp"
@@ -24,7 +25,7 @@ TEST_CASE("agent wire: an agent and a coordinator talk both ways") {
   WireAgent agent(wire.context);
   agent.client.connect(5, "127.0.0.1", wire.server->port());
   REQUIRE(wire.until([&] { return !agent.up.empty(); }));
-  CHECK(agent.addresses == "127.0.0.1 " + endpoint_name("127.0.0.1", wire.server->port()));
+  CHECK(agent.addresses == "127.0.0.1 " + endpoint_text("127.0.0.1", wire.server->port()));
   agent.client.send(5, hello);
   agent.client.send(5, Heartbeat{1, 0});
   REQUIRE(wire.until([&] { return wire.heard.size() == 2; }));
@@ -55,7 +56,7 @@ TEST_CASE("agent wire: sessions have growing numbers, and each is closed for its
   REQUIRE(wire.until([&] { return !one.down.empty(); }));
   CHECK(one.ends[0].kind == ConnectionEnd::Kind::lost);
   CHECK(one.ends[0].why.message() == "the coordinator at " +
-                                         endpoint_name("127.0.0.1", wire.server->port()) +
+                                         endpoint_text("127.0.0.1", wire.server->port()) +
                                          ": it closed the connection");
   CHECK(wire.closed.empty());
   wire.server->send(wire.heard[0].first, ack);
@@ -72,7 +73,7 @@ TEST_CASE("agent wire: a name's addresses are tried in turn") {
   WireAgent agent(wire.context);
   agent.client.connect(1, "localhost", wire.server->port());
   REQUIRE(wire.until([&] { return !agent.up.empty() || !agent.down.empty(); }));
-  CHECK(agent.addresses == "127.0.0.1 " + endpoint_name("127.0.0.1", wire.server->port()));
+  CHECK(agent.addresses == "127.0.0.1 " + endpoint_text("127.0.0.1", wire.server->port()));
 }
 
 TEST_CASE("agent wire: an address with a colon is IPv6, and :: serves both families") {
@@ -84,8 +85,8 @@ TEST_CASE("agent wire: an address with a colon is IPv6, and :: serves both famil
   agent.client.connect(2, "127.0.0.1", wire.server->port());
   REQUIRE(wire.until([&] { return agent.up.size() == 2; }));
   const std::uint16_t port = wire.server->port();
-  const bool by_four = agent.addresses == "127.0.0.1 " + endpoint_name("127.0.0.1", port);
-  const bool by_six = agent.addresses == "::1 " + endpoint_name("::1", port);
+  const bool by_four = agent.addresses == "127.0.0.1 " + endpoint_text("127.0.0.1", port);
+  const bool by_six = agent.addresses == "::1 " + endpoint_text("::1", port);
   CHECK((by_four || by_six));
 }
 
@@ -102,7 +103,7 @@ TEST_CASE("agent wire: who cannot be reached is down, with the reason") {
   REQUIRE(run_until(context, [&] { return !agent.down.empty(); }));
   CHECK(agent.ends[0].kind == ConnectionEnd::Kind::lost);
   CHECK(agent.ends[0].why.message() ==
-        "the coordinator at " + endpoint_name("127.0.0.1", port) + ": Connection refused");
+        "the coordinator at " + endpoint_text("127.0.0.1", port) + ": Connection refused");
   agent.client.connect(2, "no such name", port);
   REQUIRE(run_until(context, [&] { return agent.down.size() == 2; }));
   CHECK(agent.ends[1].why.message().starts_with("the coordinator at no such name:"));
@@ -118,7 +119,7 @@ TEST_CASE("agent wire: what listens and does not answer is down when patience en
   CHECK(agent.ends[0] ==
         ConnectionEnd{ConnectionEnd::Kind::lost,
                       Error(ExitStatus::rendezvous_unavailable,
-                            "the coordinator at " + endpoint_name("127.0.0.1", port),
+                            "the coordinator at " + endpoint_text("127.0.0.1", port),
                             "it did not answer in time",
                             "")});
 }
@@ -281,7 +282,7 @@ TEST_CASE("agent wire: a port that is taken is told with its address") {
       AgentServer::listen(wire.context, "127.0.0.1", wire.server->port(), credentials_of(), {});
   REQUIRE_FALSE(second.has_value());
   CHECK(second.error().message() == "cannot listen for agents on " +
-                                        endpoint_name("127.0.0.1", wire.server->port()) +
+                                        endpoint_text("127.0.0.1", wire.server->port()) +
                                         ": Address already in use; check address and port");
   CHECK_FALSE(AgentServer::listen(wire.context, "nowhere", 0, credentials_of(), {}).has_value());
 }
