@@ -1,43 +1,22 @@
 #include "launcher/node/snapshot_look.hpp"
 
+#include "rendezvous/snapshot_name.hpp"
+
 #include <boost/asio/post.hpp>
 
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <mutex>
-#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 namespace ddprun {
 namespace {
-
-std::optional<std::int64_t> parse_whole(std::string_view digits) {
-  std::int64_t value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, failure] = std::from_chars(digits.data(), end, value);
-  if (failure != std::errc{} || stop != end || value < 0) return std::nullopt;
-  return value;
-}
-
-/// Puts the numbers of "snapshot.pt.GENERATION.STEP" into `position`, where `name` is such a name.
-void read_name(std::string_view link_name, std::string_view name, SnapshotPosition& position) {
-  if (!name.starts_with(link_name)) return;
-  name.remove_prefix(link_name.size());
-  const std::size_t dot = name.find('.', 1);
-  if (!name.starts_with('.') || dot == std::string_view::npos) return;
-  const auto generation = parse_whole(name.substr(1, dot - 1));
-  const auto step = parse_whole(name.substr(dot + 1));
-  if (!generation || !step) return;
-  position.generation = *generation;
-  position.step = *step;
-}
 
 std::int64_t nanoseconds_of(const timespec& time) {
   constexpr std::int64_t second = 1'000'000'000;
@@ -57,7 +36,10 @@ std::optional<SnapshotPosition> snapshot_position(const std::string& path) {
   std::error_code ignored;  // no link is an error here
   const std::filesystem::path target = std::filesystem::read_symlink(path, ignored);
   const std::string link_name = std::filesystem::path(path).filename().string();
-  read_name(link_name, target.filename().string(), position);
+  if (const auto numbers = parse_snapshot_name(link_name, target.filename().string())) {
+    position.generation = numbers->generation;
+    position.step = numbers->step;
+  }
   return position;
 }
 

@@ -2,6 +2,7 @@
 
 #include "ddprun/error.hpp"
 #include "ddprun/pt_file.hpp"
+#include "rendezvous/snapshot_name.hpp"
 #include "worker/pt/atomic_file.hpp"
 
 #include <c10/util/Exception.h>
@@ -9,10 +10,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <exception>
-#include <optional>
-#include <string_view>
 #include <tuple>
 
 namespace ddprun::worker {
@@ -20,30 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Numbers {
-  std::int64_t generation;
-  std::int64_t step;
-};
-
-std::optional<std::int64_t> parse_count(std::string_view digits) {
-  std::int64_t value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, failure] = std::from_chars(digits.data(), end, value);
-  if (failure != std::errc{} || stop != end || value < 0 || value > count_max) return std::nullopt;
-  return value;
-}
-
-/// The numbers in "snapshot.pt.GENERATION.STEP", nothing for any other name.
-std::optional<Numbers> parse_name(std::string_view link_name, std::string_view name) {
-  if (!name.starts_with(link_name)) return std::nullopt;
-  name.remove_prefix(link_name.size());
-  const std::size_t dot = name.find('.', 1);
-  if (!name.starts_with('.') || dot == std::string_view::npos) return std::nullopt;
-  const auto generation = parse_count(name.substr(1, dot - 1));
-  const auto step = parse_count(name.substr(dot + 1));
-  if (!generation || !step) return std::nullopt;
-  return Numbers{*generation, *step};
-}
+static_assert(SnapshotNumbers::number_max == count_max);
 
 Snapshot read_snapshot_itself(const fs::path& path, Contents contents) {
   const c10::IValue value = read_pt_file(path, contents);
@@ -135,7 +110,7 @@ SnapshotFolder::Listing SnapshotFolder::list() const {
   Listing listing;
   std::vector<std::string> candidates;
   for (const std::string& name : names()) {
-    const auto numbers = parse_name(link_name_, name);
+    const auto numbers = parse_snapshot_name(link_name_, name);
     if (!numbers) continue;
     candidates.push_back(name);
     listing.generation_max = std::max(listing.generation_max, numbers->generation);
@@ -179,7 +154,7 @@ std::string SnapshotFolder::write(const Snapshot& snapshot) const {
                          failure.message(),
                          "; check the path and its permissions"));
   }
-  const std::string name = text(link_name_, ".", snapshot.generation, ".", snapshot.step);
+  const std::string name = snapshot_name(link_name_, {snapshot.generation, snapshot.step});
   write_pt_file(folder_ / name, to_value(snapshot));
   return name;
 }
@@ -230,7 +205,7 @@ void SnapshotFolder::remove(const std::string& name) const {
 void SnapshotFolder::remove_temporaries() const {
   for (const std::string& name : names()) {
     const auto target = target_of_temporary(name);
-    if (target && (*target == link_name_ || parse_name(link_name_, *target))) remove(name);
+    if (target && (*target == link_name_ || parse_snapshot_name(link_name_, *target))) remove(name);
   }
 }
 
