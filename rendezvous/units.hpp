@@ -58,8 +58,19 @@ struct Incarnation {
   auto operator<=>(const Incarnation&) const = default;
 };
 
-/// A connection that was accepted by this process; each number is used once.
-using SessionId = std::int64_t;
+/// A connection of this process, by whoever counts those of its kind, from 1; each number is used
+/// once. 0 stands for "none".
+struct ConnectionId {
+  std::int64_t value = 0;
+  auto operator<=>(const ConnectionId&) const = default;
+  constexpr ConnectionId& operator++() {
+    ++value;
+    return *this;
+  }
+};
+
+/// One that was accepted.
+using SessionId = ConnectionId;
 
 /// A worker's place among all workers of a generation: RANK.
 struct Rank {

@@ -20,14 +20,14 @@ void Courier::send(const std::string& address, const Ballot& ballot) {
   if (!lines_.contains(address)) make_room();
   Line& line = lines_[address];
   const Millis patience = line.up ? line_age_max : connect_patience;
-  if (line.id == 0 || now() - line.opened > patience) open(address, line);
+  if (line.id == ConnectionId{} || now() - line.opened > patience) open(address, line);
   if (line.up) return client_.send(line.id, ToCoordinator(ballot));
   line.waiting.push_back(ballot);
   if (line.waiting.size() > waiting_max) line.waiting.pop_front();
 }
 
 void Courier::open(const std::string& address, Line& line) {
-  if (line.id != 0) client_.disconnect(line.id);
+  if (line.id != ConnectionId{}) client_.disconnect(line.id);
   line.id = ++connections_;
   line.up = false;
   line.opened = now();

@@ -37,7 +37,7 @@ class Courier {
 
  private:
   struct Line {
-    ConnectionId id = 0;
+    ConnectionId id;
     bool up = false;
     Instant opened;
     std::deque<Ballot> waiting;
@@ -49,7 +49,7 @@ class Courier {
   void on_down(ConnectionId id);
 
   std::map<std::string, Line> lines_;  // by address
-  ConnectionId connections_ = 0;
+  ConnectionId connections_;
   AgentClient client_;
 };
 

@@ -43,7 +43,7 @@ void Roster::on(Instant, const SessionClosed& closed, Actions&) {
   const auto found = speakers_.extract(closed.session);
   if (found.empty()) return;
   const auto peer = peers_.find(found.mapped().agent);
-  if (peer != peers_.end() && peer->second.session == closed.session) peer->second.session = 0;
+  if (peer != peers_.end() && peer->second.session == closed.session) peer->second.session = {};
 }
 
 void Roster::on(Instant now, const Instruct& instruct, Actions& out) {
@@ -56,7 +56,7 @@ void Roster::on(Instant now, const Instruct& instruct, Actions& out) {
   }
   const auto& numbered = peer.outbox.push(std::move(instruction));
   if (peer.outbox.unconfirmed().size() == 1) peer.sent = now;
-  if (peer.session != 0) out.emplace_back(SendDown{peer.session, numbered});
+  if (peer.session != SessionId{}) out.emplace_back(SendDown{peer.session, numbered});
 }
 
 void Roster::on(Instant, const LeadChanged& lead, Actions&) {
@@ -69,7 +69,7 @@ void Roster::on(Instant, const VotersChanged& changed, Actions& out) {
   voters_of_ = changed.record;
   options_.leader = changed.leader;
   for (const auto& [agent, peer] : peers_) {
-    if (peer.session != 0) out.emplace_back(SendDown{peer.session, changed});
+    if (peer.session != SessionId{}) out.emplace_back(SendDown{peer.session, changed});
   }
 }
 
@@ -105,7 +105,7 @@ void Roster::take(Instant now, SessionId session, const Hello& hello, Actions& o
   if (from.life > peer->life) {
     if (peer->life != 0 && !peer->lost) {  // O1: what it says here is not said by the life before
       speakers_.erase(session);
-      if (peer->session == session) peer->session = 0;
+      if (peer->session == session) peer->session = {};
       return;
     }
     peer->life = from.life;
@@ -113,7 +113,7 @@ void Roster::take(Instant now, SessionId session, const Hello& hello, Actions& o
     peer->outbox = {};
     peer->inbox = {};
   }
-  if (peer->session != 0 && peer->session != session) {
+  if (peer->session != SessionId{} && peer->session != session) {
     out.emplace_back(CloseSession{peer->session, ""});
     speakers_.erase(peer->session);
   }
@@ -179,7 +179,7 @@ void Roster::hear(Instant now, Peer& peer) const {
 
 void Roster::resend(Instant now, Peer& peer, Actions& out) {
   peer.sent = now;
-  if (peer.session == 0) return;
+  if (peer.session == SessionId{}) return;
   for (const auto& numbered : peer.outbox.unconfirmed()) {
     out.emplace_back(SendDown{peer.session, numbered});
   }

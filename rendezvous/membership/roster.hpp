@@ -47,11 +47,11 @@ struct RosterOptions {
 };
 
 struct Received {
-  SessionId session = 0;
+  SessionId session;
   ToCoordinator message;
 };
 struct SessionClosed {
-  SessionId session = 0;
+  SessionId session;
 };
 /// What the coordinator has to say to a node; nothing happens when that is lost.
 struct Instruct {
@@ -61,7 +61,7 @@ using RosterEvent =
     std::variant<Received, SessionClosed, Instruct, LeadChanged, VotersChanged, Timeout>;
 
 struct SendDown {
-  SessionId session = 0;
+  SessionId session;
   ToAgent message;
 };
 /// To the coordinator.
@@ -69,7 +69,7 @@ struct Report {
   CoordinatorEvent event;
 };
 struct CloseSession {
-  SessionId session = 0;
+  SessionId session;
   std::string why;  ///< For people, where there is something to say.
 };
 using RosterAction = std::variant<SendDown, Report, CloseSession>;
@@ -105,7 +105,7 @@ class Roster {
     NodeId node;
     std::string host;
     std::string contact;
-    SessionId session = 0;  // 0: none at the moment
+    SessionId session;  // 0: none at the moment
     Instant heard;
     Instant patience_from;  // the same, later by what the coordinator itself slept since
     bool lost = false;

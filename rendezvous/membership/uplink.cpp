@@ -118,7 +118,7 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
   for (const Line& line : lines_) {
     if (leads_to_followed(line)) there = line.id;
   }
-  keep_only(there.value_or(0), out);
+  keep_only(there.value_or(ConnectionId{}), out);
   if (!there) return connect(now, out);
   begins_anew ? greet(*there, out) : enter(now, *there, out);
 }
@@ -126,7 +126,7 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
 void Uplink::on(Instant now, const Unfollow&, Actions& out) {
   followed_.reset();
   retry_ = options_.retry_first;
-  keep_only(0, out);
+  keep_only({}, out);
   if (!connect_at_) connect_later(now);
 }
 

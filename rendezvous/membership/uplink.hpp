@@ -66,21 +66,18 @@ struct UplinkOptions {
   friend bool operator==(const UplinkOptions&, const UplinkOptions&) = default;
 };
 
-/// Of this process; grows.
-using ConnectionId = std::int64_t;
-
 struct ConnectionUp {
-  ConnectionId connection = 0;
+  ConnectionId connection;
   std::string peer;  ///< The address of the other end, and its port: no name, which may move.
 };
 /// It could not be made, or has ended.
 struct ConnectionDown {
-  ConnectionId connection = 0;
+  ConnectionId connection;
   std::string why;
   bool refused = false;  ///< By a coordinator that will not have us.
 };
 struct Heard {
-  ConnectionId connection = 0;
+  ConnectionId connection;
   ToAgent message;
 };
 struct TellNews {
@@ -99,16 +96,16 @@ using UplinkEvent = std::variant<ConnectionUp,
                                  Timeout>;
 
 struct Connect {
-  ConnectionId connection = 0;
+  ConnectionId connection;
   std::string address;  ///< Empty: the endpoint's.
   friend bool operator==(const Connect&, const Connect&) = default;
 };
 struct Disconnect {
-  ConnectionId connection = 0;
+  ConnectionId connection;
   friend bool operator==(const Disconnect&, const Disconnect&) = default;
 };
 struct SendUp {
-  ConnectionId connection = 0;
+  ConnectionId connection;
   ToCoordinator message;
 };
 /// Until when workers may live, for the guard; nothing when none may.
@@ -155,7 +152,7 @@ class Uplink {
  private:
   using Actions = std::vector<UplinkAction>;
   struct Line {
-    ConnectionId id = 0;
+    ConnectionId id;
     bool up = false;
     bool answered = false;
     Instant since;  // it was begun, or is up
@@ -226,7 +223,7 @@ class Uplink {
   std::size_t doors_count_ = 0;
   int attempts_ = 0;         // since the last answer
   std::vector<Line> lines_;  // oldest first
-  ConnectionId connections_ = 0;
+  ConnectionId connections_;
   std::optional<Instant> connect_at_;
   std::optional<Instant> suspect_at_;
   Instant beat_at_;

@@ -18,17 +18,17 @@ constexpr std::uint8_t watch_updated = 0;
 constexpr std::uint8_t watch_created = 1;
 constexpr std::uint8_t watch_deleted = 2;
 
-void reply_byte(StoreSession session, std::uint8_t byte, std::vector<StoreReply>& out) {
+void reply_byte(SessionId session, std::uint8_t byte, std::vector<StoreReply>& out) {
   out.push_back({session, std::string(1, static_cast<char>(byte))});
 }
 
-void reply_number(StoreSession session, std::int64_t number, std::vector<StoreReply>& out) {
+void reply_number(SessionId session, std::int64_t number, std::vector<StoreReply>& out) {
   StoreReply reply{session, {}};
   encode_i64(number, reply.bytes);
   out.push_back(std::move(reply));
 }
 
-void reply_string(StoreSession session, std::string_view text, std::vector<StoreReply>& out) {
+void reply_string(SessionId session, std::string_view text, std::vector<StoreReply>& out) {
   StoreReply reply{session, {}};
   encode_string(text, reply.bytes);
   out.push_back(std::move(reply));
@@ -57,7 +57,7 @@ Result<std::int64_t> parse_counter(const std::string& key, const std::string& te
 
 }  // namespace
 
-Result<void> KeyValue::on_request(StoreSession session,
+Result<void> KeyValue::on_request(SessionId session,
                                   StoreDialect dialect,
                                   StoreRequest request,
                                   std::vector<StoreReply>& out) {
@@ -115,7 +115,7 @@ Result<void> KeyValue::on_request(StoreSession session,
   return {};
 }
 
-void KeyValue::on_session_lost(StoreSession session) {
+void KeyValue::on_session_lost(SessionId session) {
   forget_wait(session);
   for (auto entry = watchers_.begin(); entry != watchers_.end();) {
     if (std::erase(entry->second, session) > 0) bytes_ -= entry->first.size();
@@ -127,7 +127,7 @@ bool KeyValue::all_present(const std::vector<std::string>& keys) const {
   return std::ranges::all_of(keys, [&](const auto& key) { return present(key); });
 }
 
-Result<void> KeyValue::wait(StoreSession session, std::vector<std::string> keys, Replies& out) {
+Result<void> KeyValue::wait(SessionId session, std::vector<std::string> keys, Replies& out) {
   forget_wait(session);
   std::size_t key_bytes = 0;
   for (const std::string& key : keys) key_bytes += key.size();
@@ -138,7 +138,7 @@ Result<void> KeyValue::wait(StoreSession session, std::vector<std::string> keys,
   return {};
 }
 
-Result<void> KeyValue::watch(StoreSession session, const std::string& key, Replies& out) {
+Result<void> KeyValue::watch(SessionId session, const std::string& key, Replies& out) {
   auto& watchers = watchers_[key];
   if (std::ranges::find(watchers, session) == watchers.end()) {
     if (auto room = reserve(0, key.size()); !room) return room;
@@ -166,7 +166,7 @@ Result<void> KeyValue::put(const std::string& key, std::string value, Replies& o
   return {};
 }
 
-Result<void> KeyValue::compare_set(StoreSession session, StoreRequest& request, Replies& out) {
+Result<void> KeyValue::compare_set(SessionId session, StoreRequest& request, Replies& out) {
   const std::string& key = request.keys[0];
   const std::string& expected = request.values[0];
   std::string& desired = request.values[1];
@@ -186,7 +186,7 @@ Result<void> KeyValue::compare_set(StoreSession session, StoreRequest& request, 
 }
 
 /// The caller's reply goes out before those that it causes for others.
-Result<void> KeyValue::add(StoreSession session, const StoreRequest& request, Replies& out) {
+Result<void> KeyValue::add(SessionId session, const StoreRequest& request, Replies& out) {
   Replies woken;
   const Result<std::int64_t> sum = increase(request.keys[0], request.number, woken);
   if (!sum) return sum.error();
@@ -214,7 +214,7 @@ Result<void> KeyValue::append(StoreRequest& request, Replies& out) {
   return put(request.keys[0], value_or_empty(request.keys[0]) + request.values[0], out);
 }
 
-Result<void> KeyValue::barrier(StoreSession session, const StoreRequest& request, Replies& out) {
+Result<void> KeyValue::barrier(SessionId session, const StoreRequest& request, Replies& out) {
   const std::string& key = request.keys[0];
   const Result<std::int64_t> count = increase(key, 1, out);
   if (!count) return count.error();
@@ -228,7 +228,7 @@ Result<void> KeyValue::barrier(StoreSession session, const StoreRequest& request
   reply_byte(session, stop_waiting, out);
   auto waiting = waiting_at_barrier_.extract(key);
   if (waiting.empty()) return {};
-  for (const StoreSession waiter : waiting.mapped()) {
+  for (const SessionId waiter : waiting.mapped()) {
     end_wait(waiter);
     reply_byte(waiter, stop_waiting, out);
   }
@@ -245,14 +245,14 @@ Result<void> KeyValue::queue_push(StoreRequest& request, Replies& out) {
   queues_[key].push_back(std::move(request.values[0]));
   const auto waiting = waiting_for_key_.find(key);
   if (waiting == waiting_for_key_.end()) return {};
-  const StoreSession first = waiting->second.front();
+  const SessionId first = waiting->second.front();
   waiting->second.pop_front();
   if (waiting->second.empty()) waiting_for_key_.erase(waiting);
   continue_wait(first, out);
   return {};
 }
 
-void KeyValue::queue_pop(StoreSession session, const std::string& key, Replies& out) {
+void KeyValue::queue_pop(SessionId session, const std::string& key, Replies& out) {
   const auto queue = queues_.find(key);
   if (queue == queues_.end()) return reply_number(session, 0, out);
   StoreReply reply{session, {}};
@@ -266,7 +266,7 @@ void KeyValue::queue_pop(StoreSession session, const std::string& key, Replies& 
   queues_.erase(queue);
 }
 
-void KeyValue::delete_key(StoreSession session, const std::string& key, Replies& out) {
+void KeyValue::delete_key(SessionId session, const std::string& key, Replies& out) {
   auto held = data_.extract(key);
   if (held.empty()) return reply_number(session, 0, out);
   bytes_ -= key.size() + held.mapped().size();
@@ -287,7 +287,7 @@ Result<void> KeyValue::multi_set(StoreRequest& request, Replies& out) {
   return {};
 }
 
-Result<void> KeyValue::multi_get(StoreSession session,
+Result<void> KeyValue::multi_get(SessionId session,
                                  const std::vector<std::string>& keys,
                                  Replies& out) const {
   StoreReply reply{session, {}};
@@ -299,7 +299,7 @@ Result<void> KeyValue::multi_get(StoreSession session,
   return {};
 }
 
-Result<void> KeyValue::list_keys(StoreSession session, Replies& out) const {
+Result<void> KeyValue::list_keys(SessionId session, Replies& out) const {
   StoreReply reply{session, {}};
   encode_i64(static_cast<std::int64_t>(data_.size()), reply.bytes);
   for (const auto& [key, value] : data_) {
@@ -336,13 +336,13 @@ Result<void> KeyValue::reserve(std::size_t more_keys, std::size_t more_bytes) co
 void KeyValue::on_key_appeared(const std::string& key, Replies& out) {
   auto waiting = waiting_for_key_.extract(key);
   if (waiting.empty()) return;
-  for (const StoreSession session : waiting.mapped()) continue_wait(session, out);
+  for (const SessionId session : waiting.mapped()) continue_wait(session, out);
 }
 
 /// Moves on to the first key of the wait that is missing; without one, the wait is answered.
 /// A session is filed under that one key alone: n clients waiting for n keys cost n entries, not
 /// n².
-void KeyValue::continue_wait(StoreSession session, Replies& out) {
+void KeyValue::continue_wait(SessionId session, Replies& out) {
   Wait& wait = waits_.at(session.value);
   while (wait.next < wait.keys.size() && present(wait.keys[wait.next])) ++wait.next;
   if (wait.next < wait.keys.size()) {
@@ -353,7 +353,7 @@ void KeyValue::continue_wait(StoreSession session, Replies& out) {
   reply_byte(session, stop_waiting, out);
 }
 
-void KeyValue::forget_wait(StoreSession session) {
+void KeyValue::forget_wait(SessionId session) {
   const auto found = waits_.find(session.value);
   if (found == waits_.end()) return;
   const Wait& wait = found->second;
@@ -365,7 +365,7 @@ void KeyValue::forget_wait(StoreSession session) {
   end_wait(session);
 }
 
-void KeyValue::end_wait(StoreSession session) {
+void KeyValue::end_wait(SessionId session) {
   const auto ended = waits_.extract(session.value);
   bytes_ -= ended.mapped().bytes;
 }
@@ -377,7 +377,7 @@ void KeyValue::tell_watchers(std::uint8_t kind,
                              Replies& out) const {
   const auto watchers = watchers_.find(key);
   if (watchers == watchers_.end()) return;
-  for (const StoreSession session : watchers->second) {
+  for (const SessionId session : watchers->second) {
     StoreReply reply{session, {}};
     encode_byte(kind, reply.bytes);
     encode_string(key, reply.bytes);

@@ -17,6 +17,7 @@
 
 #include "rendezvous/result.hpp"
 #include "rendezvous/store/store_codec.hpp"
+#include "rendezvous/units.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -26,14 +27,8 @@
 
 namespace ddprun {
 
-/// One connection of a client. The caller gives each a number of its own.
-struct StoreSession {
-  std::uint64_t value = 0;
-  auto operator<=>(const StoreSession&) const = default;
-};
-
 struct StoreReply {
-  StoreSession session;
+  SessionId session;
   std::string bytes;  ///< Encoded; one reply is sent as one piece.
   friend bool operator==(const StoreReply&, const StoreReply&) = default;
 };
@@ -50,13 +45,13 @@ class KeyValue {
 
   /// Performs one request and appends every reply that it causes, to whichever session, in the
   /// order in which they must be sent. An error means that this session must be closed.
-  [[nodiscard]] Result<void> on_request(StoreSession session,
+  [[nodiscard]] Result<void> on_request(SessionId session,
                                         StoreDialect dialect,
                                         StoreRequest request,
                                         std::vector<StoreReply>& out);
 
   /// Forgets the session's wait and watches.
-  void on_session_lost(StoreSession session);
+  void on_session_lost(SessionId session);
 
   [[nodiscard]] std::size_t key_count() const { return data_.size(); }
 
@@ -68,28 +63,24 @@ class KeyValue {
     std::size_t bytes = 0;  // of the keys, counted in bytes_
   };
   using Replies = std::vector<StoreReply>;
-  using Sessions = std::unordered_map<std::string, std::deque<StoreSession>>;
+  using Sessions = std::unordered_map<std::string, std::deque<SessionId>>;
 
   [[nodiscard]] Result<void> put(const std::string& key, std::string value, Replies& out);
-  [[nodiscard]] Result<void> add(StoreSession session, const StoreRequest& request, Replies& out);
-  [[nodiscard]] Result<void> compare_set(StoreSession session, StoreRequest& request, Replies& out);
+  [[nodiscard]] Result<void> add(SessionId session, const StoreRequest& request, Replies& out);
+  [[nodiscard]] Result<void> compare_set(SessionId session, StoreRequest& request, Replies& out);
   [[nodiscard]] Result<void> append(StoreRequest& request, Replies& out);
-  [[nodiscard]] Result<void> barrier(StoreSession session,
-                                     const StoreRequest& request,
-                                     Replies& out);
+  [[nodiscard]] Result<void> barrier(SessionId session, const StoreRequest& request, Replies& out);
   [[nodiscard]] Result<void> queue_push(StoreRequest& request, Replies& out);
-  [[nodiscard]] Result<void> wait(StoreSession session,
-                                  std::vector<std::string> keys,
-                                  Replies& out);
-  [[nodiscard]] Result<void> watch(StoreSession session, const std::string& key, Replies& out);
+  [[nodiscard]] Result<void> wait(SessionId session, std::vector<std::string> keys, Replies& out);
+  [[nodiscard]] Result<void> watch(SessionId session, const std::string& key, Replies& out);
   [[nodiscard]] Result<void> multi_set(StoreRequest& request, Replies& out);
   [[nodiscard]] std::int64_t queue_length(const std::string& key) const;
-  void queue_pop(StoreSession session, const std::string& key, Replies& out);
-  void delete_key(StoreSession session, const std::string& key, Replies& out);
-  [[nodiscard]] Result<void> multi_get(StoreSession session,
+  void queue_pop(SessionId session, const std::string& key, Replies& out);
+  void delete_key(SessionId session, const std::string& key, Replies& out);
+  [[nodiscard]] Result<void> multi_get(SessionId session,
                                        const std::vector<std::string>& keys,
                                        Replies& out) const;
-  [[nodiscard]] Result<void> list_keys(StoreSession session, Replies& out) const;
+  [[nodiscard]] Result<void> list_keys(SessionId session, Replies& out) const;
 
   [[nodiscard]] bool present(const std::string& key) const;
   [[nodiscard]] bool all_present(const std::vector<std::string>& keys) const;
@@ -100,9 +91,9 @@ class KeyValue {
   [[nodiscard]] Result<void> reserve(std::size_t more_keys, std::size_t more_bytes) const;
   [[nodiscard]] Error reply_too_large() const;
   void on_key_appeared(const std::string& key, Replies& out);
-  void continue_wait(StoreSession session, Replies& out);
-  void forget_wait(StoreSession session);
-  void end_wait(StoreSession session);
+  void continue_wait(SessionId session, Replies& out);
+  void forget_wait(SessionId session);
+  void end_wait(SessionId session);
   void tell_watchers(std::uint8_t kind,
                      const std::string& key,
                      const std::string& old_value,
@@ -113,8 +104,8 @@ class KeyValue {
   std::unordered_map<std::string, std::string> data_;
   std::unordered_map<std::string, std::deque<std::string>> queues_;  // never an empty one
   std::size_t bytes_ = 0;
-  std::unordered_map<std::uint64_t, Wait> waits_;  // by session
-  Sessions waiting_for_key_;                       // under the first key that each has not yet seen
+  std::unordered_map<std::int64_t, Wait> waits_;  // by session
+  Sessions waiting_for_key_;                      // under the first key that each has not yet seen
   Sessions waiting_at_barrier_;
   Sessions watchers_;
 };

@@ -79,7 +79,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     if (!address || !is_admitted(*address)) return;
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
-    const StoreSession id{next_session_++};
+    const SessionId id = ++newest_session_;
     sessions_.emplace(id.value,
                       Session(std::move(socket), endpoint_text(text_of(*address), peer.port())));
     wait_for_bytes(id);
@@ -91,7 +91,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     return false;
   }
 
-  void wait_for_bytes(StoreSession id) {
+  void wait_for_bytes(SessionId id) {
     Session& session = sessions_.at(id.value);
     session.reading = true;
     session.socket.async_wait(tcp::socket::wait_read,
@@ -100,7 +100,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
                               });
   }
 
-  void on_readable(StoreSession id) {
+  void on_readable(SessionId id) {
     const auto found = sessions_.find(id.value);
     if (found == sessions_.end()) return;
     Session& session = found->second;
@@ -115,7 +115,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   /// Executes what the client has asked for, as long as it reads the replies; then reads on.
-  void serve(StoreSession id) {
+  void serve(SessionId id) {
     auto found = sessions_.find(id.value);
     while (found != sessions_.end() && !found->second.requests.empty()) {
       Session& session = found->second;
@@ -137,7 +137,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     return session.outbox.size() > unread_reply_bytes_max;
   }
 
-  void refuse(StoreSession id, const Error& error) {
+  void refuse(SessionId id, const Error& error) {
     const auto found = sessions_.find(id.value);
     if (found == sessions_.end()) return;
     on_note_(fmt::format("store: {}: {}", found->second.peer, error.message()));
@@ -146,7 +146,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
 
   /// Puts the replies into their sessions' outboxes, then writes each outbox once.
   void deliver() {
-    std::vector<StoreSession> touched;
+    std::vector<SessionId> touched;
     for (StoreReply& reply : replies_) {
       const auto found = sessions_.find(reply.session.value);
       if (found == sessions_.end()) continue;
@@ -155,10 +155,10 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
       if (found->second.outbox.size() > outbox_bytes_max) close_session(reply.session);
     }
     replies_.clear();
-    for (const StoreSession id : touched) flush(id);
+    for (const SessionId id : touched) flush(id);
   }
 
-  void flush(StoreSession id) {
+  void flush(SessionId id) {
     const auto found = sessions_.find(id.value);
     if (found == sessions_.end() || found->second.writing) return;
     Session& session = found->second;
@@ -178,7 +178,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
                               });
   }
 
-  void on_writable(StoreSession id) {
+  void on_writable(SessionId id) {
     const auto found = sessions_.find(id.value);
     if (found == sessions_.end()) return;
     found->second.writing = false;
@@ -186,7 +186,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     serve(id);
   }
 
-  void close_session(StoreSession id) {
+  void close_session(SessionId id) {
     key_value_.on_session_lost(id);
     sessions_.erase(id.value);
   }
@@ -194,8 +194,8 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
   std::shared_ptr<Acceptor> acceptor_;
   NoteHandler on_note_;
   Admission admission_{{}, {}};
-  std::uint64_t next_session_ = 1;
-  std::unordered_map<std::uint64_t, Session> sessions_;
+  SessionId newest_session_;
+  std::unordered_map<std::int64_t, Session> sessions_;
   KeyValue key_value_;
   std::vector<StoreReply> replies_;
   std::array<char, store_read_bytes> buffer_;  // shared: an idle connection costs next to nothing

@@ -80,7 +80,7 @@ struct BallotArrived {
 /// Somebody has said hello in a session, and the highest epoch of which it knows. Orphaned: whoever
 /// led it listened here, and nobody can be elected without that process, or it was never let in.
 struct Called {
-  SessionId session = 0;
+  SessionId session;
   Epoch knows;
   bool orphaned = false;
   Epoch mark = {};        ///< That was left at this host.
@@ -148,11 +148,11 @@ struct VoterSilent {
   friend bool operator==(const VoterSilent&, const VoterSilent&) = default;
 };
 struct Admit {
-  SessionId session = 0;
+  SessionId session;
   friend bool operator==(const Admit&, const Admit&) = default;
 };
 struct TurnAway {
-  SessionId session = 0;
+  SessionId session;
   std::optional<Leader> leader;
   friend bool operator==(const TurnAway&, const TurnAway&) = default;
 };

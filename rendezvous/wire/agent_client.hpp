@@ -25,9 +25,6 @@ namespace ddprun {
 constexpr Millis connect_patience{3'000};
 constexpr std::size_t addresses_max = 64;
 
-/// Of this process; grows.
-using ConnectionId = std::int64_t;
-
 class AgentClient {
  public:
   /// They run on the thread of the context, never inside a call of the client's functions. They may

@@ -215,7 +215,7 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
   Handlers handlers_;
   AgentServerLimits limits_;
   std::shared_ptr<StrangerNotes> notes_;
-  SessionId newest_session_ = 0;
+  SessionId newest_session_;
   std::map<SessionId, Session> sessions_;
   std::set<SessionId> strangers_;  // of the sessions, oldest first
 };

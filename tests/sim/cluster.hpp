@@ -235,7 +235,7 @@ class Cluster {
   bool has_waited_ = false;  // since all is calm, before a restart
   bool is_lost_ = false;
   bool is_over_ = false;  // who is off stays so
-  SessionId sessions_count_ = 0;
+  SessionId sessions_count_;
   std::uint64_t hash_ = 0xcbf29ce484222325;
   Cells cells_;
   std::string broken_;

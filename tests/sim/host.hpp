@@ -108,8 +108,8 @@ class Host : public ParticipantObserver {
  private:
   /// A connection, as either end knows it.
   struct Line {
-    SessionId session = 0;
-    ConnectionId connection = 0;
+    SessionId session;
+    ConnectionId connection;
     int agent = 0;  // the host that made it,
     int door = 0;   // and the other one
     std::uint64_t boot = 0;

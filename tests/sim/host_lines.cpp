@@ -98,7 +98,7 @@ void Host::send_ballot(const SendBallot& send) {
     return percent > 0 && !cluster_.is_calm() && cluster_.chance().percent(percent);
   };
   auto deliver = other.mine([&other, ballot = send.ballot] {
-    other.feed(ParticipantEvent(Received{0, ballot}));
+    other.feed(ParticipantEvent(Received{{0}, ballot}));
   });
   if (by_chance(story.lose_percent)) return;
   const bool scatters = by_chance(story.scatter_percent);

@@ -32,14 +32,14 @@ std::optional<Hello> last_hello(const std::vector<UplinkAction>& actions) {
 }
 
 /// Its next connection to `door`; all others fail.
-ConnectionId knocks_at(UplinkStory& story, const std::string& door) {
+std::int64_t knocks_at(UplinkStory& story, const std::string& door) {
   for (int attempt = 0; attempt < 20; ++attempt) {
     story.now = story.now + Millis{2'000};
     const std::vector<UplinkAction> actions = story.answers(Timeout{});
     const auto* made = actions.empty() ? nullptr : std::get_if<Connect>(&actions.back());
     if (made == nullptr) continue;
-    if (made->address == door) return made->connection;
-    (void)story.breaks(made->connection);
+    if (made->address == door) return made->connection.value;
+    (void)story.breaks(made->connection.value);
   }
   FAIL("no connection to ", door);
   return {};
@@ -47,8 +47,8 @@ ConnectionId knocks_at(UplinkStory& story, const std::string& door) {
 
 /// What it says over the next connection to `door`, which leads to `peer`.
 Hello hello_at(UplinkStory& story, const std::string& door, const std::string& peer) {
-  const ConnectionId connection = knocks_at(story, door);
-  return last_hello(story.answers(ConnectionUp{connection, peer})).value();
+  const std::int64_t connection = knocks_at(story, door);
+  return last_hello(story.answers(ConnectionUp{{connection}, peer})).value();
 }
 
 Hello hello_at(UplinkStory& story, const std::string& door) {
@@ -125,10 +125,10 @@ TEST_CASE("orphan: an endpoint whose name has moved to another address is anothe
 TEST_CASE("orphan: what it hears at its leader's place is passed on with that") {
   for (const int voters_count : {2, 3}) {
     UplinkStory story = bereaved(voters_count, true);
-    const ConnectionId connection = knocks_at(story, endpoint);
-    (void)story.meets(ConnectionUp{connection, endpoint});
+    const std::int64_t connection = knocks_at(story, endpoint);
+    (void)story.meets(ConnectionUp{{connection}, endpoint});
     const Welcome welcome{leader_at(3, 0), NodeId{1}, {}, {}};
-    const std::vector<UplinkAction> actions = story.answers(Heard{connection, welcome});
+    const std::vector<UplinkAction> actions = story.answers(Heard{{connection}, welcome});
     REQUIRE(actions.size() == 1);
     const auto& heard = std::get<HeardOf>(actions[0]);
     CHECK(heard.in_place_of == leader_at(0).agent);
@@ -174,8 +174,8 @@ TEST_CASE("orphan: where a later leader listened that never let it in, too") {
   voters.all[0].agent = next.agent;
   const RecordId newer{Epoch{4}, GenerationNumber{2}};
   CHECK(story.meets(VotersChanged{voters, newer, next}).empty());
-  const ConnectionId connection = knocks_at(story, endpoint);
-  CHECK(last_hello(story.answers(ConnectionUp{connection, "n3:1"})).value().orphaned);
+  const std::int64_t connection = knocks_at(story, endpoint);
+  CHECK(last_hello(story.answers(ConnectionUp{{connection}, "n3:1"})).value().orphaned);
 }
 
 TEST_CASE("orphan: who was let in and told of no voters is none") {
@@ -189,7 +189,7 @@ TEST_CASE("orphan: who was let in and told of no voters is none") {
 
 TEST_CASE("orphan: who founds admits it, and its epochs go on from there") {
   SuccessionStory story(0);
-  CHECK(story.meets(Called{1, Epoch{5}, true, {}, "n1"}) ==
+  CHECK(story.meets(Called{{1}, Epoch{5}, true, {}, "n1"}) ==
         succession_story::Lines{"mark found on n1", "admit"});  // the job may run elsewhere
   (void)story.meets(Propose{record_of(2).record});
   CHECK(story.succession.knowledge()->accepted == Epoch{6});
@@ -321,8 +321,8 @@ TEST_CASE("orphan: what was said of older voters and comes later makes none") {
   older.all = {succession_story::voter(0), succession_story::voter(1)};
   older.head = succession_story::voter(0).agent;
   story.record = RecordId{Epoch{1}, GenerationNumber{2}};
-  const ConnectionId connection = knocks_at(story, endpoint);
-  (void)story.meets(ConnectionUp{connection, "10.0.0.9:1"});
+  const std::int64_t connection = knocks_at(story, endpoint);
+  (void)story.meets(ConnectionUp{{connection}, "10.0.0.9:1"});
   (void)story.is_welcomed(connection, leader_at(4, 2));  // three voters, by this record
   story.voters = older;
   story.record = RecordId{Epoch{1}, GenerationNumber{1}};

@@ -143,7 +143,7 @@ class ParticipantStory {
   struct Line {
     int agent = 0;
     int door = 0;
-    ConnectionId connection = 0;
+    ConnectionId connection;
     bool agent_has_it = true;
     bool door_has_it = true;
   };
@@ -232,7 +232,7 @@ class ParticipantStory {
   }
   void send(int host, const SendBallot& ballot) {
     if (loses_ballots) return;
-    post(host, std::stoi(ballot.address.substr(1)), Received{0, ballot.ballot});
+    post(host, std::stoi(ballot.address.substr(1)), Received{{0}, ballot.ballot});
   }
 
   [[nodiscard]] std::map<SessionId, Line>::iterator find_line(int agent, ConnectionId connection) {
@@ -243,7 +243,7 @@ class ParticipantStory {
 
   std::vector<std::unique_ptr<Peer>> peers_;
   std::map<SessionId, Line> lines_;
-  SessionId sessions_ = 0;
+  SessionId sessions_;
   std::deque<std::function<void()>> queue_;
 };
 

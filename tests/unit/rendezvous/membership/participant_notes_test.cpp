@@ -53,11 +53,11 @@ TEST_CASE("participant notes: the end of a lease names workers only where there 
 
 TEST_CASE("participant notes: why a session was closed is said once, until there is another why") {
   ParticipantNotes notes("n0");
-  CHECK(notes.closed({1, "refused: a"}) == "refused: a");
-  CHECK(notes.closed({2, "refused: a"}) == "");
-  CHECK(notes.closed({3, ""}) == "");
-  CHECK(notes.closed({4, "refused: a"}) == "");  // what is empty is not what was said last
-  CHECK(notes.closed({5, "refused: b"}) == "refused: b");
+  CHECK(notes.closed({{1}, "refused: a"}) == "refused: a");
+  CHECK(notes.closed({{2}, "refused: a"}) == "");
+  CHECK(notes.closed({{3}, ""}) == "");
+  CHECK(notes.closed({{4}, "refused: a"}) == "");  // what is empty is not what was said last
+  CHECK(notes.closed({{5}, "refused: b"}) == "refused: b");
   CHECK(notes.leads("refused: b") == "refused: b");  // each kind has its own
 }
 
@@ -104,8 +104,8 @@ TEST_CASE("participant notes: who is refused is closed, and people are told why,
   participant_story::ParticipantStory story({participant_story::peer_options(0, 2)});
   Hello hello{{109, 1}, "n9", {}, 1, 2, Millis{9'000}};
   hello.mark = Epoch{1};  // of the same job, which goes on elsewhere perhaps
-  CHECK(std::holds_alternative<Note>(story.feed(0, Received{77, hello}).back()));
-  CHECK(std::holds_alternative<CloseSession>(story.feed(0, Received{78, hello}).back()));
+  CHECK(std::holds_alternative<Note>(story.feed(0, Received{{77}, hello}).back()));
+  CHECK(std::holds_alternative<CloseSession>(story.feed(0, Received{{78}, hello}).back()));
   const participant_story::Lines& notes = story.peer(0).notes;
   CHECK(notes.size() == 2);
   CHECK(notes.front().starts_with("this job has not ended everywhere, says a mark on n9"));

@@ -145,20 +145,20 @@ TEST_CASE(
     "participant: a hello is the succession's matter first, which lets it in or sends it on") {
   ParticipantStory story = peers_that_run(2);
   story.peer(0).seen.clear();
-  const auto led = those_of<SendDown>(story.feed(0, Received{77, hello_of_n9()}));
+  const auto led = those_of<SendDown>(story.feed(0, Received{{77}, hello_of_n9()}));
   CHECK(std::get<Welcome>(led.at(0).message).record.number == GenerationNumber{1});
   CHECK(story.peer(0).seen == "+S-S+R-R");
-  const auto sent = those_of<SendDown>(story.feed(1, Received{77, hello_of_n9()}));
+  const auto sent = those_of<SendDown>(story.feed(1, Received{{77}, hello_of_n9()}));
   CHECK(std::get<Redirect>(sent.at(0).message).leader->host == "n0");
-  CHECK(story.feed(1, Received{77, Heartbeat{1, 0}}).empty());
+  CHECK(story.feed(1, Received{{77}, Heartbeat{1, 0}}).empty());
 }
 
 TEST_CASE("participant: a founder gives way to a job that lives, and closes what is still open") {
   ParticipantStory story = peers_of(2);
-  story.feed(0, Received{76, hello_of_n9({}, Millis{9'000})});  // is refused
-  story.feed(0, Received{77, hello_of_n9()});
-  story.feed(0, SessionClosed{77});
-  const auto actions = story.feed(0, Received{78, hello_of_n9(Epoch{2})});
+  story.feed(0, Received{{76}, hello_of_n9({}, Millis{9'000})});  // is refused
+  story.feed(0, Received{{77}, hello_of_n9()});
+  story.feed(0, SessionClosed{{77}});
+  const auto actions = story.feed(0, Received{{78}, hello_of_n9(Epoch{2})});
   CHECK(those_of<CloseSession>(actions).size() == 3);  // this one, and both agents'
   CHECK(story.peer(0).participant.coordinator() == nullptr);
   CHECK(story.peer(0).notes.back() == "n0 takes part in the job that lives already");
@@ -224,12 +224,12 @@ TEST_CASE("participant: its observer sees what a machine answers before that is 
 
 TEST_CASE("participant: what means nothing is not answered, and changes nothing") {
   ParticipantStory story = peers_that_run(2);
-  const std::vector<ParticipantEvent> all{Received{99, Heartbeat{1, 0}},
-                                          Received{99, Numbered<News>{1, Join{}}},
-                                          SessionClosed{99},
-                                          ConnectionUp{99, "n0:1"},
-                                          ConnectionDown{99, "reset"},
-                                          Heard{99, Ack{1, 0, {3'000}}},
+  const std::vector<ParticipantEvent> all{Received{{99}, Heartbeat{1, 0}},
+                                          Received{{99}, Numbered<News>{1, Join{}}},
+                                          SessionClosed{{99}},
+                                          ConnectionUp{{99}, "n0:1"},
+                                          ConnectionDown{{99}, "reset"},
+                                          Heard{{99}, Ack{1, 0, {3'000}}},
                                           MarkKept{},
                                           MarkKept{},
                                           WorkersGone{},

@@ -38,10 +38,11 @@ inline std::string text_of(const ToAgent& message) {
 
 inline std::string text_of(const RosterAction& action) {
   if (const auto* send = std::get_if<SendDown>(&action)) {
-    return fmt::format("{}: {}", send->session, text_of(send->message));
+    return fmt::format("{}: {}", send->session.value, text_of(send->message));
   }
   if (const auto* close = std::get_if<CloseSession>(&action)) {
-    return fmt::format("close {}{}{}", close->session, close->why.empty() ? "" : ": ", close->why);
+    return fmt::format(
+        "close {}{}{}", close->session.value, close->why.empty() ? "" : ": ", close->why);
   }
   const CoordinatorEvent& event = std::get<Report>(action).event;
   if (const auto* join = std::get_if<Join>(&event)) {
@@ -79,19 +80,19 @@ struct RosterStory {
     return lines;
   }
   /// But for the welcome.
-  Lines greets(SessionId session, Incarnation from, std::optional<NodeId> node = {}) {
+  Lines greets(std::int64_t session, Incarnation from, std::optional<NodeId> node = {}) {
     Lines lines = says_hello(session, from, node);
     std::erase_if(lines, [](const auto& line) { return line.find("welcome") != line.npos; });
     return lines;
   }
-  Lines says_hello(SessionId session, Incarnation from, std::optional<NodeId> node = {}) {
-    return meets(Received{session, hello_of(from, node)});
+  Lines says_hello(std::int64_t session, Incarnation from, std::optional<NodeId> node = {}) {
+    return meets(Received{{session}, hello_of(from, node)});
   }
-  Lines beats(SessionId session, std::int64_t number, std::int64_t received = 0) {
-    return meets(Received{session, Heartbeat{number, received}});
+  Lines beats(std::int64_t session, std::int64_t number, std::int64_t received = 0) {
+    return meets(Received{{session}, Heartbeat{number, received}});
   }
-  Lines joins(SessionId session, std::int64_t number = 1) {
-    return meets(Received{session, Numbered<News>{number, Join{}}});
+  Lines joins(std::int64_t session, std::int64_t number = 1) {
+    return meets(Received{{session}, Numbered<News>{number, Join{}}});
   }
   Lines instructs(int node) {
     return meets(Instruct{StopGeneration{NodeId{node}, GenerationNumber{1}, SIGTERM, Millis{0}}});
@@ -110,13 +111,13 @@ struct RosterStory {
   }
 };
 
-inline Lines refused(SessionId session, const std::string& why) {
+inline Lines refused(std::int64_t session, const std::string& why) {
   return {fmt::format("{}: refused: {}", session, why),
           fmt::format("close {}: refused: {}", session, why)};
 }
 
 /// By one that may be its predecessor.
-inline Lines place_taken(SessionId session, const std::string& why) {
+inline Lines place_taken(std::int64_t session, const std::string& why) {
   return {
       fmt::format("{}: refused: {}", session, why),
       fmt::format("close {}: {}; it gets it once that one has been silent for 4 s", session, why)};

@@ -9,10 +9,10 @@ namespace {
 
 TEST_CASE("roster: witnesses have places behind those of all nodes") {
   RosterStory story;
-  const auto comes = [&](SessionId session, AgentId agent) {
+  const auto comes = [&](std::int64_t session, AgentId agent) {
     Hello hello = hello_of({agent, 1}, {});
     hello.witness = true;
-    return story.meets(Received{session, hello});
+    return story.meets(Received{{session}, hello});
   };
   CHECK(comes(1, 21) == Lines{"1: welcome node 1000000, 0 voters"});
   CHECK(story.says_hello(2, {22, 1}) == Lines{"2: welcome node 1, 0 voters"});
@@ -47,7 +47,7 @@ TEST_CASE("roster: O4 an agent that was started again on its host hears who has 
   (void)story.greets(1, {11, 1}, NodeId{2});
   Hello again = hello_of({12, 1}, NodeId{2});
   again.host = "n11";
-  CHECK(story.meets(Received{2, again}) ==
+  CHECK(story.meets(Received{{2}, again}) ==
         place_taken(2, "n11 asks for the place of node 2, which another agent of n11 has"));
 }
 
@@ -55,13 +55,13 @@ TEST_CASE("roster: O5 a life that another coordinator has leased must end") {
   RosterStory story;
   Hello hello = hello_of({11, 3}, {});
   hello.coordinator = 99;
-  CHECK(story.meets(Received{1, hello}) == Lines{"1: forgotten life 3"});
+  CHECK(story.meets(Received{{1}, hello}) == Lines{"1: forgotten life 3"});
   CHECK(story.beats(1, 1) == Lines{"1: forgotten life 3"});
   CHECK(story.greets(1, {11, 4}).empty());
   CHECK(story.beats(1, 2) == Lines{"1: ack 2 got 0 lead 3000"});
   hello.from.life = 4;
   hello.coordinator = 100;
-  CHECK(story.meets(Received{2, hello}) == Lines{"close 1", "2: welcome node 1, 0 voters"});
+  CHECK(story.meets(Received{{2}, hello}) == Lines{"close 1", "2: welcome node 1, 0 voters"});
 }
 
 TEST_CASE("roster: O5 who comes back when another has its place must end what it has here") {
@@ -72,7 +72,7 @@ TEST_CASE("roster: O5 who comes back when another has its place must end what it
   CHECK(story.joins(2) == Lines{"join of node 1"});
   Hello hello = hello_of({11, 3}, {});
   hello.coordinator = roster_leader.agent;
-  CHECK(story.meets(Received{3, hello}) == Lines{"3: forgotten life 3"});
+  CHECK(story.meets(Received{{3}, hello}) == Lines{"3: forgotten life 3"});
   CHECK(story.greets(3, {11, 4}).empty());
   CHECK(story.joins(3) == Lines{"join of node 2"});
 }
@@ -80,7 +80,7 @@ TEST_CASE("roster: O5 who comes back when another has its place must end what it
 TEST_CASE("roster: a refusal says by whom it is") {
   RosterStory story;
   std::vector<RosterAction> actions;
-  story.roster.on_event({}, Received{1, Hello{{11, 1}, "n1", {}, 2, 4}}, actions);
+  story.roster.on_event({}, Received{{1}, Hello{{11, 1}, "n1", {}, 2, 4}}, actions);
   REQUIRE(!actions.empty());
   CHECK(std::get<Refused>(std::get<SendDown>(actions[0]).message).by == roster_leader);
 }
@@ -112,18 +112,18 @@ TEST_CASE("roster: one node too many is refused, and let in once another one is 
 TEST_CASE("roster: who is started again on its machine is none too many, however many are") {
   RosterStory story = full_job();
   (void)story.after(1'100);
-  CHECK(story.meets(Received{3, hello_from(21, "n11")}).size() == 1);
-  CHECK(story.meets(Received{4, hello_from(22, "n12")}).size() == 1);
+  CHECK(story.meets(Received{{3}, hello_from(21, "n11")}).size() == 1);
+  CHECK(story.meets(Received{{4}, hello_from(22, "n12")}).size() == 1);
   (void)story.after(1'100);
   CHECK(story.beats(4, 1).size() == 1);
-  CHECK(story.meets(Received{5, hello_from(31, "n11")}).size() == 1);
+  CHECK(story.meets(Received{{5}, hello_from(31, "n11")}).size() == 1);
 }
 
 TEST_CASE("roster: who is heard beside another agent of its machine counts") {
   RosterStory story = full_job();
-  CHECK(story.meets(Received{3, hello_from(21, "n11")}).size() == 1);
+  CHECK(story.meets(Received{{3}, hello_from(21, "n11")}).size() == 1);
   (void)story.after(1'000);
-  CHECK(story.meets(Received{4, hello_from(22, "n12")}).size() == 2);
+  CHECK(story.meets(Received{{4}, hello_from(22, "n12")}).size() == 2);
 }
 
 TEST_CASE("roster: a place that was only wished for is not insisted on") {
@@ -131,7 +131,7 @@ TEST_CASE("roster: a place that was only wished for is not insisted on") {
   (void)story.greets(1, {11, 1}, NodeId{3});
   Hello wish = hello_of({12, 1}, NodeId{3});
   wish.any_place = true;
-  CHECK(story.meets(Received{2, wish}) == Lines{"2: welcome node 4, 0 voters"});
+  CHECK(story.meets(Received{{2}, wish}) == Lines{"2: welcome node 4, 0 voters"});
 }
 
 }  // namespace

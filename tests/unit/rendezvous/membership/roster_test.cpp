@@ -17,7 +17,7 @@ TEST_CASE("roster: heartbeats are answered, and silence alone makes a node lost"
   CHECK(story.beats(1, 1) == Lines{"1: ack 1 got 0 lead 3000"});
   CHECK(story.after(3'500).empty());
   CHECK(story.beats(1, 2) == Lines{"1: ack 2 got 0 lead 3000"});
-  CHECK(story.meets(SessionClosed{1}).empty());
+  CHECK(story.meets(SessionClosed{{1}}).empty());
   CHECK(story.after(3'500).empty());
   CHECK(story.after(500) == Lines{"node 1 lost: silent for 4 s"});
   CHECK(story.after(60'000).empty());  // once
@@ -98,7 +98,7 @@ TEST_CASE("roster: O3 an instruction waits for a connection, and is dropped with
   RosterStory story;
   CHECK(story.instructs(1).empty());  // nobody is there
   (void)story.greets(1, {11, 1});
-  (void)story.meets(SessionClosed{1});
+  (void)story.meets(SessionClosed{{1}});
   CHECK(story.instructs(1).empty());
   CHECK(story.greets(2, {11, 1}) == Lines{"2: instruction 1"});
   (void)story.after(4'000);
@@ -133,7 +133,7 @@ TEST_CASE("roster: strangers without a greeting, and more agents than allowed, g
       RosterOptions{.leader = roster_leader, .times = usual_times, .agents_max = 1}, Instant{});
   CHECK(story.beats(5, 1).empty());
   CHECK(story.joins(5).empty());
-  CHECK(story.meets(SessionClosed{5}).empty());
+  CHECK(story.meets(SessionClosed{{5}}).empty());
   (void)story.greets(1, {11, 1});
   CHECK(story.greets(2, {12, 1}) == refused(2, "there are too many agents already"));
 }
@@ -149,12 +149,12 @@ TEST_CASE("roster: lost agents make room, and are told all the same that their l
   (void)story.after(4'000);
   Hello again = hello_of({11, 1}, {});
   again.coordinator = roster_leader.agent;
-  CHECK(story.meets(Received{3, again}) == Lines{"3: forgotten life 1"});
+  CHECK(story.meets(Received{{3}, again}) == Lines{"3: forgotten life 1"});
 }
 
 TEST_CASE("roster: an agent that was told another time until nodes are lost is refused") {
   RosterStory story;
-  CHECK(story.meets(Received{1, Hello{{11, 1}, "n1", {}, 1, 1, Millis{1'500}}}) ==
+  CHECK(story.meets(Received{{1}, Hello{{11, 1}, "n1", {}, 1, 1, Millis{1'500}}}) ==
         refused(1, "n1 was started with --dead-after 1.5s, the coordinator with 4s"));
 }
 
@@ -165,7 +165,7 @@ TEST_CASE("roster: what a sleeping coordinator adds to its patience is no word f
   CHECK(story.meets(Timeout{}).empty());
   const auto actions = [&] {
     std::vector<RosterAction> out;
-    story.roster.on_event(story.now, Received{2, Hello{{12, 1}, "n12", NodeId{2}}}, out);
+    story.roster.on_event(story.now, Received{{2}, Hello{{12, 1}, "n12", NodeId{2}}}, out);
     return out;
   }();
   REQUIRE(!actions.empty());
@@ -175,7 +175,7 @@ TEST_CASE("roster: what a sleeping coordinator adds to its patience is no word f
 
 TEST_CASE("roster: an agent that was told another number of nodes is refused, with both") {
   RosterStory story;
-  CHECK(story.meets(Received{1, Hello{{11, 1}, "n1", {}, 2, 4}}) ==
+  CHECK(story.meets(Received{{1}, Hello{{11, 1}, "n1", {}, 2, 4}}) ==
         refused(1, "n1 was started with --nnodes 2:4, the coordinator with 1:1"));
 }
 
@@ -204,18 +204,18 @@ TEST_CASE("roster: O6 no ack outlives the lead") {
 TEST_CASE("roster: the offer says who makes it, and where that listens") {
   Roster roster(RosterOptions{}, Instant{});
   std::vector<RosterAction> actions;
-  roster.on_event({}, Received{1, hello_of({11, 1}, {})}, actions);
-  roster.on_event({}, Received{1, Numbered<News>{1, Join{}}}, actions);
+  roster.on_event({}, Received{{1}, hello_of({11, 1}, {})}, actions);
+  roster.on_event({}, Received{{1}, Numbered<News>{1, Join{}}}, actions);
   const CoordinatorEvent event = std::get<Report>(actions.back()).event;
   CHECK(std::get<Join>(event).offer.agent == 11);
   CHECK(std::get<Join>(event).offer.contact == "n11:1");
   const NodeId node = std::get<Join>(event).offer.node;
   actions.clear();
-  roster.on_event({}, Received{1, Numbered<News>{2, WorkersStuck{NodeId{99}, {}, ""}}}, actions);
+  roster.on_event({}, Received{{1}, Numbered<News>{2, WorkersStuck{NodeId{99}, {}, ""}}}, actions);
   CHECK(std::get<WorkersStuck>(std::get<Report>(actions.at(0)).event).node == node);
   actions.clear();
   roster.on_event(
-      {}, Received{1, Numbered<News>{3, StoreUnreachable{NodeId{99}, {}, ""}}}, actions);
+      {}, Received{{1}, Numbered<News>{3, StoreUnreachable{NodeId{99}, {}, ""}}}, actions);
   CHECK(std::get<StoreUnreachable>(std::get<Report>(actions.at(0)).event).node == node);
 }
 
@@ -279,27 +279,27 @@ TEST_CASE("roster: what succession adds is answered as listed in each state") {
       {"voters changed",
        VotersChanged{{{Voter{}}}, {}, roster_leader},
        {Lines{}, {}, {"1: 1 voters"}, {"1: 1 voters"}}},
-      {"a ballot", Received{1, Ballot{Vote{}}}, {}},
+      {"a ballot", Received{{1}, Ballot{Vote{}}}, {}},
       {"greets",
-       Received{2, hello_of({12, 1}, NodeId{2})},
+       Received{{2}, hello_of({12, 1}, NodeId{2})},
        {Lines{"2: welcome node 2, 0 voters"},
         {"2: welcome node 2, 0 voters"},
         {"close 1", "2: welcome node 2, 0 voters"},
         {"2: forgotten life 1"}}},
       {"greets, leased by another",
-       Received{2, leased_elsewhere},
+       Received{{2}, leased_elsewhere},
        {Lines{"2: forgotten life 1"},
         {"2: forgotten life 1"},
         {"2: forgotten life 1"},
         {"2: forgotten life 1"}}},
       {"another would like its place",
-       Received{3, wish},
+       Received{{3}, wish},
        {Lines{"3: welcome node 2, 0 voters"},
         {"3: welcome node 4, 0 voters"},
         {"3: welcome node 3, 0 voters"},
         {"3: welcome node 2, 0 voters"}}},
       {"another asks for its place",
-       Received{3, hello_of({14, 1}, NodeId{2})},
+       Received{{3}, hello_of({14, 1}, NodeId{2})},
        {Lines{"3: welcome node 2, 0 voters"},
         place_taken(3, taken),
         place_taken(3, taken),
@@ -317,7 +317,7 @@ TEST_CASE("roster: what succession adds is answered as listed in each state") {
 TEST_CASE("roster: how long an inherited member was silent is not known") {
   RosterStory story = roster_in(Known::inherited);
   std::vector<RosterAction> actions;
-  story.roster.on_event({}, Received{3, hello_of({99, 1}, NodeId{2})}, actions);
+  story.roster.on_event({}, Received{{3}, hello_of({99, 1}, NodeId{2})}, actions);
   REQUIRE(!actions.empty());
   const auto& refusal = std::get<Refused>(std::get<SendDown>(actions[0]).message);
   CHECK(refusal.holder_silent == Refused::for_ever);

@@ -106,7 +106,7 @@ TEST_CASE(
   (void)story.connects(1);
   CHECK(story.meets(Unfollow{}) == Lines{"disconnect 1"});
   std::vector<std::string> doors;
-  for (ConnectionId id = 2; id < 8; ++id) {
+  for (std::int64_t id = 2; id < 8; ++id) {
     story.now = *story.uplink.next_deadline();
     std::vector<UplinkAction> actions;
     while (actions.empty() || !std::holds_alternative<Connect>(actions.back())) {
@@ -193,8 +193,8 @@ std::vector<LinkRow> choices() {
 
 /// What comes over the connection on which the story goes on.
 std::vector<LinkRow> messages(Link state) {
-  const ConnectionId id = state == Link::searching ? 1 : 2;
-  const auto heard = [id](ToAgent message) { return UplinkEvent(Heard{id, std::move(message)}); };
+  const std::int64_t id = state == Link::searching ? 1 : 2;
+  const auto heard = [id](ToAgent message) { return UplinkEvent(Heard{{id}, std::move(message)}); };
   return {
       {"welcome by n0",
        heard(Welcome{leader_at(0), NodeId{1}, {}, {}}),

@@ -31,13 +31,13 @@ inline std::string text_of(const ToCoordinator& message) {
 
 inline std::string text_of(const UplinkAction& action) {
   if (const auto* made = std::get_if<Connect>(&action)) {
-    return fmt::format("connect {}", made->connection);
+    return fmt::format("connect {}", made->connection.value);
   }
   if (const auto* ended = std::get_if<Disconnect>(&action)) {
-    return fmt::format("disconnect {}", ended->connection);
+    return fmt::format("disconnect {}", ended->connection.value);
   }
   if (const auto* send = std::get_if<SendUp>(&action)) {
-    return fmt::format("{}: {}", send->connection, text_of(send->message));
+    return fmt::format("{}: {}", send->connection.value, text_of(send->message));
   }
   if (const auto* pass = std::get_if<PassOn>(&action)) {
     return fmt::format("pass on {}", pass->instruction.index());
@@ -90,14 +90,14 @@ struct UplinkStory {
     return lines_of(actions);
   }
   /// With the leader on n0, who is then followed.
-  Lines connects(ConnectionId id) {
+  Lines connects(std::int64_t id) {
     Lines lines = opens(id);
     append(lines, is_welcomed(id));
     if (lines.back().starts_with("heard of")) append(lines, follows(leader_at(0)));
     return lines;
   }
-  Lines opens(ConnectionId id) { return meets(ConnectionUp{id, fmt::format("n{}:1", id - 1)}); }
-  Lines is_welcomed(ConnectionId id, const Leader& leader = leader_at(0)) {
+  Lines opens(std::int64_t id) { return meets(ConnectionUp{{id}, fmt::format("n{}:1", id - 1)}); }
+  Lines is_welcomed(std::int64_t id, const Leader& leader = leader_at(0)) {
     return hears(Welcome{leader, NodeId{1}, voters, record}, id);
   }
   Lines follows(const Leader& leader) { return meets(Follow{leader}); }
@@ -106,9 +106,11 @@ struct UplinkStory {
   static void append(Lines& lines, const Lines& more) {
     lines.insert(lines.end(), more.begin(), more.end());
   }
-  Lines breaks(ConnectionId id) { return meets(ConnectionDown{id, "reset"}); }
-  Lines hears(ToAgent message, ConnectionId id = 1) { return meets(Heard{id, std::move(message)}); }
-  Lines is_answered(std::int64_t number, ConnectionId id = 1, Millis lead = Millis{60'000}) {
+  Lines breaks(std::int64_t id) { return meets(ConnectionDown{{id}, "reset"}); }
+  Lines hears(ToAgent message, std::int64_t id = 1) {
+    return meets(Heard{{id}, std::move(message)});
+  }
+  Lines is_answered(std::int64_t number, std::int64_t id = 1, Millis lead = Millis{60'000}) {
     return hears(Ack{number, 0, lead}, id);
   }
   Lines tells() { return meets(TellNews{WorkerSucceeded{GenerationNumber{1}, Rank{0}}}); }

@@ -144,7 +144,7 @@ TEST_CASE("uplink: who has heard its news is told so without a lease, too") {
 TEST_CASE("uplink: where nobody answers, attempts become rarer, up to one a second") {
   UplinkStory story;
   (void)story.begins();
-  ConnectionId connection = 1;
+  std::int64_t connection = 1;
   for (const std::int64_t pause : {25, 50, 100, 200, 400, 800, 1'000, 1'000}) {
     CHECK(story.breaks(connection).empty());
     CHECK(story.after(pause - 1).empty());
@@ -286,10 +286,10 @@ TEST_CASE("uplink: an answer ends the waiting") {
 TEST_CASE("uplink: who is refused does not try again, unless he was heard before") {
   UplinkStory story;
   (void)story.begins();
-  CHECK(story.meets(ConnectionDown{1, "another job", true}) ==
+  CHECK(story.meets(ConnectionDown{{1}, "another job", true}) ==
         Lines{"give up with 69: another job"});
   UplinkStory member = leased();
-  CHECK(member.meets(ConnectionDown{1, "another job", true}) == Lines{"connect 2"});
+  CHECK(member.meets(ConnectionDown{{1}, "another job", true}) == Lines{"connect 2"});
   CHECK(leased().hears(Refused{"no place", {}, {}}) == Lines{"give up with 69: no place"});
 }
 
@@ -351,7 +351,7 @@ TEST_CASE("uplink: how long a place was taken is counted anew with each coordina
     (void)story.breaks(1);
     (void)story.after(1'000);
     story.now = Instant{20'000};
-    (void)story.meets(ConnectionDown{2, "reset"});
+    (void)story.meets(ConnectionDown{{2}, "reset"});
     story.now = Instant{30'000};
     (void)story.after(0);
     (void)story.opens(3);
@@ -416,9 +416,9 @@ TEST_CASE("uplink: the job's end is heard without a lease") {
 TEST_CASE("uplink: what comes over connections it has given up changes nothing") {
   UplinkStory story = leased();
   const Uplink before = story.uplink;
-  for (const UplinkEvent& event : {UplinkEvent(ConnectionUp{9}),
-                                   UplinkEvent(ConnectionDown{9}),
-                                   UplinkEvent(Heard{9, Forgotten{{7, 1}, {}}})}) {
+  for (const UplinkEvent& event : {UplinkEvent(ConnectionUp{{9}}),
+                                   UplinkEvent(ConnectionDown{{9}}),
+                                   UplinkEvent(Heard{{9}, Forgotten{{7, 1}, {}}})}) {
     CHECK(story.meets(event).empty());
   }
   CHECK(story.uplink == before);

@@ -125,7 +125,7 @@ TEST_CASE("store: random requests of many sessions break nothing and stay within
   int refused = 0;
   int answered = 0;
   for (int round = 0; round < 10'000; ++round) {
-    const StoreSession session{below(random, 5)};
+    const SessionId session{static_cast<std::int64_t>(below(random, 5))};
     const FuzzDecoded outcome = decode(stream(random), random, 0);
     bool is_closed = !outcome.error.empty();
     std::vector<StoreReply> replies;

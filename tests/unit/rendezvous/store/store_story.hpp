@@ -46,7 +46,7 @@ class StoreStory {
   KeyValue store;
 
  private:
-  static StoreSession id(int client) { return {static_cast<std::uint64_t>(client)}; }
+  static SessionId id(int client) { return {client}; }
 
   ToClients send(int client, std::string_view notation, bool validated) {
     std::string bytes = wire(notation);

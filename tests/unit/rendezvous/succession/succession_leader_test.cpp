@@ -14,7 +14,7 @@ TEST_CASE("succession: a leader steps down when its lead is over, before anythin
   story.now = Instant{3'500};
   CHECK(story.is_followed(2, 2, Instant{3'400}) == Lines{"lead until 6400"});
   story.now = Instant{6'400};
-  CHECK(story.meets(Called{9, Epoch{}}) == Lines{"step down", "unfollow", "turn away to nobody"});
+  CHECK(story.meets(Called{{9}, Epoch{}}) == Lines{"step down", "unfollow", "turn away to nobody"});
   CHECK(story.is_asked(2, 3, record_of(3)) == Lines{"n2: refuse 2"});  // it has promised itself
   story.now = Instant{9'400};
   CHECK(story.is_asked(2, 3, record_of(3)) == Lines{"n2: vote 3"});
@@ -84,11 +84,11 @@ TEST_CASE("succession: a voter that does not answer is named once, for each reco
 
 TEST_CASE("succession: V6 who founds gives way to whoever knows of a job") {
   for (const SuccessionEvent& event :
-       {SuccessionEvent(Called{1, Epoch{3}}),
+       {SuccessionEvent(Called{{1}, Epoch{3}}),
         SuccessionEvent(HeardOf{leader_on(2, 3)}),
         SuccessionEvent(BallotArrived{Leading{leader_on(2, 3), {}, {}, true, 0, {}}})}) {
     SuccessionStory story(0);
-    CHECK(story.meets(Called{1, Epoch{}}) == Lines{"admit"});
+    CHECK(story.meets(Called{{1}, Epoch{}}) == Lines{"admit"});
     const Lines lines = story.meets(event);
     REQUIRE(lines.size() >= 2);
     CHECK(lines[0] == "step down");

@@ -30,7 +30,7 @@ struct MarkStory : ClaimsStory {
     for (const SuccessionAction& action : actions)
       first.push_back(succession_story::text_of(action));
   }
-  Lines is_called(std::int64_t mark) { return meets(Called{7, {}, false, Epoch{mark}, "n3"}); }
+  Lines is_called(std::int64_t mark) { return meets(Called{{7}, {}, false, Epoch{mark}, "n3"}); }
 };
 
 Leader of_job(Founding founding, Leader leader) {

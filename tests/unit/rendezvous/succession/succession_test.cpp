@@ -53,7 +53,7 @@ std::vector<RoleRow> every_role_event() {
       voter(2), Epoch{9}, {}, record_of(3).id(), {record_of(3).record.voters}};
   return {
       {"called",
-       Called{4, Epoch{}},
+       Called{{4}, Epoch{}},
        {{Role::looking, "turn away to nobody"},
         {Role::following, "turn away to n0"},
         {Role::standing, "turn away to nobody"},

@@ -28,13 +28,13 @@ TEST_CASE("agent wire: a thousand silent strangers keep no agent out, and no des
   std::vector<tcp::socket> strangers;
   WireAgent agent(wire.context);
   for (int i = 0; i < 1'000; ++i) {
-    if (i == 500) agent.client.connect(1, "127.0.0.1", wire.server->port());
+    if (i == 500) agent.client.connect({1}, "127.0.0.1", wire.server->port());
     strangers.push_back(wire.dial());
     wire.context.restart();
     wire.context.poll();
   }
   REQUIRE(wire.until([&] { return !agent.up.empty(); }));
-  agent.client.send(1, hello);
+  agent.client.send({1}, hello);
   REQUIRE(wire.until([&] { return !wire.heard.empty(); }));
   REQUIRE(wire.until([&] { return at_end(strangers[700]); }));
   CHECK(std::ranges::all_of(strangers.begin(), strangers.begin() + 700, at_end));
@@ -48,9 +48,9 @@ TEST_CASE("agent wire: a thousand silent strangers keep no agent out, and no des
 TEST_CASE("agent wire: a stranger is closed when its time is over, and others are not") {
   AgentWire wire({.stranger_patience = Millis{30}});
   WireAgent agent(wire.context);
-  agent.client.connect(1, "127.0.0.1", wire.server->port());
+  agent.client.connect({1}, "127.0.0.1", wire.server->port());
   REQUIRE(wire.until([&] { return !agent.up.empty(); }));
-  agent.client.send(1, hello);
+  agent.client.send({1}, hello);
   tcp::socket first = wire.dial();
   REQUIRE(wire.until([&] { return at_end(first); }));
   tcp::socket second = wire.dial();
@@ -136,7 +136,7 @@ TEST_CASE("agent wire: who does not read is closed once enough waits, and others
   AgentWire wire;
   BareAgent agent(wire.dial());
   WireAgent other(wire.context);
-  other.client.connect(1, "127.0.0.1", wire.server->port());
+  other.client.connect({1}, "127.0.0.1", wire.server->port());
   REQUIRE(wire.until([&] { return agent.established() && !other.up.empty(); }));
   agent.write(agent.end.channel.seal(encode(hello)));
   REQUIRE(wire.until([&] { return !wire.heard.empty(); }));
@@ -172,8 +172,8 @@ TEST_CASE("agent wire: no descriptor reaches a worker") {
   const auto before = descriptors();
   AgentWire wire;
   WireAgent agent(wire.context);
-  agent.client.connect(1, "127.0.0.1", wire.server->port());
-  agent.client.connect(2, "localhost", wire.server->port());
+  agent.client.connect({1}, "127.0.0.1", wire.server->port());
+  agent.client.connect({2}, "localhost", wire.server->port());
   REQUIRE(wire.until([&] { return agent.up.size() == 2; }));
   int opened = 0;
   for (const auto& [fd, flags] : descriptors()) {

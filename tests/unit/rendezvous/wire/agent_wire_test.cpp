@@ -23,18 +23,18 @@ using namespace agent_wire;
 TEST_CASE("agent wire: an agent and a coordinator talk both ways") {
   AgentWire wire;
   WireAgent agent(wire.context);
-  agent.client.connect(5, "127.0.0.1", wire.server->port());
+  agent.client.connect({5}, "127.0.0.1", wire.server->port());
   REQUIRE(wire.until([&] { return !agent.up.empty(); }));
   CHECK(agent.addresses == "127.0.0.1 " + endpoint_text("127.0.0.1", wire.server->port()));
-  agent.client.send(5, hello);
-  agent.client.send(5, Heartbeat{1, 0});
+  agent.client.send({5}, hello);
+  agent.client.send({5}, Heartbeat{1, 0});
   REQUIRE(wire.until([&] { return wire.heard.size() == 2; }));
   CHECK(wire.heard[0].second == hello);
   CHECK(wire.heard[1].second == ToCoordinator(Heartbeat{1, 0}));
   wire.server->send(wire.heard[0].first, ack);
   REQUIRE(wire.until([&] { return !agent.heard.empty(); }));
   CHECK(agent.heard[0] == ack);
-  agent.client.disconnect(5);
+  agent.client.disconnect({5});
   REQUIRE(wire.until([&] { return !wire.closed.empty(); }));
   CHECK(wire.closed == std::vector<SessionId>{wire.heard[0].first});
   CHECK(agent.down.empty());
@@ -46,9 +46,9 @@ TEST_CASE("agent wire: sessions have growing numbers, and each is closed for its
   WireAgent one(wire.context);
   WireAgent other(wire.context);
   for (WireAgent* agent : {&one, &other}) {
-    agent->client.connect(1, "127.0.0.1", wire.server->port());
+    agent->client.connect({1}, "127.0.0.1", wire.server->port());
     REQUIRE(wire.until([&] { return !agent->up.empty(); }));
-    agent->client.send(1, hello);
+    agent->client.send({1}, hello);
   }
   REQUIRE(wire.until([&] { return wire.heard.size() == 2; }));
   CHECK(wire.heard[0].first < wire.heard[1].first);
@@ -71,7 +71,7 @@ TEST_CASE("agent wire: sessions have growing numbers, and each is closed for its
 TEST_CASE("agent wire: a name's addresses are tried in turn") {
   AgentWire wire;  // on 127.0.0.1 alone; localhost may be ::1 first
   WireAgent agent(wire.context);
-  agent.client.connect(1, "localhost", wire.server->port());
+  agent.client.connect({1}, "localhost", wire.server->port());
   REQUIRE(wire.until([&] { return !agent.up.empty() || !agent.down.empty(); }));
   CHECK(agent.addresses == "127.0.0.1 " + endpoint_text("127.0.0.1", wire.server->port()));
 }
@@ -81,8 +81,8 @@ TEST_CASE("agent wire: an address with a colon is IPv6, and :: serves both famil
   if (!AgentServer::listen(context, "::1", 0, credentials_of(), {})) return;  // no IPv6 here
   AgentWire wire({}, "::");
   WireAgent agent(wire.context);
-  agent.client.connect(1, "::1", wire.server->port());
-  agent.client.connect(2, "127.0.0.1", wire.server->port());
+  agent.client.connect({1}, "::1", wire.server->port());
+  agent.client.connect({2}, "127.0.0.1", wire.server->port());
   REQUIRE(wire.until([&] { return agent.up.size() == 2; }));
   const std::uint16_t port = wire.server->port();
   const bool by_four = agent.addresses == "127.0.0.1 " + endpoint_text("127.0.0.1", port);
@@ -98,13 +98,13 @@ TEST_CASE("agent wire: who cannot be reached is down, with the reason") {
   }
   boost::asio::io_context context;
   WireAgent agent(context);
-  agent.client.connect(1, "127.0.0.1", port);
+  agent.client.connect({1}, "127.0.0.1", port);
   CHECK(agent.down.empty());  // never before the context runs
   REQUIRE(run_until(context, [&] { return !agent.down.empty(); }));
   CHECK(agent.ends[0].kind == ConnectionEnd::Kind::lost);
   CHECK(agent.ends[0].why.message() ==
         "the coordinator at " + endpoint_text("127.0.0.1", port) + ": Connection refused");
-  agent.client.connect(2, "no such name", port);
+  agent.client.connect({2}, "no such name", port);
   REQUIRE(run_until(context, [&] { return agent.down.size() == 2; }));
   CHECK(agent.ends[1].why.message().starts_with("the coordinator at no such name:"));
 }
@@ -114,7 +114,7 @@ TEST_CASE("agent wire: what listens and does not answer is down when patience en
   tcp::acceptor silent(context, {boost::asio::ip::make_address("127.0.0.1"), 0});
   WireAgent agent(context, credentials_of(), Millis{40});
   const std::uint16_t port = silent.local_endpoint().port();
-  agent.client.connect(1, "127.0.0.1", port);
+  agent.client.connect({1}, "127.0.0.1", port);
   REQUIRE(run_until(context, [&] { return !agent.down.empty(); }));
   CHECK(agent.ends[0] ==
         ConnectionEnd{ConnectionEnd::Kind::lost,
@@ -127,16 +127,16 @@ TEST_CASE("agent wire: what listens and does not answer is down when patience en
 TEST_CASE("agent wire: after disconnect nothing is heard of a connection, whenever it comes") {
   AgentWire wire;
   WireAgent agent(wire.context);
-  agent.client.connect(1, "127.0.0.1", wire.server->port());
-  agent.client.disconnect(1);
-  agent.client.connect(2, "localhost", wire.server->port());
-  agent.client.disconnect(2);
-  agent.client.connect(3, "127.0.0.1", wire.server->port());
+  agent.client.connect({1}, "127.0.0.1", wire.server->port());
+  agent.client.disconnect({1});
+  agent.client.connect({2}, "localhost", wire.server->port());
+  agent.client.disconnect({2});
+  agent.client.connect({3}, "127.0.0.1", wire.server->port());
   REQUIRE(wire.until([&] { return !agent.up.empty(); }));
-  agent.client.disconnect(3);
-  agent.client.connect(3, "127.0.0.1", wire.server->port());
+  agent.client.disconnect({3});
+  agent.client.connect({3}, "127.0.0.1", wire.server->port());
   REQUIRE(wire.until([&] { return agent.up.size() == 2 && !wire.closed.empty(); }));
-  CHECK(agent.up == std::vector<ConnectionId>{3, 3});
+  CHECK(agent.up == std::vector<ConnectionId>{{3}, {3}});
   CHECK(agent.down.empty());
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("agent wire: other jobs and other tokens are told apart, for good, on 
   for (const Stranger& stranger : strangers) {
     AgentWire wire;
     WireAgent agent(wire.context, stranger.credentials);
-    agent.client.connect(1, "127.0.0.1", wire.server->port());
+    agent.client.connect({1}, "127.0.0.1", wire.server->port());
     REQUIRE(wire.until([&] { return !agent.down.empty() && !wire.notes.empty(); }));
     CHECK(agent.ends[0].kind == ConnectionEnd::Kind::incompatible);
     CHECK(agent.ends[0].why.message().find(stranger.why) != std::string::npos);
@@ -247,7 +247,7 @@ TEST_CASE("agent wire: a coordinator of another version is told by its number") 
   boost::asio::io_context context;
   tcp::acceptor acceptor(context, {boost::asio::ip::make_address("127.0.0.1"), 0});
   WireAgent agent(context);
-  agent.client.connect(1, "127.0.0.1", acceptor.local_endpoint().port());
+  agent.client.connect({1}, "127.0.0.1", acceptor.local_endpoint().port());
   tcp::socket coordinator(context);
   bool said = false;
   acceptor.async_accept(coordinator, [&](error_code) {
@@ -266,7 +266,7 @@ TEST_CASE("agent wire: a server of something else is told so, and may be another
   boost::asio::io_context context;
   tcp::acceptor acceptor(context, {boost::asio::ip::make_address("127.0.0.1"), 0});
   WireAgent agent(context);
-  agent.client.connect(1, "127.0.0.1", acceptor.local_endpoint().port());
+  agent.client.connect({1}, "127.0.0.1", acceptor.local_endpoint().port());
   tcp::socket other(context);
   acceptor.async_accept(other, [&](error_code) {
     boost::asio::write(other, boost::asio::buffer(std::string("SSH-2.0-OpenSSH_9.2\r\n")));
