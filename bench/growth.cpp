@@ -37,7 +37,7 @@ class Job {
                         .nodes_min = 1,
                         .nodes_max = nodes_,
                         .contact = fmt::format("10.{}.{}.1:1", node / 250, node % 250)};
-      hear(Received{node + 1, hello});
+      hear(Received{ConnectionId{node + 1}, hello});
     }
     say("hellos");
     for (int node = 0; node < nodes_; ++node) tell(join(node, 0));
