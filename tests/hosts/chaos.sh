@@ -40,17 +40,17 @@ introduction() {
     cat <<'END'
 # Results
 
-Written by `tests/hosts/chaos.sh`, a section for each kind of job. It runs on 4 hosts, with one
-worker on each, while its hosts fail, one after the other; sometimes one fails while another is
-still out. Most faults last between a fifth of `--dead-after` and twice that, so that some are over
-before anybody is given up, and end no generation. The time to the next generation runs from the
-fault, or from the start of ddprun, until the last of its workers starts.
+Written by `tests/hosts/chaos.sh`, a section for each kind of job. The job runs on 4 hosts, with one
+worker on each, while hosts fail one after the other; sometimes a host fails while another is
+still out. Most faults last between a fifth of `--dead-after` and twice that, so that some end
+before a node counts as lost, and end no generation. The time to the next generation runs from the
+fault, or from the start of ddprun, until the last worker of the next generation starts.
 
 `training` trains `examples/toy.cpp`, and once more without any fault, with as many workers in each
 generation and from the same snapshots: the trained model and each snapshot that a generation began
-with are the same to the last bit. Workers of `chatter` hold no connections and write lines, so that
-nothing but ddprun ends them. In both, each worker's birth and death are watched from outside of
-ddprun: no two workers of different generations were alive at once.
+with are equal to the last bit. Workers of `chatter` hold no connections and write lines, so that
+only ddprun ends them. In both kinds a process outside of ddprun watches each worker's start and
+end: no two workers of different generations were alive at once.
 
 END
 }
