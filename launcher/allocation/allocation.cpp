@@ -68,7 +68,7 @@ Result<void> check_terminal(const Environment& environment, const Allocation& ta
   if (!environment.contains("SLURM_PTY_PORT") || task.task_count == 1) return {};
   return Error(ExitStatus::usage,
                fmt::format("this shell is one of {} tasks of Slurm step {}.{}, which srun --pty "
-                           "has started: the others run a shell, too, and no ddprun",
+                           "has started: the other tasks run a shell, not ddprun",
                            task.task_count,
                            task.job_id,
                            task.step_id),
@@ -160,8 +160,8 @@ Result<std::optional<Allocation>> read_allocation(const Environment& environment
   if (!parse_count(*job_id)) return makes_no_sense("SLURM_JOB_ID", *job_id, "is no job's number");
   if (const auto size = find_variable(environment, "SLURM_HET_SIZE")) {
     return Error(ExitStatus::usage,
-                 fmt::format("Slurm job {} is heterogeneous (SLURM_HET_SIZE is '{}'), whose parts "
-                             "ddprun does not bring together by itself",
+                 fmt::format("Slurm job {} is heterogeneous (SLURM_HET_SIZE is '{}'); ddprun "
+                             "does not combine its components by itself",
                              *job_id,
                              *size),
                  "",

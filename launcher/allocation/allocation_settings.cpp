@@ -33,7 +33,7 @@ Result<void> settle_nodes(const Allocation& found, Settings& all) {
   const auto available = static_cast<std::int64_t>(size);
   if (*low > available) {
     return Error(ExitStatus::usage,
-                 fmt::format("--nnodes: '{}' from {} needs {} nodes, and there {} {} {}",
+                 fmt::format("--nnodes: '{}' from {} needs {} nodes, but there {} {} {}",
                              nodes.value,
                              nodes.origin,
                              *low,

@@ -29,8 +29,8 @@ Result<int> share_of_all(const Environment& environment, int all, std::size_t no
   const int here = gpus_in(environment, "SLURM_GPUS_ON_NODE", gpus_per_node_max).value_or(share);
   if (here == share && all % static_cast<int>(node_count) == 0) return share;
   return Error(ExitStatus::usage,
-               fmt::format("the job has --gpus={} in all, which Slurm has not given out evenly to "
-                           "its {} nodes, so that no agent can be given those of its own",
+               fmt::format("Slurm has not given out the job's --gpus={} evenly to its {} nodes, so "
+                           "ddprun cannot request the share of each node",
                            all,
                            node_count),
                "",

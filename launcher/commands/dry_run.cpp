@@ -33,12 +33,13 @@ std::string meeting_text(const Job& job) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
   if (!rendezvous.has_many_nodes()) return {};
   if (job.options.starts_agents()) {
-    return fmt::format("\nAgents are started by srun on {}. Ranks are as if each had {}.\n",
+    return fmt::format("\nAgents are started by srun on {}. Ranks are shown as if each had {}.\n",
                        fold_hosts(job.options.allocation->nodes),
                        text_of_count(job.options.worker_count, "worker"));
   }
   return fmt::format(
-      "\nThe nodes of job {} meet at {}, {}. Ranks are as if all {} came, each with {}.\n",
+      "\nThe nodes of job {} meet at {}, {}. Ranks are shown as if all {} had joined, each with "
+      "{}.\n",
       job.setup.job_id,
       text_of(*rendezvous.endpoint),
       job.meeting.plan.is_head ? "which is this node" : "which is another node",

@@ -89,7 +89,7 @@ std::string expand(const Setting& list) {
 }  // namespace
 
 std::string hostlist_output(const std::vector<std::string>& words) {
-  constexpr const char* first_fix = "write expand LIST, fold NAME... or count LIST behind it";
+  constexpr const char* first_fix = "write expand LIST, fold NAME... or count LIST after it";
   if (words.empty()) refuse_words(" has no command", first_fix);
   const std::string& command = words.front();
   if (command == "--help" || command == "-h") return hostlist_usage;

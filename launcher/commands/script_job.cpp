@@ -18,12 +18,12 @@ std::string find_srun(const Allocation& allocation, const Environment& environme
   const std::string srun = find_on_path("srun", environment);
   if (!srun.empty()) return srun;
   throw Failure(Error(ExitStatus::system_refused,
-                      fmt::format("cannot start agents on the nodes of Slurm job {}: there is no "
-                                  "srun on PATH",
+                      fmt::format("cannot start agents on the nodes of Slurm job {}: srun not "
+                                  "found on PATH",
                                   allocation.job_id),
                       "",
-                      "add the folder of Slurm's commands, or write --standalone to run on this "
-                      "node alone"));
+                      "add Slurm's bin directory to PATH, or write --standalone to run on "
+                      "this node alone"));
 }
 
 std::string own_path() {

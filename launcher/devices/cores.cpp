@@ -22,7 +22,7 @@ std::string core_note(const Environment& environment, int worker_count, int core
   if (is_step && core_count < asked) {
     return fmt::format(
         "a task of this step has {}, not the {} of --cpus-per-task: srun of Slurm 22.05 to 23.02 "
-        "does not take them over from the script; add export "
+        "does not inherit them from the script; add export "
         "SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK before srun, or write srun --cpu-bind=none",
         text_of_count(core_count, "core"),
         asked);
@@ -33,7 +33,7 @@ std::string core_note(const Environment& environment, int worker_count, int core
   const std::int64_t all = count_in(environment, "SLURM_CPUS_ON_NODE").value_or(0);
   if (is_step && core_count < all && !is_unbound(environment)) {
     return fmt::format(
-        "{}, to which srun has bound the task, and the job has {} here; write srun "
+        "{}, to which srun has bound the task, but the job has {} here; write srun "
         "--cpu-bind=none",
         shared,
         all);

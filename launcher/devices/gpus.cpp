@@ -89,7 +89,7 @@ void view_nothing(const SlurmGpus& slurm, GpuView& view) {
   view.problem = fmt::format("no driver shows the {} that Slurm has given job {} on this node",
                              text_of_count(slurm.count, "GPU"),
                              slurm.job);
-  view.remedy = fmt::format("tell those who run the cluster, {}", or_write);
+  view.remedy = fmt::format("ask your cluster administrators, {}", or_write);
 }
 
 /// Nothing hides any device: `mask` is not set.
@@ -102,29 +102,26 @@ void view_unmasked(const NodeGpus& gpus,
   if (slurm.job.empty() || slurm.count >= all) return;
   view.count = static_cast<int>(slurm.count);
   if (slurm.count == 0) {
-    view.problem = fmt::format(
-        "Slurm has given job {} no GPU on this node, and nothing hides the {} that {} there",
-        slurm.job,
-        all,
-        all == 1 ? "is" : "are");
-    view.remedy = fmt::format(
-        "add #SBATCH --gpus-per-node=N, or set {} where Slurm does not manage GPUs", mask);
+    view.problem = fmt::format("Slurm has given job {} no GPU on this node, whose {} visible",
+                               slurm.job,
+                               all == 1 ? "GPU is" : fmt::format("{} GPUs are", all));
+    view.remedy =
+        fmt::format("add #SBATCH --gpus-per-node=N, or set {} if Slurm does not manage GPUs", mask);
   } else if (chosen(gpus.uuids, slurm.ids).size() == slurm.count) {
     view.changes[mask] = slurm.ids;
     view.note = fmt::format(
-        "{} is not set, and this node has {} GPUs: workers are given {}, which Slurm has given "
-        "job {}",
+        "{} is not set, and this node has {} GPUs: workers get {}, which Slurm has given job {}",
         mask,
         all,
         slurm.ids,
         slurm.job);
     return;
   } else {
-    view.problem = fmt::format(
-        "Slurm has given job {} {} of {} on this node, hides none and does not say which",
-        slurm.job,
-        slurm.count,
-        text_of_count(all, "GPU"));
+    view.problem =
+        fmt::format("Slurm has given job {} {} of {} on this node, but does not reveal which",
+                    slurm.job,
+                    slurm.count,
+                    text_of_count(all, "GPU"));
     view.remedy = fmt::format(
         "write --gpus-per-node instead of --gpus-per-task with --gpu-bind=none, or set {}", mask);
   }
@@ -206,8 +203,8 @@ void view_amd(const NodeGpus& gpus,
   view_masked(left, gpus, slurm, fmt::to_string(fmt::join(masks, " with ")), view);
   if (repeated.empty() || !view.note.empty()) return;
   view.note = fmt::format(
-      "workers get {}, but not {} with the same value: HIP would count those "
-      "within what the first leaves",
+      "workers get {}, but not {} with the same value: HIP would apply it "
+      "within the selection of the first",
       assignment(environment, outer),
       fmt::join(repeated, " and "));
 }
@@ -232,7 +229,7 @@ GpuView view_gpus(const NodeGpus& gpus, const Environment& environment) {
 std::string note_of_one_task(const GpuView& view) {
   return fmt::format(
       "each task sees {} of the {} GPUs that Slurm has given the job on this node: LOCAL_RANK is 0 "
-      "in all workers, since programs take it for the number of their GPU; for numbers from 0 on "
+      "in all workers, since programs use it as the number of their GPU; for numbers from 0 on "
       "write --gpus-per-node={} instead of --gpus-per-task and --gpu-bind",
       view.count,
       view.given_count,

@@ -20,7 +20,7 @@ void ClaimsFolder::start(const FolderTask& task) {
   });
   if (started) return;
   const std::optional<FolderAnswer> refusal =
-      not_done(task, path_ + ": too much is under way there, or the system gives no thread");
+      not_done(task, path_ + ": too many operations are pending, or no thread can be started");
   if (!refusal) return;
   boost::asio::post(context_, [on_answer = on_answer_, answer = *refusal] { on_answer(answer); });
 }

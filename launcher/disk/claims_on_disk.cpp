@@ -177,7 +177,7 @@ ClaimsRead read_claims(const std::string& path, const ReadClaims& read) {
   if (!newest) return {fmt::format("{} has no claim that can be read", path), std::nullopt};
   const bool is_theirs = newest->place->folder == read.folder;
   if (is_theirs && !listing.proofs.contains(read.folder)) {
-    return {fmt::format("{} has not the proof of this job", path), std::nullopt};
+    return {fmt::format("{} lacks the proof of this job", path), std::nullopt};
   }
   return {"", std::move(newest)};
 }
@@ -199,7 +199,7 @@ PlaceClaimed claim_place(const std::string& path, const ClaimPlace& claim) {
   const Listing listing = list(path);
   std::string why = listing.why;
   if (why.empty() && !listing.proofs.contains(place.folder)) {
-    why = fmt::format("{} has not the proof of this job", path);
+    why = fmt::format("{} lacks the proof of this job", path);
   } else if (why.empty() && listing.newest < place.number - 1) {
     why = fmt::format("{} has lost claims", path);
   }

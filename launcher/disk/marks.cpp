@@ -75,7 +75,7 @@ std::string make_folder(const fs::path& folder) {
   fs::create_directories(folder.parent_path().parent_path(), error);
   for (const fs::path& each : {folder.parent_path(), folder}) {
     if (::mkdir(each.c_str(), 0700) != 0 && errno != EEXIST) return reason(each);
-    if (!is_own(each)) return each.string() + " is no folder of this user";
+    if (!is_own(each)) return each.string() + " is not a folder of this user";
   }
   return {};
 }
@@ -140,7 +140,7 @@ void MarkKeeper::keep(Founding founding) {
         return DiskThread::Done([on_kept, why] { on_kept(why); });
       });
   if (started) return;
-  boost::asio::post(context_, [on_kept = on_kept_] { on_kept("the system gives no thread"); });
+  boost::asio::post(context_, [on_kept = on_kept_] { on_kept("no thread can be started"); });
 }
 
 void MarkKeeper::drop(Epoch founded) {

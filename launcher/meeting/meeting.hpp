@@ -15,7 +15,7 @@ namespace ddprun {
 
 /// What is said where the job has no token.
 constexpr const char* not_authenticated =
-    "not authenticated: whoever reaches this port and knows the job's id can take part; set "
+    "not authenticated: anyone who reaches this port and knows the job's id can join; set "
     "DDPRUN_TOKEN to the output of: openssl rand -hex 32";
 
 struct Meeting {

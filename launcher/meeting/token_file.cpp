@@ -81,8 +81,8 @@ Result<void> wait_for_token_file(const std::string& path, Millis patience) {
   while (::access(path.c_str(), R_OK) != 0) {
     if (now() >= deadline) {
       return no_file(path,
-                     fmt::format("the first task of the step has made none that is seen here in "
-                                 "{:g} s",
+                     fmt::format("the step's first task has not made one that this node sees "
+                                 "within {:g} s",
                                  static_cast<double>(patience.count) / 1000.0));
     }
     std::this_thread::sleep_for(look_again);

@@ -92,7 +92,7 @@ int clean_up_after(int agent_pid) {
   const int status = wait_for(agent_pid);
   const bool clean = kill_and_reap_all(kill_patience);
   if (!clean) {
-    complain("ddprun: some processes outlived SIGKILL; they are stuck inside the kernel\n");
+    complain("ddprun: some processes survived SIGKILL; they are stuck inside the kernel\n");
   }
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   complain("ddprun: the agent process {} was killed by {}; all workers were killed\n",

@@ -42,7 +42,8 @@ std::string hint_for_start(int error) {
 std::string hint_for_signal(int signal) {
   switch (signal) {
     case SIGKILL:
-      return "from outside, or the kernel was out of memory: see dmesg and the job's memory limit";
+      return "by another process, or by the kernel when memory ran out: see dmesg and the job's "
+             "memory limit";
     case SIGBUS:
       return "often a full /dev/shm: see df /dev/shm";
     case SIGXCPU:
@@ -61,9 +62,8 @@ std::vector<std::string> coordinating_notes(const Job& job, const Endpoint& endp
   std::vector<std::string> notes;
   if (!job.meeting.credentials.authenticated) notes.emplace_back(not_authenticated);
   if (job.meeting.plan.is_on_one_host) {
-    notes.push_back(
-        fmt::format("{} is an address of every host: only agents of this one can take part",
-                    rendezvous.endpoint->host));
+    notes.push_back(fmt::format("{} is an address of every host: only agents of this host can join",
+                                rendezvous.endpoint->host));
   }
   notes.push_back(fmt::format("coordinating job {} for {} to {} nodes at {}",
                               job.setup.job_id,

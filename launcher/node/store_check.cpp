@@ -139,7 +139,7 @@ class StoreCheck::Impl : public std::enable_shared_from_this<Impl> {
     error_code error;
     const std::size_t count = socket_.read_some(boost::asio::buffer(answer), error);
     if (count > 0) return end();
-    why_ = "it closes the connection, as it does for whom it does not know";
+    why_ = "the store closed the connection; this address may need --store-allow";
     pause_.cancel();
     try_next();
   }

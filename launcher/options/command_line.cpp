@@ -47,7 +47,7 @@ Error needless_value(const std::string& word) {
   return {ExitStatus::usage,
           fmt::format("option '{}' on {} takes no value", word.substr(0, word.find('=')), origin),
           "",
-          "leave it out where it does not hold"};
+          "omit it to turn it off"};
 }
 
 Error missing_value(const std::string& word) {

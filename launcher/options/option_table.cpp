@@ -14,11 +14,11 @@ constexpr OptionSpec table[] = {
      .short_name = "f",
      .value_name = "JOB.yaml",
      .group = job,
-     .help = "Read the job from a YAML file. What is given here and in the environment wins."},
+     .help = "Read the job from a YAML file. The command line and the environment win over it."},
     {.name = "standalone",
      .group = job,
      .torchrun = true,
-     .help = "Run on this node alone, whatever allocation surrounds it."},
+     .help = "Run on this node alone, even inside a Slurm job."},
     {.name = "snapshot",
      .value_name = "PATH",
      .group = job,
@@ -27,9 +27,9 @@ constexpr OptionSpec table[] = {
     {.name = "claim-dir",
      .value_name = "DIR",
      .group = job,
-     .help = "A folder that all nodes share, in which those that are left of a job claim it when "
-             "others are lost, however few they are. That of --snapshot unless given; 'none': "
-             "nodes vote."},
+     .help =
+         "A folder that all nodes share. When the head is lost, the remaining nodes claim the job "
+         "there, however few they are. That of --snapshot unless given; 'none': nodes vote."},
     {.name = "dry-run",
      .group = job,
      .command_only = true,
@@ -40,8 +40,9 @@ constexpr OptionSpec table[] = {
      .fallback = "1",
      .group = nodes,
      .torchrun = true,
-     .help = "Nodes of the job: N, or MIN:MAX for a job that goes on with fewer, and "
-             "takes up to MAX."},
+     .help =
+         "Nodes of the job: N, or MIN:MAX for a job that goes on while MIN are left, and has up "
+         "to MAX."},
     {.name = "spares",
      .value_name = "K",
      .fallback = "0",
@@ -51,20 +52,22 @@ constexpr OptionSpec table[] = {
      .value_name = "HOST:PORT",
      .group = nodes,
      .torchrun = true,
-     .help = "Where the nodes meet, the same on all of them. The coordinator runs on the node "
-             "whose address it is. Port 29400 unless given. Others may follow after commas, "
-             "where a node that starts asks for the job, too."},
+     .help =
+         "Where the nodes meet, the same on all of them: the node with this address runs the "
+         "coordinator. Port 29400 unless given. More hosts may follow after commas; a node that "
+         "starts asks for the job there, too."},
     {.name = "rdzv-id",
      .value_name = "ID",
      .group = nodes,
      .torchrun = true,
-     .help = "Name of the job, the same on all nodes. Nodes of another one are refused."},
+     .help = "Name of the job, the same on all nodes. Nodes of another job are refused."},
     {.name = "node-rank",
      .value_name = "K",
      .group = nodes,
      .torchrun = true,
-     .help = "This node's place in the order of nodes; 0 has the coordinator. Else they are "
-             "numbered as they come."},
+     .help =
+         "This node's place in the order of nodes; node 0 runs the coordinator. Without it nodes "
+         "are numbered as they join."},
     {.name = "join-timeout",
      .value_name = "TIME",
      .fallback = "10m",
@@ -79,30 +82,29 @@ constexpr OptionSpec table[] = {
      .value_name = "TIME",
      .fallback = "30s",
      .group = nodes,
-     .help =
-         "How long to wait for others in place of nodes that were lost, when too few are left."},
+     .help = "How long to wait for other nodes when some were lost and too few are left."},
     {.name = "join-policy",
      .value_name = "POLICY",
      .fallback = "snapshot",
      .group = nodes,
-     .help = "When a node that comes later takes part: 'now', 'snapshot' (once workers have "
+     .help = "When a node that joins later takes part: 'now', 'snapshot' (once workers have "
              "saved, where they can be asked), or 'defer' (at the next restart)."},
     {.name = "dead-after",
      .value_name = "TIME",
      .fallback = "4s",
      .group = nodes,
-     .help = "A node that is silent for so long is lost. Workers that are cut off are killed in "
-             "seven eighths of it."},
+     .help = "A node that is silent for this long is lost. Workers of a node that is cut off are "
+             "killed after seven eighths of it."},
     {.name = "state-dir",
      .value_name = "DIR",
      .group = nodes,
-     .help = "Where each node keeps a mark of a job that has not ended, so that the job is not "
-             "started a second time beside itself. Its disk should survive a reboot. "
+     .help = "Where each node keeps a mark of a job that has not ended, so that a second "
+             "start does not run beside the first. Its disk should survive a reboot. "
              "/var/tmp/ddprun-UID unless given; 'none': no mark is kept."},
     {.name = "risk-two-jobs",
      .group = nodes,
      .help = "Start with MIN nodes although a mark says that the job may still run on nodes that "
-             "are not here. If it does, both run until they meet."},
+             "have not joined. If it does, both run until they meet."},
     {.name = "advertise",
      .value_name = "ADDRESS",
      .group = nodes,
@@ -110,17 +112,17 @@ constexpr OptionSpec table[] = {
     {.name = "interface",
      .value_name = "NAME",
      .group = nodes,
-     .help = "Network interface, or network as 10.1.0.0/16, that the address of this "
-             "node must be of."},
+     .help = "Network interface, or network such as 10.1.0.0/16, of this node's address."},
     {.name = "hostname-suffix",
      .value_name = "TEXT",
      .group = nodes,
-     .help = "Advertise this node's name with TEXT behind it, such as i."},
+     .help = "Advertise this node's name followed by TEXT, such as i."},
     {.name = "store-allow",
      .value_name = "NETWORKS",
      .group = nodes,
-     .help = "Who may connect to the workers' store besides the job's nodes: addresses and "
-             "networks such as 10.1.0.0/16,fd00::/8."},
+     .help =
+         "Addresses and networks that may connect to the workers' store besides the job's nodes, "
+         "such as 10.1.0.0/16,fd00::/8."},
     {.name = "require-token",
      .group = nodes,
      .help = "Refuse to run many nodes without DDPRUN_TOKEN."},
@@ -178,7 +180,7 @@ constexpr OptionSpec table[] = {
      .value_name = "TIME",
      .fallback = "off",
      .group = restarts,
-     .help = "Only so long do failures count against --max-restarts."},
+     .help = "Failures older than this do not count against --max-restarts."},
     {.name = "restart-backoff",
      .value_name = "MIN:MAX",
      .fallback = "0s:30s",
@@ -189,19 +191,19 @@ constexpr OptionSpec table[] = {
      .value_name = "TIME",
      .fallback = "10s",
      .group = restarts,
-     .help = "From the signal that ends the job to SIGKILL."},
+     .help = "Time from the signal that ends the job to SIGKILL."},
     {.name = "on-signal",
      .value_name = "SIGNAL=DEED",
      .group = restarts,
      .help = "What TERM, HUP, USR1 or USR2 does: 'snapshot-exit' stops the workers as "
-             "--stop-before-end does; else TERM and HUP 'stop' the job, and USR1 and USR2 'pass' "
+             "--stop-before-end does; by default TERM and HUP 'stop' the job, USR1 and USR2 'pass' "
              "to the workers."},
     {.name = "stop-before-end",
      .value_name = "TIME",
      .fallback = "120s",
      .group = restarts,
      .help = "How long before Slurm's time limit workers get SIGTERM, so that they save; the job "
-             "ends with 75. 'off': when Slurm ends it."},
+             "ends with 75. 'off': only Slurm ends it."},
     {.name = "requeue",
      .value_name = "N",
      .fallback = "0",
@@ -211,7 +213,7 @@ constexpr OptionSpec table[] = {
      .value_name = "TIME",
      .fallback = "1s",
      .group = restarts,
-     .help = "From SIGTERM to SIGKILL for the workers left over when one has failed."},
+     .help = "Time from SIGTERM to SIGKILL for the remaining workers after a failure."},
     {.name = "console",
      .value_name = "RANKS",
      .fallback = "all",

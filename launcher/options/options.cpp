@@ -106,8 +106,8 @@ Result<void> check_tasks(const Settings& all, const Options& options) {
   if (!several || options.worker_count == 1) return {};
   return refused_setting("nproc-per-node",
                          all.at("nproc-per-node"),
-                         fmt::format("is more than one worker, in a Slurm step with {} tasks on a "
-                                     "node, each of which has one",
+                         fmt::format("is more than one worker, but this Slurm step has {} tasks on "
+                                     "a node, with one worker each",
                                      options.allocation->tasks_per_node_max),
                          "write srun --ntasks-per-node=1, or leave --nproc-per-node out");
 }

@@ -46,7 +46,7 @@ Result<std::vector<Endpoint>> read_doors(const Setting& setting) {
   if (count > doors_limit) {
     return refused_setting("rdzv-endpoint",
                            setting,
-                           fmt::format("names {} places", count),
+                           fmt::format("names {} hosts", count),
                            fmt::format("name {} at most", doors_limit));
   }
   std::vector<Endpoint> doors;
@@ -62,7 +62,7 @@ Result<std::vector<Endpoint>> read_doors(const Setting& setting) {
       return refused_setting(
           "rdzv-endpoint",
           setting,
-          fmt::format("has '{}' in place {}, which is no address", text, doors.size() + 1),
+          fmt::format("has '{}' as entry {}, which is no address", text, doors.size() + 1),
           how_to_write);
     }
     doors.push_back(*std::move(door));
@@ -91,7 +91,7 @@ Result<void> check_backend(const Settings& all) {
   if (setting.value.starts_with("etcd")) {
     return refused_setting("rdzv-backend",
                            setting,
-                           "needs a server that ddprun does without",
+                           "needs a server, which ddprun does not use",
                            "leave it out; --rdzv-endpoint names the node that coordinates");
   }
   return refused_setting("rdzv-backend", setting, "is unknown", "write c10d or static");
@@ -186,10 +186,8 @@ Result<void> read_times(const Settings& all, RendezvousOptions& options) {
   options.times = LeaseTimes{dead_after};
   constexpr Millis dead_after_min{400};  // a heartbeat each 25 ms
   if (dead_after < dead_after_min) {
-    return refused_setting("dead-after",
-                           all.at("dead-after"),
-                           "is shorter than any network is quiet",
-                           "write 400ms or more");
+    return refused_setting(
+        "dead-after", all.at("dead-after"), "is too short", "write 400ms or more");
   }
   return {};
 }
@@ -207,7 +205,7 @@ Result<void> check(const Settings& all, const RendezvousOptions& options) {
   if (!options.endpoint) {
     return refused_setting("nnodes",
                            all.at("nnodes"),
-                           "needs a place where the nodes meet",
+                           "needs an endpoint where the nodes meet",
                            "add --rdzv-endpoint HOST:PORT, the same on all nodes");
   }
   return {};

@@ -95,7 +95,7 @@ std::string replaced_variables_note(const Environment& environment) {
     }
   }
   if (names.empty()) return {};
-  return fmt::format("{} from the environment: not used, each worker is given its own",
+  return fmt::format("{} from the environment: ignored, each worker gets its own",
                      fmt::join(names, ", "));
 }
 

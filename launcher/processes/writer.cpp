@@ -102,7 +102,7 @@ void Writer::run() {
     reached_.notify_all();
     if (const std::size_t dropped = std::exchange(chunk.sink->dropped_bytes_, 0); dropped > 0) {
       say(fmt::format(
-          "dropped {} bytes for {}, which takes them too slowly", dropped, chunk.sink->name_));
+          "dropped {} bytes for {}, which reads them too slowly", dropped, chunk.sink->name_));
     }
     queued_bytes_ -= chunk.bytes.capacity() + chunk_overhead_bytes;
     wake_waiters(queued_bytes_);

@@ -43,8 +43,8 @@ void BatchJob::watch() {
   watches_ = true;
   if (slurm_.ask_end.executable.empty() && !slurm_.end_time) {
     return handlers_.on_note(
-        "cannot learn when Slurm ends this job, so it is not stopped before "
-        "that: there is no squeue on PATH; add the folder of Slurm's commands");
+        "squeue not found on PATH, so the time limit is unknown and workers get no warning "
+        "before it; add Slurm's bin directory to PATH");
   }
   end_.start(now(), left_until(slurm_.end_time));
 }
@@ -55,7 +55,7 @@ void BatchJob::on_child(const EndedChild& child) {
 }
 
 void BatchJob::on(const AskForEnd& question) {
-  if (slurm_.ask_end.executable.empty()) return answer({false, "there is no squeue on PATH"});
+  if (slurm_.ask_end.executable.empty()) return answer({false, "squeue not found on PATH"});
   if (!handlers_.may_start()) return answer({false, "processes are being ended"});
   const auto on_end = [this](const CommandRun::End& end) { answer(end); };
   ask_end_.start(slurm_.ask_end, slurm_.environment, question.patience, on_end);

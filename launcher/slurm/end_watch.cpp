@@ -47,8 +47,8 @@ void EndWatch::go_without(Instant now, const std::string& why, Actions& out) {
   ++tries_count_;
   deadline_ = now + (tries_count_ < options_.tries_max ? options_.retry : options_.retry_later);
   if (tries_count_ != options_.tries_max) return;
-  out.emplace_back(Note{fmt::format(
-      "cannot learn when Slurm ends this job ({}); it is asked again from time to time", why)});
+  out.emplace_back(Note{
+      fmt::format("the time limit of this job is unknown ({}); squeue is asked again later", why)});
 }
 
 void EndWatch::stop(Instant now, Actions& out) {

@@ -25,8 +25,7 @@ bool may_be_preempted(const Outcome& outcome) {
 
 Outcome preempted_outcome() {
   return {run_again,
-          "stopped by SIGTERM, since Slurm needs the nodes for another job; what was saved is "
-          "kept: run again",
+          "stopped by SIGTERM, since Slurm preempted the job; what was saved is kept: run again",
           {}};
 }
 
@@ -54,7 +53,7 @@ void Requeue::on_event(const SlurmAnswer& answer, Actions& out) {
     case State::queueing:
       if (!answer.success) {
         out.emplace_back(Note{
-            fmt::format("Slurm may not queue job {} again: scontrol: {}; see --requeue of sbatch",
+            fmt::format("Slurm does not queue job {} again: scontrol: {}; see --requeue of sbatch",
                         slurm_.job,
                         answer.text)});
       }
@@ -91,8 +90,9 @@ void Requeue::queue_again(const std::optional<SlurmState>& state, Actions& out) 
 std::optional<std::string> Requeue::reason_against(std::int64_t restarts_count,
                                                    bool is_ended) const {
   if (is_ended) {
-    return fmt::format("Slurm job {} was cancelled, or its time is over: it is not queued again",
-                       slurm_.job);
+    return fmt::format(
+        "Slurm job {} was cancelled, or reached its time limit: it is not queued again",
+        slurm_.job);
   }
   if (restarts_count >= requeues_max_) {
     return fmt::format("Slurm job {} was queued again {} already, as often as --requeue allows",
@@ -101,8 +101,8 @@ std::optional<std::string> Requeue::reason_against(std::int64_t restarts_count,
   }
   if (!is_on_path(slurm_.requeue)) {
     return fmt::format(
-        "cannot queue Slurm job {} again: there is no scontrol on PATH; add the folder of Slurm's "
-        "commands",
+        "cannot queue Slurm job {} again: scontrol not found on PATH; add Slurm's bin directory to "
+        "PATH",
         slurm_.job);
   }
   return std::nullopt;

@@ -58,8 +58,8 @@ void StepKeeper::on(Instant now, const StepEnded& ended, Actions& out) {
   const Millis delay = delay_of(*node);
   node->due = now + delay;
   out.emplace_back(
-      Note{fmt::format("the step with the agent of {} has ended ({}); another one is "
-                       "started in {:g} s",
+      Note{fmt::format("the step with the agent of {} has ended ({}); it is "
+                       "started again in {:g} s",
                        node->name,
                        ended.how,
                        in_seconds(delay))});
@@ -108,9 +108,9 @@ void StepKeeper::on(Instant now, const Timeout&, Actions& out) {
   if (end_deadline_) return end_all(now, out);
   if (stops_) return;
   if (none_deadline_ && now >= *none_deadline_) {
-    return abandon(fmt::format("no agent has come from any of {} nodes within {:g} s: see squeue "
-                               "--steps for whether srun has started them, and --interface for "
-                               "the address of this host that they use",
+    return abandon(fmt::format("no agent has joined from any of {} nodes within {:g} s: check with "
+                               "squeue --steps that srun has started them, and --interface, the "
+                               "address of this host that they use",
                                nodes_.size(),
                                in_seconds(options_.join_timeout)),
                    out);
@@ -146,13 +146,13 @@ void StepKeeper::start_step(Instant now, NodeId id, Actions& out) {
 /// For ever: where Slurm could give the node back, it had the time to.
 void StepKeeper::give_up(Instant now, Node& node, const std::string& how, Actions& out) {
   enter(now, node, State::given_up);
-  out.emplace_back(Note{fmt::format("{} is given up: its agent was started {} in vain",
+  out.emplace_back(Note{fmt::format("{} is given up: its agent was started {} without success",
                                     node.name,
                                     text_of_count(node.starts_in_vain, "time"))});
   const auto left =
       std::ranges::count_if(nodes_, [](const Node& each) { return each.state != State::given_up; });
   if (left >= options_.nodes_min) return;
-  abandon(fmt::format("agents can be started on {} of {} nodes, and the job needs {}; on {} srun "
+  abandon(fmt::format("agents can be started on {} of {} nodes, but the job needs {}; on {} srun "
                       "ended with {}",
                       left,
                       nodes_.size(),

@@ -41,7 +41,7 @@ Outcome outcome_of(const StopRequested& request, const std::set<int>& saving_sig
   if (!saves(request, saving_signals)) return {128 + request.signal, "stopped " + by, {}};
   return {static_cast<int>(ExitStatus::run_again),
           fmt::format("stopped {}; what was saved is kept: run again",
-                      request.time_is_up ? "before its time is up" : by),
+                      request.time_is_up ? "before its time limit" : by),
           {}};
 }
 
@@ -220,11 +220,12 @@ void Coordinator::on(Instant now, const MarkFound& found, Actions& out) {
   const bool founds = current_.number == GenerationNumber{};
   if (!founds || state_ == State::finished) return;
   if (gathering_.heed_mark(static_cast<int>(witnesses_.size()))) {
-    out.emplace_back(Note{fmt::format(
-        "this job has not ended everywhere, says a mark on {}: it starts with {} nodes, so that it "
-        "cannot run on without them; if it does not, remove the mark or give --risk-two-jobs",
-        found.where,
-        gathering_.needed_first())});
+    out.emplace_back(
+        Note{fmt::format("a mark on {} says that this job may still run elsewhere: it starts with "
+                         "{} nodes, so that the others cannot run it alone; if no part of it "
+                         "runs, remove the mark or give --risk-two-jobs",
+                         found.where,
+                         gathering_.needed_first())});
   }
   if (state_ == State::deciding) withdraw(now);
   form(now, out);
@@ -305,7 +306,7 @@ void Coordinator::on(Instant now, const Timeout&, Actions& out) {
   if (state_ == State::deciding && now >= give_up_deciding_at()) return give_up_deciding(out);
   if (state_ == State::deciding && due(undecided_deadline_)) {
     undecided_deadline_.reset();
-    out.emplace_back(Note{reason() + ": all nodes must reach each other where they listen"});
+    out.emplace_back(Note{reason() + ": all nodes must be able to connect to each other"});
   }
   if (state_ != State::running) return;
   if (due(settled_at_)) settle();

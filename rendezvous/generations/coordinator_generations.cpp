@@ -219,19 +219,21 @@ Instant Coordinator::give_up_deciding_at() const {
 }
 
 void Coordinator::give_up_deciding(Actions& out) {
-  give_up_for(fmt::format("{} for {:g} s: all nodes must reach each other where they listen, and "
-                          "where they claim the folder",
-                          reason(),
-                          in_seconds(options_.gathering.replace_timeout)),
-              out);
+  give_up_for(
+      fmt::format("{} for {:g} s: all nodes must be able to connect to each other, and must "
+                  "reach the folder of claims if there is one",
+                  reason(),
+                  in_seconds(options_.gathering.replace_timeout)),
+      out);
 }
 
 void Coordinator::give_up_settling(Actions& out) {
-  give_up_for(fmt::format("{}: nodes have come and gone for {:g} s, and nothing that was formed of "
-                          "them has lasted",
-                          reason(),
-                          in_seconds(options_.settle_timeout)),
-              out);
+  give_up_for(
+      fmt::format("{}: nodes have joined and left for {:g} s, and no generation of them has "
+                  "lasted",
+                  reason(),
+                  in_seconds(options_.settle_timeout)),
+      out);
 }
 
 void Coordinator::give_up_for(std::string why, Actions& out) {

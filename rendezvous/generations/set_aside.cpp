@@ -60,7 +60,7 @@ std::string SetAside::say(const std::map<NodeId, Offer>& spares) {
         text.empty() ? "" : "; ",
         offer.host,
         blame.outlived_kill
-            ? std::string("processes there have outlived SIGKILL")
+            ? std::string("processes there survived SIGKILL")
             : fmt::format("workers there were {} times the first to fail", blame.failures_count));
   }
   return text;

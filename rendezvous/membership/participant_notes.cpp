@@ -24,8 +24,9 @@ std::string ParticipantNotes::steps_down(bool had_founded) const {
   return fmt::format(
       "{} {}",
       host_,
-      had_founded ? "coordinates the job no longer: too few voters answer it, or another does"
-                  : "takes part in the job that lives already");
+      had_founded
+          ? "no longer coordinates the job: too few voters answer it, or another node coordinates"
+          : "joins the job that is already running");
 }
 
 std::string ParticipantNotes::leads(const std::string& reason) {
@@ -34,7 +35,7 @@ std::string ParticipantNotes::leads(const std::string& reason) {
 
 std::string ParticipantNotes::silent(const Voter& voter) const {
   return fmt::format(
-      "{} gets no answer from {}, a voter, at {}: it would not help if {} were lost; see "
+      "{} gets no answer from {}, a voter, at {}: it could not take over if {} were lost; see "
       "--advertise and --interface of {}",
       host_,
       voter.host,
@@ -48,8 +49,8 @@ std::string ParticipantNotes::lease_ended(bool coordinates, bool witness) const 
     return fmt::format("too few voters answer this node, which coordinates the job{}",
                        witness ? "" : ": its workers are killed");
   }
-  return fmt::format("no word from the coordinator: {}it is looked for",
-                     witness ? "" : "this node's workers are killed, and ");
+  return fmt::format("no answer from the coordinator: {}looking for a coordinator",
+                     witness ? "" : "this node's workers are killed; ");
 }
 
 std::string ParticipantNotes::closed(const CloseSession& close) {
@@ -59,8 +60,8 @@ std::string ParticipantNotes::closed(const CloseSession& close) {
 std::string ParticipantNotes::kept(const MarkKept& kept) const {
   if (kept.why.empty()) return {};
   return fmt::format(
-      "{} keeps no mark of this job ({}): if it is started again, out of reach of nodes that go "
-      "on, the job may run twice; name a folder of its own disk by --state-dir",
+      "{} keeps no mark of this job ({}): if it starts again while it is cut off from nodes that "
+      "go on, the job may run twice; give --state-dir a folder on this node's own disk",
       host_,
       kept.why);
 }
@@ -75,8 +76,8 @@ std::string ParticipantNotes::answered(const FolderAnswer& answer) {
   if (why.empty() || failures_said_.size() >= failures_max) return {};
   if (!failures_said_.insert(why).second) return {};
   return fmt::format(
-      "cannot claim the job: {}; see to that folder, which is tried again until "
-      "--replace-timeout is over",
+      "cannot claim the job: {}; repair that folder: it is tried again until --replace-timeout "
+      "is over",
       why);
 }
 

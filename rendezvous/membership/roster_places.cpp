@@ -98,7 +98,7 @@ std::optional<Refused> Roster::reason_against(Instant now, const Hello& hello, N
   const std::string asks =
       fmt::format("{} asks for the place of node {}, which ", hello.host, node.value);
   if (is_reserved_from(hello, node)) {
-    return Refused{asks + options_.leader.host + " has, the coordinator's host", {}, {}};
+    return Refused{asks + "the coordinator's host " + options_.leader.host + " has", {}, {}};
   }
   if (const Peer* holder = living_on(node); holder != nullptr) {  // O4
     const char* which = holder->host == hello.host ? "another agent of " : "";
@@ -152,7 +152,7 @@ void Roster::refuse(SessionId session, Refused refusal, Actions& out) const {
   refusal.by = options_.leader;
   std::string note = "refused: " + refusal.why;
   if (refusal.holder_silent) {
-    note = fmt::format("{}; it gets it once that one has been silent for {:g} s",
+    note = fmt::format("{}; the new agent gets it once the other has been silent for {:g} s",
                        refusal.why,
                        in_seconds(options_.times.dead_after));
   }

@@ -400,8 +400,8 @@ Millis Uplink::patience() const {
 void Uplink::stop_waiting(Actions& out) {
   give_up_at_.reset();
   const bool refused = !refusal_.empty();
-  std::string why = refused ? refusal_ : "nobody answers at " + options_.endpoint;
-  if (!why_down_.empty()) why = refused ? refusal_ + ", and since then " + why_down_ : why_down_;
+  std::string why = refused ? refusal_ : "no answer from " + options_.endpoint;
+  if (!why_down_.empty()) why = refused ? refusal_ + "; then " + why_down_ : why_down_;
   Outcome outcome{unavailable, {}, {}};
   if (stop_asked_) {
     outcome = outcome_of(*stop_asked_, options_.saving_signals);

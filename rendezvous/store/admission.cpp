@@ -19,11 +19,11 @@ bool Admission::admits(const IpAddress& peer) const {
 std::optional<std::string> Admission::refuse(const IpAddress& peer) {
   if (named_.size() >= named_max || !named_.insert(peer).second) return std::nullopt;
   return fmt::format(
-      "store: refused {}, which is no address of this generation's nodes; if it should come in, "
-      "as one of them behind NAT, add --store-allow {} on all nodes{}",
+      "store: refused {}, which is no address of this generation's nodes; to admit it, for example "
+      "behind NAT, add --store-allow {} on all nodes{}",
       text_of(peer),
       text_of(peer),
-      named_.size() == named_max ? "; no more of them will be named" : "");
+      named_.size() == named_max ? "; further addresses are not reported" : "");
 }
 
 }  // namespace ddprun

@@ -54,15 +54,14 @@ std::optional<Instant> Succession::next_deadline() const {
 }
 
 std::string Succession::reason() const {
-  if (!leader_) return "nobody is known to lead";
+  if (!leader_) return "no leader is known";
   std::string text = fmt::format("{} leads", leader_->host);
   if (!known_ || !known_->decided) return text;
   const Voters& voters = known_->record.voters;
   const std::size_t left = voters.all.size() - 1;
   if (voters.claim) {
-    text += left == 0
-                ? "; its loss ends the job: nobody else may claim"
-                : fmt::format("; if it is lost, who is left of {} others claims the job", left);
+    text += left == 0 ? "; its loss ends the job: no other node may claim it"
+                      : fmt::format("; if it is lost, any of {} other voters claims the job", left);
     return text + " in " + options_.folder;
   }
   text += voters.outlive_head()

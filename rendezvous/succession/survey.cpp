@@ -31,7 +31,7 @@ bool Survey::is_over(Instant now) const {
 std::string Survey::why_not() const {
   if (const Voter* voter = blind()) return voter->host + " does not see";
   const std::vector<Voter> left = unanswered();
-  return left.empty() ? std::string() : left.front().host + " has not said whether it sees";
+  return left.empty() ? std::string() : left.front().host + " has not answered whether it sees";
 }
 
 }  // namespace ddprun

@@ -56,7 +56,7 @@ class StrangerNotes : public std::enable_shared_from_this<StrangerNotes> {
   void end_quiet() {
     quiet_ = false;
     if (untold_ == 0) return;
-    on_note_(fmt::format("{} more were refused since; the last: {}", untold_, newest_));
+    on_note_(fmt::format("{} more were refused since then; the last: {}", untold_, newest_));
     untold_ = 0;
     begin_quiet();
   }
@@ -137,7 +137,7 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
           fmt::format("a connection from {}: there are {} already", peer, sessions_.size()));
     }
     if (strangers_.size() >= limits_.strangers_max) {
-      dismiss_oldest("it had not proven itself when too many others came");
+      dismiss_oldest("it had not authenticated when too many others connected");
     }
     Nonce nonce{};
     randombytes_buf(nonce.data(), nonce.size());
@@ -178,7 +178,7 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
     const Clock::time_point now = Clock::now();
     while (!strangers_.empty() && sessions_.at(*strangers_.begin()).deadline <= now) {
       dismiss_oldest(
-          fmt::format("it had not proven itself after {} ms", limits_.stranger_patience.count));
+          fmt::format("it had not authenticated after {} ms", limits_.stranger_patience.count));
     }
     wait_for_patience();
   }

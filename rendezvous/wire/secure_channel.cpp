@@ -92,7 +92,7 @@ Result<void> SecureChannel::take(std::string_view received,
                                  std::string& to_send,
                                  std::vector<std::string>& messages) {
   while (!received.empty()) {
-    if (state_ == State::failed) return error("it goes on after the end", "");
+    if (state_ == State::failed) return error("it sent data after its end", "");
     const std::size_t count = std::min(wanted() - pending_.size(), received.size());
     pending_.append(received.substr(0, count));
     received.remove_prefix(count);
@@ -144,7 +144,7 @@ Result<void> SecureChannel::check_head(std::string& to_send) {
   const std::string_view begin = std::string_view(pending_).substr(0, magic.size());
   if (begin != magic.substr(0, begin.size())) {
     return side_ == Side::agent
-               ? error("what answers there is no ddprun coordinator", "check host and port")
+               ? error("the process there is no ddprun coordinator", "check host and port")
                : error("it does not speak ddprun's protocol", "it was closed");
   }
   if (pending_.size() <= magic.size()) return {};
@@ -154,7 +154,7 @@ Result<void> SecureChannel::check_head(std::string& to_send) {
                                                      : Flight::proof;
   const bool may_refuse = state_ == State::proving || side_ == Side::agent;
   if (flight != expected && !(may_refuse && flight == Flight::refusal)) {
-    return error("it says what nobody may say at that point of the handshake", "it was closed");
+    return error("it sent an unexpected message in the handshake", "it was closed");
   }
   if (pending_.size() < head_bytes) return {};
   peer_version_ = static_cast<std::uint16_t>(number_in(pending_.substr(magic.size() + 1, 2)));
@@ -289,7 +289,7 @@ Error SecureChannel::disagree(std::uint8_t code) {
   const bool agent = side_ == Side::agent;
   switch (code) {
     case Disagreement::version:
-      return error(fmt::format("it speaks version {} of ddprun's protocol, and this is version {}",
+      return error(fmt::format("it speaks version {} of ddprun's protocol, this node version {}",
                                peer_version_,
                                protocol_version),
                    "install the same ddprun on every node");
@@ -298,14 +298,14 @@ Error SecureChannel::disagree(std::uint8_t code) {
                    agent ? "check the job's id and the coordinator's host and port" : "");
     case Disagreement::token:
       return credentials_.authenticated
-                 ? error("its token is another one", "give every node the same DDPRUN_TOKEN")
-                 : error("its key is another one, although it names the same job", "");
+                 ? error("its token differs", "give every node the same DDPRUN_TOKEN")
+                 : error("its key differs, although its job's id is the same", "");
     case Disagreement::token_use:
-      return error(credentials_.authenticated ? "it has no token, and here is one"
-                                              : "it has a token, and here is none",
+      return error(credentials_.authenticated ? "the peer has no token, but this node does"
+                                              : "the peer has a token, but this node does not",
                    "give every node the same DDPRUN_TOKEN");
     default:
-      return error(fmt::format("it gives {} as the reason to refuse, which is unknown here", code),
+      return error(fmt::format("it refused for reason {}, which is unknown here", code),
                    "install the same ddprun on every node");
   }
 }

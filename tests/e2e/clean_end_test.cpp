@@ -48,7 +48,7 @@ TEST_CASE_FIXTURE(Case, "e2e clean end: kill -9 of one worker") {
   CHECK(job.wait() == 137);
   CHECK_MESSAGE(job.left_at_end().empty(), description_of(job.left_at_end()));
   CHECK(last_line(job.err) == "exit status 137: rank 1 (pid N on HOST) was killed by SIGKILL (9)");
-  CHECK(count_of("  hint: from outside, or the kernel was out of memory", job.err) == 1);
+  CHECK(count_of("  hint: by another process, or by the kernel when memory ran out", job.err) == 1);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e clean end: kill -9 of all workers") {

@@ -79,8 +79,7 @@ TEST_CASE_FIXTURE(Case,
     if (seen.contains("DDPRUN_DEVICE")) move_to(expected, seen, "DDPRUN_DEVICE");
     CHECK(seen == expected);
   }
-  CHECK(count_of("RANK=9 from the environment: not used, each worker is given its own\n",
-                 job.err) == 1);
+  CHECK(count_of("RANK=9 from the environment: ignored, each worker gets its own\n", job.err) == 1);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e environment: what only advises is the user's if he has set it") {

@@ -4,7 +4,7 @@
 namespace e2e {
 namespace {
 
-const std::string first_fix = "write expand LIST, fold NAME... or count LIST behind it";
+const std::string first_fix = "write expand LIST, fold NAME... or count LIST after it";
 const std::string list_fix = "write it in quotes, with commas between names: 'n[1-3,5],login'";
 
 struct Refused {

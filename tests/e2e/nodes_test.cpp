@@ -195,7 +195,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: why a claim fails is said once, with the fol
   write("fail", "");
   for (Job* job : jobs) CHECK(job->wait() == 75);
   const std::string why = "cannot claim the job: " + (folder() / place).string() +
-                          " has not the proof of this job; see to that folder";
+                          " lacks the proof of this job; repair that folder";
   CHECK(count_of(why, jobs[0]->err) == 1);
 }
 
@@ -215,7 +215,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: the one that claims ends with its own coordi
     CHECK(count_of("1 of at least 2 nodes joined", last_line(left.err)) == 1);
     const bool led = lost == 1;
     CHECK(count_of("too few voters answer this node", left.err) == (led ? 1 : 0));
-    CHECK(count_of("no word from the coordinator", left.err) == (led ? 0 : 1));
+    CHECK(count_of("no answer from the coordinator", left.err) == (led ? 0 : 1));
   }
 }
 
@@ -269,7 +269,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: they go on without a coordinator, which take
   CHECK(coordinator.wait() == 137);
   for (Job* job : {&first, &second}) job->wait_for_out("2: rank");
   Job& again = start(words);
-  again.wait_for_err("takes part in the job that lives already");
+  again.wait_for_err("joins the job that is already running");
   first.wait_until("that it is known",
                    [&] { return count_of(" is a witness", first.err + second.err) == 1; });
   first.send(SIGTERM);

@@ -88,7 +88,7 @@ TEST_CASE_FIXTURE(Case, "e2e slow reader: restarts without any reader cost bound
   CHECK(memory_max_of(agent) < 130'000);
   job.resume_reading();
   CHECK(job.wait() == 0);
-  CHECK(count_of("which takes them too slowly", job.err) >= 1);
+  CHECK(count_of("which reads them too slowly", job.err) >= 1);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e slow reader: signals are passed on meanwhile") {

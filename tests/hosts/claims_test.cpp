@@ -49,7 +49,7 @@ struct Claiming : Training {
   int hosts_;
 };
 
-constexpr const char* by_claims = "who is left of";
+constexpr const char* by_claims = "other voters claims the job";
 
 }  // namespace
 

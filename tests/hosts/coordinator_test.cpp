@@ -65,7 +65,7 @@ TEST_CASE("hosts: a coordinator that was cut off follows, and votes from the nex
   job[0].unplug();
   job.expect_in_time(job.generation(2, 4), lost);
   job.wait_until("that it steps down",
-                 [&] { return has_said(job.agent_of(0), "coordinates the job no longer"); });
+                 [&] { return has_said(job.agent_of(0), "no longer coordinates the job"); });
   job[0].plug();
   const int head = has_said(job.agent_of(1), "n1 coordinates the job from now on") ? 1 : 2;
   job.wait_until("that it follows",
@@ -85,7 +85,7 @@ TEST_CASE("hosts: a coordinator that is started again takes part in the job that
   job.generation(2, 4);
   job.start_coordinator(0);
   job.wait_until("that it gives way", [&] {
-    return has_said(job.agent_of(0), "n0 takes part in the job that lives already");
+    return has_said(job.agent_of(0), "n0 joins the job that is already running");
   });
   CHECK(job.cluster().stays(2 * dead_after, [&] { return job.newest() == 2; }));
   job.expect_success_on({0, 1, 2});

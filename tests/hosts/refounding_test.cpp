@@ -95,7 +95,7 @@ TEST_CASE("hosts: of two jobs that a person has risked the later one stands when
   CHECK_FALSE(job.cluster().watch().take_overlaps().empty());  // as was risked
   job.heal_and_wait_for_all();
   (void)job.cluster().watch().take_overlaps();  // until they met
-  CHECK_FALSE(has_said(job.agent_of(0), "coordinates the job no longer"));
+  CHECK_FALSE(has_said(job.agent_of(0), "no longer coordinates the job"));
   CHECK(has_said(job.agent_of(0), " leads; if it is lost, 3 voters"));
   job.expect_success();
 }

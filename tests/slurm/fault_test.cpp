@@ -86,7 +86,7 @@ TEST_CASE("slurm: an srun that hangs is waited for as long as nodes are") {
   (void)training.slurm().test().script("srun", "#!/bin/sh\nsleep 1000\n");
   const int job = training.submit({"--join-timeout=1s"}, {"--nodes=2"}, "PATH=$PWD:$PATH\n");
   CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "69:0");
-  training.slurm().expect_output(job, "no agent has come from any of 2 nodes within 1 s");
+  training.slurm().expect_output(job, "no agent has joined from any of 2 nodes within 1 s");
 }
 
 TEST_CASE("slurm: an srun that hangs for one node does not keep the job from ending") {
@@ -124,7 +124,7 @@ TEST_CASE("slurm: a job for GPUs on nodes without any ends, and says so") {
   const std::string said = training.slurm().output(job);
   CHECK_MESSAGE(e2e::count_of("no GPU on this node; add #SBATCH --gpus-per-node=N", said) >= 1,
                 said);
-  training.slurm().expect_output(job, "another one is started", 0);
+  training.slurm().expect_output(job, "it is started again in", 0);
   training.expect_status(job, 69);
 }
 

@@ -62,7 +62,7 @@ TEST_CASE("slurm: a script's workers share the GPUs that it asked for, in whatev
   jobs.run(
       {"--gres=gpu:1"}, own_ddprun + " --nproc-per-node=auto ./see", {"0: 0 of 1, gpu 0 of 0"});
   jobs.run({"--gres=gpu:1"}, "unset CUDA_VISIBLE_DEVICES\n" + see, {"0: 0 of 1, gpu 0 of 0"});
-  jobs.has("CUDA_VISIBLE_DEVICES is not set, and this node has 2 GPUs: workers are given 0");
+  jobs.has("CUDA_VISIBLE_DEVICES is not set, and this node has 2 GPUs: workers get 0");
 }
 
 TEST_CASE("slurm: agents find the GPUs that are the job's on their own node") {
@@ -88,7 +88,7 @@ TEST_CASE("slurm: agents find the GPUs that are the job's on their own node") {
            "export CUDA_VISIBLE_DEVICES=1\n" + see,
            {"1: 0 of 1, gpu 0 of 0,1"});
   jobs.run({"--gpus=3", "--nodes=2"}, see_by_gpu);
-  jobs.has("the job has --gpus=3 in all, which Slurm has not given out evenly to its 2 nodes");
+  jobs.has("Slurm has not given out the job's --gpus=3 evenly to its 2 nodes");
   jobs.has("status 2");
 }
 
@@ -116,15 +116,15 @@ TEST_CASE("slurm: GPUs that are not the job's are not counted, and it is said wh
   GpuJobs jobs(1);
   jobs.run({}, see_by_gpu);
   jobs.has(
-      "no GPU on this node, and nothing hides the 2 that are there; add #SBATCH "
+      "no GPU on this node, whose 2 GPUs are visible; add #SBATCH "
       "--gpus-per-node=N");
   jobs.has("status 2");
   jobs.run({}, see, {"0: 0 of 1, gpu none of all"});
-  jobs.has("no GPU on this node, and nothing hides the 2 that are there");
+  jobs.has("no GPU on this node, whose 2 GPUs are visible");
   jobs.run({}, "srun " + see_by_gpu);
   jobs.has("add #SBATCH --gpus-per-node=N");
   jobs.run({"--gres=gpu:1", "--ntasks-per-node=2"}, "srun --gpu-bind=none " + see_by_gpu);
-  jobs.has("1 of 2 GPUs on this node, hides none and does not say which; write --gpus-per-node", 2);
+  jobs.has("1 of 2 GPUs on this node, but does not reveal which; write --gpus-per-node", 2);
 }
 
 TEST_CASE("slurm: a dry run shows the GPUs that there would be") {

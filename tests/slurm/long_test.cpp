@@ -72,7 +72,7 @@ TEST_CASE("slurm long: a job that is queued again goes on after Slurm's own two 
   CHECK_MESSAGE(record.at("JobState") == "COMPLETED", output);
   CHECK(record.at("Restarts") == "1");
   CHECK_MESSAGE(said("restarts none\n") == 1, output);
-  CHECK_MESSAGE(said("exit status 75: stopped before its time is up") == 1, output);
+  CHECK_MESSAGE(said("exit status 75: stopped before its time limit") == 1, output);
   CHECK_MESSAGE(epochs > 0, output);
   const std::string resumed = "Resuming training from snapshot at Epoch ";
   CHECK_MESSAGE(said(resumed + std::to_string(epochs) + "\n") == 2, output);

@@ -133,7 +133,7 @@ TEST_CASE("slurm: an agent that is killed is started again") {
   training.complete(job);
   training.slurm().expect_output(job,
                                  "n1 asks for the place of node 1, which another agent of n1 has; "
-                                 "it gets it once that one has been silent for 8 s\n");
+                                 "the new agent gets it once the other has been silent for 8 s\n");
 }
 
 TEST_CASE("slurm: scancel lets workers save, and leaves nothing") {
@@ -189,7 +189,7 @@ TEST_CASE("slurm: without srun the job ends at once, and says what to do") {
   Training training(2);
   const int job = training.submit({}, {"--nodes=2"}, "PATH=/nowhere\n");
   CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "71:0");
-  training.slurm().expect_output(job, "there is no srun on PATH; add the folder");
+  training.slurm().expect_output(job, "srun not found on PATH; add Slurm's bin");
 }
 
 TEST_CASE("slurm: what srun says when it refuses is shown with the node's name") {

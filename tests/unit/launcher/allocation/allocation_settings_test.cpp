@@ -88,7 +88,7 @@ TEST_CASE("allocation settings: nodes that were asked for are at most those that
 TEST_CASE("allocation settings: an allocation that is too small is refused") {
   Settings all = nnodes("5:8");
   CHECK(apply_allocation(script_environment, all).error().message() ==
-        "--nnodes: '5:8' from DDPRUN_NNODES needs 5 nodes, and there are 4 in this allocation: "
+        "--nnodes: '5:8' from DDPRUN_NNODES needs 5 nodes, but there are 4 in this allocation: "
         "script of Slurm job 12 on 4 nodes; ask Slurm for more, or write fewer");
 }
 

@@ -123,13 +123,13 @@ TEST_CASE("allocation: a script that was submitted from a step is no task of tha
 TEST_CASE("allocation: a shell on a terminal beside other tasks is refused") {
   CHECK(error_with(one_task(), "SLURM_PTY_PORT", "4000") ==
         "this shell is one of 5 tasks of Slurm step 12.4, which srun --pty has started: the "
-        "others run a shell, too, and no ddprun; start ddprun from the shell of salloc or by srun "
+        "other tasks run a shell, not ddprun; start ddprun from the shell of salloc or by srun "
         "without --pty, or write --standalone to run on this node alone");
 }
 
 TEST_CASE("allocation: a heterogeneous job is refused") {
   CHECK(error_with(batch_script(), "SLURM_HET_SIZE", "2")
-            .starts_with("Slurm job 12 is heterogeneous (SLURM_HET_SIZE is '2'), whose parts"));
+            .starts_with("Slurm job 12 is heterogeneous (SLURM_HET_SIZE is '2'); ddprun"));
 }
 
 TEST_CASE("allocation: what makes no sense is named with its value") {

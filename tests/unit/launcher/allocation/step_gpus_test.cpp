@@ -43,8 +43,8 @@ TEST_CASE("step gpus: of so many in all each node has an even share") {
 TEST_CASE("step gpus: where Slurm's share is not even, it is said what to write") {
   const Environment uneven{{"SLURM_GPUS", "4"}, {"SLURM_GPUS_ON_NODE", "3"}};
   CHECK(gpus_of_steps(uneven, 2).error().message() ==
-        "the job has --gpus=4 in all, which Slurm has not given out evenly to its 2 nodes, so that "
-        "no agent can be given those of its own; write #SBATCH --gpus-per-node=N instead of "
+        "Slurm has not given out the job's --gpus=4 evenly to its 2 nodes, so "
+        "ddprun cannot request the share of each node; write #SBATCH --gpus-per-node=N instead of "
         "--gpus");
   CHECK_FALSE(gpus_of_steps({{"SLURM_GPUS", "3"}}, 2).has_value());
 }

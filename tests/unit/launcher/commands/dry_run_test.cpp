@@ -40,7 +40,8 @@ TEST_CASE("dry run: what was found of Slurm is said") {
   const std::string text = dry_run_text(made);
   CHECK(has_line(text, "nnodes           4                        SLURM_JOB_NODELIST"));
   CHECK(has_line(text, "This is the script of Slurm job 12 on 4 nodes."));
-  CHECK(has_line(text, "Agents are started by srun on n[0-3]. Ranks are as if each had 1 worker."));
+  CHECK(has_line(text,
+                 "Agents are started by srun on n[0-3]. Ranks are shown as if each had 1 worker."));
 }
 
 TEST_CASE("dry run: every option has its value and where that came from") {
@@ -94,9 +95,10 @@ TEST_CASE("dry run: of many nodes it shows where they meet, and this one's part"
   second.options.rendezvous.endpoint = Endpoint{"n0", 29'400};
   second.options.rendezvous.node_rank = NodeId{2};
   const std::string text = dry_run_text(second);
-  CHECK(has_line(text,
-                 "The nodes of job job7 meet at n0:29400, which is another node. Ranks are as if "
-                 "all 3 came, each with 2 workers."));
+  CHECK(
+      has_line(text,
+               "The nodes of job job7 meet at n0:29400, which is another node. Ranks are shown as "
+               "if all 3 had joined, each with 2 workers."));
   CHECK(has_line(text, "   4  n0               gpu 0    4        ./train --rank=4"));
   CHECK(has_line(text, "  WORLD_SIZE=6"));
   CHECK(has_line(text, "  GROUP_RANK=2"));

@@ -31,7 +31,7 @@ TEST_CASE("cores: nothing is said where all is well, and nothing outside of a jo
 TEST_CASE("cores: a step that has not inherited what the script asked for") {
   const std::string note =
       "a task of this step has 1 core, not the 8 of --cpus-per-task: srun of Slurm 22.05 to 23.02 "
-      "does not take them over from the script; add export "
+      "does not inherit them from the script; add export "
       "SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK before srun, or write srun --cpu-bind=none";
   CHECK(core_note(step({{"SLURM_CPUS_PER_TASK", "8"}}), 1, 1) == note);
   CHECK(core_note(step({{"SLURM_CPUS_PER_TASK", "8"}}), 4, 1) == note);
@@ -41,7 +41,7 @@ TEST_CASE("cores: a step that has not inherited what the script asked for") {
 TEST_CASE("cores: a task that is bound to fewer than the job has") {
   const Environment bound = step({{"SLURM_CPUS_ON_NODE", "8"}});
   CHECK(core_note(bound, 4, 1) ==
-        "4 workers of this node share 1 core, to which srun has bound the task, and the job has 8 "
+        "4 workers of this node share 1 core, to which srun has bound the task, but the job has 8 "
         "here; write srun --cpu-bind=none");
   CHECK(core_note(bound, 1, 1).empty());
 }

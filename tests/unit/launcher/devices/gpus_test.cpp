@@ -162,7 +162,7 @@ TEST_CASE("gpus: where nothing hides those of other jobs, Slurm's word does, if 
             {"in a script",
              with_gpus("2", {{"SLURM_JOB_GPUS", "2,3"}}),
              "2; CUDA_VISIBLE_DEVICES=2,3",
-             "CUDA_VISIBLE_DEVICES is not set, and this node has 4 GPUs: workers are given 2,3, "
+             "CUDA_VISIBLE_DEVICES is not set, and this node has 4 GPUs: workers get 2,3, "
              "which Slurm has given job 12"},
             {"in a script of a newer Slurm, which numbers that step",
              with_gpus("1", {{"SLURM_STEP_ID", "4294967291"}, {"SLURM_JOB_GPUS", "3"}}),
@@ -171,25 +171,25 @@ TEST_CASE("gpus: where nothing hides those of other jobs, Slurm's word does, if 
             {"a script's word for its own node is none for a step's",
              with_gpus("2", {{"SLURM_STEP_ID", "0"}, {"SLURM_JOB_GPUS", "2,3"}}),
              "2",
-             "Slurm has given job 12 2 of 4 GPUs on this node, hides none and does not say which; "
+             "Slurm has given job 12 2 of 4 GPUs on this node, but does not reveal which; "
              "write --gpus-per-node instead of --gpus-per-task with --gpu-bind=none, or set "
              "CUDA_VISIBLE_DEVICES"},
             {"numbers that are not as many",
              with_gpus("2", {{"SLURM_JOB_GPUS", "2,9"}}),
              "2",
-             "Slurm has given job 12 2 of 4 GPUs on this node, hides none"},
+             "Slurm has given job 12 2 of 4 GPUs on this node, but does not reveal"},
             {"none is the job's",
              in_slurm(),
              "0",
-             "Slurm has given job 12 no GPU on this node, and nothing hides the 4 that are there; "
-             "add #SBATCH --gpus-per-node=N, or set CUDA_VISIBLE_DEVICES where Slurm does not "
+             "Slurm has given job 12 no GPU on this node, whose 4 GPUs are visible; "
+             "add #SBATCH --gpus-per-node=N, or set CUDA_VISIBLE_DEVICES if Slurm does not "
              "manage GPUs"},
         });
   check({{"GPU-a"}},
         {{"none, of one",
           with_gpus("many"),
           "0",
-          "Slurm has given job 12 no GPU on this node, and nothing hides the 1 that is there"}});
+          "Slurm has given job 12 no GPU on this node, whose GPU is visible"}});
   check(
       four_amd(),
       {{"AMD's in a step",
@@ -209,8 +209,8 @@ TEST_CASE("gpus: where none can be opened Slurm's word says what to do") {
         "Slurm has given job 12 no GPU on this node; add #SBATCH --gpus-per-node=N, or write a "
         "number or 'cpu'");
   CHECK(problem(with_gpus("2", masked("0,1"))) ==
-        "no driver shows the 2 GPUs that Slurm has given job 12 on this node; tell those who run "
-        "the cluster, or write a number or 'cpu'");
+        "no driver shows the 2 GPUs that Slurm has given job 12 on this node; ask your cluster "
+        "administrators, or write a number or 'cpu'");
   CHECK(view_gpus({}, {}).problem.empty());
 }
 
@@ -241,7 +241,7 @@ TEST_CASE("gpus: AMD's are hidden once only, since HIP counts within what ROCm l
              "2; CUDA_VISIBLE_DEVICES unset; GPU_DEVICE_ORDINAL unset",
              "workers get ROCR_VISIBLE_DEVICES=2,3, but not CUDA_VISIBLE_DEVICES and "
              "GPU_DEVICE_ORDINAL "
-             "with the same value: HIP would count those within what the first leaves"},
+             "with the same value: HIP would apply it within the selection of the first"},
             {"HIP's, too", hip_within("2,3", "2,3"), "2; HIP_VISIBLE_DEVICES unset", once},
             {"the first ones are so within themselves",
              {{"CUDA_VISIBLE_DEVICES", "0,1"}, {"ROCR_VISIBLE_DEVICES", "0,1"}},

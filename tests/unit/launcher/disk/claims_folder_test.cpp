@@ -135,7 +135,7 @@ TEST_CASE("claims folder: while one hangs, those that are too many are answered 
   story.folder->start(ReadClaims{{1}});
   story.waits_for(1);
   CHECK(std::get<ClaimsRead>(story.answers[0]).why ==
-        story.temp.at("claims") + ": too much is under way there, or the system gives no thread");
+        story.temp.at("claims") + ": too many operations are pending, or no thread can be started");
   hang.ends();
   story.waits_for(1 + DiskThread::tasks_max);
   CHECK(story.answers.back() == FolderAnswer(ProofSought{{DiskThread::tasks_max}, false}));

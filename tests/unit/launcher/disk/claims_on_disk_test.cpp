@@ -125,7 +125,7 @@ TEST_CASE("claims on disk: V7 without the proof nothing is claimed, and nothing 
   (void)disk.opens();
   (void)disk.claims(claim_by(0));
   CHECK_FALSE(disk.does(CloseFolder{our_folder}));
-  const std::string why = disk.path + " has not the proof of this job";
+  const std::string why = disk.path + " lacks the proof of this job";
   CHECK(disk.claims(claim_by(0, 2)) == PlaceClaimed{claim_by(0, 2).id(), why, std::nullopt});
   CHECK(disk.reads() == ClaimsRead{why, std::nullopt});
   CHECK(disk.names() == std::set<std::string>{"claim.1"});
@@ -244,7 +244,7 @@ TEST_CASE("claims on disk: a folder where link(2) fails cannot be used, and noth
   }).join();
   REQUIRE(claimed);
   CHECK(opened.why == "link(2) fails in " + disk.path + ": Operation not permitted");
-  CHECK(claimed->why == disk.path + " has not the proof of this job");
+  CHECK(claimed->why == disk.path + " lacks the proof of this job");
   CHECK(disk.names().empty());
 }
 

@@ -83,7 +83,7 @@ TEST_CASE("marks: a folder that is a link, or a file, is not used, and that is s
   fs::create_directory(temp.at("elsewhere"));
   fs::create_directory_symlink(temp.at("elsewhere"), temp.at("job"));
   CHECK(write_mark(temp.at("job"), "n0", {Epoch{1}, 1}, "") ==
-        temp.at("job") + " is no folder of this user");
+        temp.at("job") + " is not a folder of this user");
   CHECK(newest_mark(temp.at("job")) == Epoch{});
   (void)temp.write("file", "");
   CHECK_FALSE(write_mark(temp.at("file/job"), "n0", {Epoch{1}, 1}, "").empty());
@@ -123,7 +123,7 @@ TEST_CASE("mark keeper: a mark that cannot be kept is told, with the reason") {
       context, temp.at("file/job"), "n0", "", [&](const std::string& why) { kept = why; });
   keeper.keep({Epoch{4}, 1});
   while (!kept) context.run_one_for(std::chrono::seconds(30));
-  CHECK(*kept == temp.at("file") + " is no folder of this user");
+  CHECK(*kept == temp.at("file") + " is not a folder of this user");
 }
 
 }  // namespace

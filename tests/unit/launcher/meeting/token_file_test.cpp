@@ -56,7 +56,7 @@ TEST_CASE("token file: where none can be made or comes, it is said what to do") 
   CHECK(wait_for_token_file(folder.at("token"), Millis{50})
             .error()
             .message()
-            .find("the first task of the step has made none that is seen here in 0.05 s") !=
+            .find("the step's first task has not made one that this node sees within 0.05 s") !=
         std::string::npos);
 }
 

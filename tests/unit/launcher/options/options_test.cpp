@@ -175,11 +175,11 @@ TEST_CASE("options: GPUs that cannot be told from those of others are not counte
   CHECK(asked.by_option("nproc-per-node", "auto").options().worker_count == 8);
   CHECK(asked.by_option("nproc-per-node", "gpu").error() ==
         "--nproc-per-node: 'gpu' from the command line cannot be counted: Slurm has given job 12 "
-        "no GPU on this node, and nothing hides the 2 that are there; add #SBATCH "
-        "--gpus-per-node=N, or set CUDA_VISIBLE_DEVICES where Slurm does not manage GPUs");
+        "no GPU on this node, whose 2 GPUs are visible; add #SBATCH "
+        "--gpus-per-node=N, or set CUDA_VISIBLE_DEVICES if Slurm does not manage GPUs");
   asked.by_variable("SLURM_GPUS_ON_NODE", "1");
   for (const char* word : {"gpu", "auto"}) {
-    CHECK(asked.by_option("nproc-per-node", word).error().find("does not say which") !=
+    CHECK(asked.by_option("nproc-per-node", word).error().find("does not reveal which") !=
           std::string::npos);
   }
   CHECK(asked.by_option("nproc-per-node", "2").options().worker_count == 2);

@@ -83,11 +83,11 @@ TEST_CASE("rendezvous options: other places where a node may ask for the job fol
   std::string many = "n0";
   for (std::size_t i = 1; i < doors_limit; ++i) many += ",n1";
   CHECK(meeting_at(many).options().other_doors.size() == doors_limit - 1);
-  const std::string places = "names 65 places; name 64 at most";
+  const std::string places = "names 65 hosts; name 64 at most";
   CHECK(meeting_at(many + ",n1").error().ends_with(places));
   const auto refusal_of = [](const std::string& list, const std::string& item, int place) {
     return fmt::format(
-        "--rdzv-endpoint: '{}' from the command line has '{}' in place {}, which is no address; "
+        "--rdzv-endpoint: '{}' from the command line has '{}' as entry {}, which is no address; "
         "write HOST:PORT, or [ADDRESS]:PORT for IPv6",
         list,
         item,
@@ -154,14 +154,15 @@ TEST_CASE("rendezvous options: what makes no sense is refused, with what to writ
         "--nnodes: '4:2' from the command line is out of range; write MIN:MAX with 1 <= MIN <= MAX "
         "<= 20000");
   CHECK(AskedOfNodes().with("nnodes", "2").error() ==
-        "--nnodes: '2' from the command line needs a place where the nodes meet; add "
+        "--nnodes: '2' from the command line needs an endpoint where the nodes meet; add "
         "--rdzv-endpoint HOST:PORT, the same on all nodes");
   CHECK(meeting_at("n0:x").error() ==
         "--rdzv-endpoint: 'n0:x' from the command line is no address; write HOST:PORT, or "
         "[ADDRESS]:PORT for IPv6");
-  CHECK(meeting_at("n0").with("rdzv-backend", "etcd-v2").error() ==
-        "--rdzv-backend: 'etcd-v2' from the command line needs a server that ddprun does without; "
-        "leave it out; --rdzv-endpoint names the node that coordinates");
+  CHECK(
+      meeting_at("n0").with("rdzv-backend", "etcd-v2").error() ==
+      "--rdzv-backend: 'etcd-v2' from the command line needs a server, which ddprun does not use; "
+      "leave it out; --rdzv-endpoint names the node that coordinates");
   CHECK_FALSE(meeting_at("n0").with("rdzv-backend", "zookeeper").error().empty());
   CHECK_FALSE(meeting_at("n0").with("node-rank", "one").error().empty());
   CHECK_FALSE(meeting_at("n0").with("rdzv-id", "a/b").error().empty());

@@ -78,7 +78,7 @@ TEST_CASE("variables: what workers are given and what is not ours is let pass") 
 TEST_CASE("variables: what is replaced is told, with its value") {
   CHECK(replaced_variables_note({{"PATH", "/bin"}, {"DDPRUN_GRACE", "1s"}}).empty());
   CHECK(replaced_variables_note({{"RANK", "3"}, {"MASTER_PORT", "29500"}, {"HOME", "/"}}) ==
-        "MASTER_PORT=29500, RANK=3 from the environment: not used, each worker is given its own");
+        "MASTER_PORT=29500, RANK=3 from the environment: ignored, each worker gets its own");
 }
 
 }  // namespace

@@ -111,8 +111,8 @@ TEST_CASE("end watch: an end that cannot be learnt is asked for again, and that 
   CHECK(job.waits(30) == told_to_ask());
   CHECK(job.waits(10).empty());  // it does not answer
   CHECK(job.waits(30) == told_to_ask());
-  CHECK(job.hears_nothing() == Told{Note{"cannot learn when Slurm ends this job (squeue: no such "
-                                         "job); it is asked again from time to time"}});
+  CHECK(job.hears_nothing() == Told{Note{"the time limit of this job is unknown (squeue: no such "
+                                         "job); squeue is asked again later"}});
   CHECK(job.waits(600) == told_to_ask());
   CHECK(job.hears_nothing().empty());
   CHECK(job.waits(600) == told_to_ask());

@@ -37,7 +37,7 @@ Outcome ended(int status) {
 }
 Outcome preempted() {
   return {75,
-          "stopped by SIGTERM, since Slurm needs the nodes for another job; what was saved is "
+          "stopped by SIGTERM, since Slurm preempted the job; what was saved is "
           "kept: run again",
           {}};
 }
@@ -115,7 +115,8 @@ TEST_CASE("requeue: where Slurm does not answer, its variable says how often it 
 
 TEST_CASE("requeue: a job that Slurm ends stays so") {
   CHECK(OverJob(ended(75)).hears_state(shown("COMPLETING", 0)) ==
-        leaves_saying("Slurm job 12 was cancelled, or its time is over: it is not queued again"));
+        leaves_saying(
+            "Slurm job 12 was cancelled, or reached its time limit: it is not queued again"));
 }
 
 TEST_CASE("requeue: an end by SIGTERM may be Slurm's wish, for another job") {
@@ -149,7 +150,7 @@ TEST_CASE("requeue: what Slurm says against it is told") {
   OverJob job(ended(75));
   REQUIRE(job.hears_state(shown("RUNNING", 0)) == queues(1));
   CHECK(job.hears({false, "Requeue is disabled"}) ==
-        leaves_saying("Slurm may not queue job 12 again: scontrol: Requeue is disabled; see "
+        leaves_saying("Slurm does not queue job 12 again: scontrol: Requeue is disabled; see "
                       "--requeue of sbatch"));
 }
 
@@ -159,8 +160,8 @@ TEST_CASE("requeue: without Slurm's commands that is said, where it matters") {
   none.restarts_count = 0;
   CHECK(OverJob(ended(143), 3, none).starts() == leaves(ended(143)));
   CHECK(OverJob(ended(75), 3, none).starts() ==
-        leaves_saying("cannot queue Slurm job 12 again: there is no scontrol on PATH; add the "
-                      "folder of Slurm's commands"));
+        leaves_saying("cannot queue Slurm job 12 again: scontrol not found on PATH; add "
+                      "Slurm's bin directory to PATH"));
 }
 
 }  // namespace

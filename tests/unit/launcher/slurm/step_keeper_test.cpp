@@ -83,8 +83,8 @@ TEST_CASE("step keeper: steps that hang, of which no agent ever comes, end the j
   CHECK(story.keeper.next_deadline() == story.now + Millis{600'000});
   CHECK(story.after(599'999).empty());
   CHECK(story.after(1) ==
-        Lines{"abandon: no agent has come from any of 3 nodes within 600 s: see squeue --steps for "
-              "whether srun has started them, and --interface for the address of this host that "
+        Lines{"abandon: no agent has joined from any of 3 nodes within 600 s: check with squeue "
+              "--steps that srun has started them, and --interface, the address of this host that "
               "they use"});
   CHECK_FALSE(story.keeper.next_deadline());
   CHECK(story.after(600'000).empty());
@@ -103,8 +103,8 @@ TEST_CASE("step keeper: a step that has ended is started again, whatever its sta
   for (const char* how : {"exit status 0", "exit status 137", "SIGKILL (9)"}) {
     Story story = joined();
     CHECK(story.meets(StepEnded{NodeId{1}, how}) ==
-          Lines{fmt::format("note: the step with the agent of n1 has ended ({}); another one is "
-                            "started in 0.25 s",
+          Lines{fmt::format("note: the step with the agent of n1 has ended ({}); it is started "
+                            "again in 0.25 s",
                             how)});
     CHECK(story.keeper.steps_count() == 2);
     CHECK(story.keeper.next_deadline() == Instant{1'250});
@@ -117,8 +117,8 @@ TEST_CASE("step keeper: an agent that makes no sense of its options is not start
   Story story(3);
   (void)story.begins();
   CHECK(story.meets(StepEnded{NodeId{1}, "exit status 2", true}) ==
-        Lines{"note: n1 is given up: its agent was started 1 time in vain",
-              "abandon: agents can be started on 2 of 3 nodes, and the job needs 3; on n1 srun "
+        Lines{"note: n1 is given up: its agent was started 1 time without success",
+              "abandon: agents can be started on 2 of 3 nodes, but the job needs 3; on n1 srun "
               "ended with exit status 2"});
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("step keeper: one that has joined and ends like that is started again"
   Story story = joined();
   const Lines lines = story.meets(StepEnded{NodeId{1}, "exit status 2", true});
   REQUIRE(lines.size() == 1);
-  CHECK(lines.front().ends_with("another one is started in 0.25 s"));
+  CHECK(lines.front().ends_with("it is started again in 0.25 s"));
 }
 
 TEST_CASE("step keeper: the wait doubles with each start in vain, up to a bound") {
@@ -160,7 +160,7 @@ TEST_CASE(
   for (Lines lines; starts < 100; ++starts) {
     lines = story.ends(1);
     if (!lines.empty()) {
-      CHECK(lines == Lines{"note: n1 is given up: its agent was started 16 times in vain"});
+      CHECK(lines == Lines{"note: n1 is given up: its agent was started 16 times without success"});
       break;
     }
     CHECK(story.after(30'000) == Lines{"start 1"});
@@ -179,10 +179,11 @@ TEST_CASE("step keeper: where no agent ever joined the job is soon abandoned") {
     for (const int node : {0, 1, 2}) CHECK(story.ends(node).empty());
     CHECK(story.after(30'000) == Lines{"start 0", "start 1", "start 2"});
   }
-  CHECK(story.ends(0) == Lines{"note: n0 is given up: its agent was started 4 times in vain"});
+  CHECK(story.ends(0) ==
+        Lines{"note: n0 is given up: its agent was started 4 times without success"});
   CHECK(story.ends(2) ==
-        Lines{"note: n2 is given up: its agent was started 4 times in vain",
-              "abandon: agents can be started on 1 of 3 nodes, and the job needs 2; on n2 srun "
+        Lines{"note: n2 is given up: its agent was started 4 times without success",
+              "abandon: agents can be started on 1 of 3 nodes, but the job needs 2; on n2 srun "
               "ended with exit status 1"});
   CHECK(story.meets(JobEnds{}) == Lines{"kill 1"});
   CHECK(story.ends(1).empty());

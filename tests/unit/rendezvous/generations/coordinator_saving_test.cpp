@@ -32,7 +32,7 @@ TEST_CASE(
     "coordinator: workers that are to save get SIGTERM and the time, and the job ends with 75") {
   for (const auto& [stop, how] : {std::pair{StopRequested{SIGUSR1}, "by SIGUSR1 (10)"},
                                   std::pair{StopRequested{SIGHUP}, "by SIGHUP (1)"},
-                                  std::pair{time_is_up, "before its time is up"}}) {
+                                  std::pair{time_is_up, "before its time limit"}}) {
     JobStory job = saving_job();
     CHECK(job.is_asked_to_stop(stop) == saving());
     CHECK(job.joins(0, 1) == Actions{finish(stopped(how))});
@@ -52,7 +52,7 @@ TEST_CASE("coordinator: to be asked to save once more, however late, takes no ti
     job.now = job.now + Millis{5'000};
     CHECK(job.is_asked_to_stop(stop).empty());
   }
-  CHECK(job.joins(0, 1) == Actions{finish(stopped("before its time is up"))});
+  CHECK(job.joins(0, 1) == Actions{finish(stopped("before its time limit"))});
 }
 
 TEST_CASE("coordinator: SIGTERM to workers that save leaves them the usual grace, and then none") {

@@ -126,8 +126,8 @@ void check_given_up(const Actions& actions, int status, const std::string& text)
 }
 
 const std::string must_reach =
-    " voters for 30 s: all nodes must reach each other where they listen, and "
-    "where they claim the folder";
+    " voters for 30 s: all nodes must be able to connect to each other, and must "
+    "reach the folder of claims if there is one";
 
 TEST_CASE("coordinator: C7 a first generation that is not decided ends the job, as unavailable") {
   JobStory job = deciding();
@@ -255,8 +255,9 @@ TEST_CASE("coordinator: where a mark lets the first generation need more nodes, 
   const Actions told = job.meets(MarkFound{"n7"});
   REQUIRE(told.size() == 1);
   CHECK(std::get<Note>(told[0]).text ==
-        "this job has not ended everywhere, says a mark on n7: it starts with 4 nodes, so that it "
-        "cannot run on without them; if it does not, remove the mark or give --risk-two-jobs");
+        "a mark on n7 says that this job may still run elsewhere: it starts with 4 nodes, so that "
+        "the others cannot run it alone; if no part of it runs, remove the mark or give "
+        "--risk-two-jobs");
   CHECK(job.meets(MarkFound{"n8"}).empty());
   for (const int node : {0, 1, 2}) (void)job.joins(node);
   const Actions end = job.waits(Millis{600'000});
@@ -322,8 +323,8 @@ TEST_CASE("coordinator: C8 nodes that come and go end the job if nothing lasts m
   }
   CHECK(job.coordinator.state() == Coordinator::State::finished);
   CHECK(job.coordinator.reason() ==
-        "waiting: 2 of 3 nodes joined: nodes have come and gone for 600 s, and nothing that was "
-        "formed of them has lasted");
+        "waiting: 2 of 3 nodes joined: nodes have joined and left for 600 s, and no generation of "
+        "them has lasted");
   CHECK(job.now == Instant{600'000});
 }
 

@@ -22,8 +22,8 @@ TEST_CASE("participant notes: in whose place a host coordinates is said") {
 TEST_CASE("participant notes: who steps down has coordinated a job, or has only begun one") {
   const ParticipantNotes notes("n0");
   CHECK(notes.steps_down(true) ==
-        "n0 coordinates the job no longer: too few voters answer it, or another does");
-  CHECK(notes.steps_down(false) == "n0 takes part in the job that lives already");
+        "n0 no longer coordinates the job: too few voters answer it, or another node coordinates");
+  CHECK(notes.steps_down(false) == "n0 joins the job that is already running");
 }
 
 TEST_CASE("participant notes: who leads is said when it changes") {
@@ -37,7 +37,7 @@ TEST_CASE("participant notes: who leads is said when it changes") {
 TEST_CASE("participant notes: a voter that is silent is named, with where to look") {
   const Voter voter{3, NodeId{2}, "n2", "n2:1"};
   CHECK(ParticipantNotes("n0").silent(voter) ==
-        "n0 gets no answer from n2, a voter, at n2:1: it would not help if n0 were lost; see "
+        "n0 gets no answer from n2, a voter, at n2:1: it could not take over if n0 were lost; see "
         "--advertise and --interface of n2");
 }
 
@@ -46,9 +46,11 @@ TEST_CASE("participant notes: the end of a lease names workers only where there 
   const std::string few = "too few voters answer this node, which coordinates the job";
   CHECK(notes.lease_ended(true, false) == few + ": its workers are killed");
   CHECK(notes.lease_ended(true, true) == few);
-  CHECK(notes.lease_ended(false, false) ==
-        "no word from the coordinator: this node's workers are killed, and it is looked for");
-  CHECK(notes.lease_ended(false, true) == "no word from the coordinator: it is looked for");
+  CHECK(
+      notes.lease_ended(false, false) ==
+      "no answer from the coordinator: this node's workers are killed; looking for a coordinator");
+  CHECK(notes.lease_ended(false, true) ==
+        "no answer from the coordinator: looking for a coordinator");
 }
 
 TEST_CASE("participant notes: why a session was closed is said once, until there is another why") {
@@ -65,16 +67,16 @@ TEST_CASE("participant notes: a mark that cannot be kept is said, with what to d
   const ParticipantNotes notes("n1");
   CHECK(notes.kept({}) == "");
   CHECK(notes.kept({"read-only file system"}) ==
-        "n1 keeps no mark of this job (read-only file system): if it is started again, out of "
-        "reach of nodes that go on, the job may run twice; name a folder of its own disk by "
-        "--state-dir");
+        "n1 keeps no mark of this job (read-only file system): if it starts again while it is "
+        "cut off from nodes that go on, the job may run twice; give --state-dir a folder on this "
+        "node's own disk");
 }
 
 TEST_CASE("participant notes: a claim that fails is said once, until one succeeds") {
   ParticipantNotes notes("n0");
   const auto text_with = [](const std::string& why) {
     return "cannot claim the job: " + why +
-           "; see to that folder, which is tried again until --replace-timeout is over";
+           "; repair that folder: it is tried again until --replace-timeout is over";
   };
   CHECK(notes.answered(claim_that_failed("/f is gone")) == text_with("/f is gone"));
   CHECK(notes.answered(claim_that_failed("/f is gone")) == "");
@@ -108,7 +110,7 @@ TEST_CASE("participant notes: who is refused is closed, and people are told why,
   CHECK(std::holds_alternative<CloseSession>(story.feed(0, Received{{78}, hello}).back()));
   const participant_story::Lines& notes = story.peer(0).notes;
   CHECK(notes.size() == 2);
-  CHECK(notes.front().starts_with("this job has not ended everywhere, says a mark on n9"));
+  CHECK(notes.front().starts_with("a mark on n9 says that this job may still run elsewhere"));
   CHECK(notes.back() == "refused: n9 was started with --dead-after 9s, the coordinator with 4s");
 }
 

@@ -77,7 +77,7 @@ TEST_CASE("participant: a node that is silent is lost, and the others go on with
   story.after(Millis{5'000});
   CHECK(story.peer(0).agent_told == Lines{"start 1 of 2", "stop 1"});
   CHECK(story.peer(1).agent_told == Lines{"start 1 of 2", "lease ended"});
-  CHECK(was_noted(story.peer(1), "no word from the coordinator: this node's workers are killed"));
+  CHECK(was_noted(story.peer(1), "no answer from the coordinator: this node's workers are killed"));
   story.joins(0, 1);
   CHECK(story.peer(0).agent_told == Lines{"start 1 of 2", "stop 1", "start 2 of 1"});
   story.feed(1, TellNews{StopRequested{SIGTERM}});
@@ -127,7 +127,7 @@ TEST_CASE("participant: who steps down closes its sessions, and its lease ends w
   CHECK(those_of<Disconnect>(actions).size() == 1);
   CHECK(head.participant.coordinator() == nullptr);
   CHECK(head.agent_told == Lines{"start 1 of 3", "lease ended"});
-  CHECK(was_noted(head, "n0 coordinates the job no longer: too few voters answer it"));
+  CHECK(was_noted(head, "n0 no longer coordinates the job: too few voters answer it"));
 }
 
 TEST_CASE("participant: who steps down while its coordinator proposes starts nothing") {
@@ -161,7 +161,7 @@ TEST_CASE("participant: a founder gives way to a job that lives, and closes what
   const auto actions = story.feed(0, Received{{78}, hello_of_n9(Epoch{2})});
   CHECK(those_of<CloseSession>(actions).size() == 3);  // this one, and both agents'
   CHECK(story.peer(0).participant.coordinator() == nullptr);
-  CHECK(story.peer(0).notes.back() == "n0 takes part in the job that lives already");
+  CHECK(story.peer(0).notes.back() == "n0 joins the job that is already running");
 }
 
 TEST_CASE("participant: at the job's end who coordinates waits until all others know it") {

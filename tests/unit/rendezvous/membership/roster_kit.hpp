@@ -118,9 +118,10 @@ inline Lines refused(std::int64_t session, const std::string& why) {
 
 /// By one that may be its predecessor.
 inline Lines place_taken(std::int64_t session, const std::string& why) {
-  return {
-      fmt::format("{}: refused: {}", session, why),
-      fmt::format("close {}: {}; it gets it once that one has been silent for 4 s", session, why)};
+  return {fmt::format("{}: refused: {}", session, why),
+          fmt::format("close {}: {}; the new agent gets it once the other has been silent for 4 s",
+                      session,
+                      why)};
 }
 
 }  // namespace ddprun::roster_story

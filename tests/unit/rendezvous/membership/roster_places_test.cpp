@@ -36,7 +36,7 @@ TEST_CASE("roster: O4 a place that a living agent has is refused, by both names"
   CHECK(story.greets(2, {12, 1}, NodeId{2}) ==
         place_taken(2, "n12 asks for the place of node 2, which n11 has"));
   CHECK(story.greets(3, {13, 1}, NodeId{0}) ==
-        refused(3, "n13 asks for the place of node 0, which n0 has, the coordinator's host"));
+        refused(3, "n13 asks for the place of node 0, which the coordinator's host n0 has"));
   (void)story.after(4'000);
   CHECK(story.greets(4, {12, 1}, NodeId{2}).empty());  // the first one is lost by now
   CHECK(story.joins(4) == Lines{"join of node 2"});

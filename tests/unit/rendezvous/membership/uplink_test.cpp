@@ -329,7 +329,7 @@ TEST_CASE("uplink: whoever waited in vain for a place says who has it") {
   story.now = Instant{599'999};
   (void)story.after(0);
   CHECK(story.after(1).front() ==
-        "give up with 69: n9 has it, and since then reset; is that --node-rank given twice?");
+        "give up with 69: n9 has it; then reset; is that --node-rank given twice?");
 }
 
 TEST_CASE("uplink: whoever comes back to a place that was taken says who has it") {
@@ -374,7 +374,7 @@ TEST_CASE("uplink: a refusal that was long on its way does not say that the hold
 }
 
 TEST_CASE("uplink: whoever wants to stop waits for no coordinator") {
-  const std::string stopped = "give up with 130: stopped by SIGINT (2); nobody answers at n0:29400";
+  const std::string stopped = "give up with 130: stopped by SIGINT (2); no answer from n0:29400";
   UplinkStory story;
   (void)story.begins();
   CHECK(story.is_asked_to_stop() == Lines{stopped});
@@ -388,12 +388,12 @@ TEST_CASE("uplink: whoever wants to stop waits for no coordinator") {
 
 TEST_CASE("uplink: a job that was to go on later ends like that without a coordinator, too") {
   for (const auto& [stop, how] : {std::pair{StopRequested{SIGUSR1}, "by SIGUSR1 (10)"},
-                                  std::pair{StopRequested{0, true}, "before its time is up"}}) {
+                                  std::pair{StopRequested{0, true}, "before its time limit"}}) {
     UplinkStory story;
     (void)story.begins();
     CHECK(story.is_asked_to_stop(stop) ==
           Lines{fmt::format("give up with 75: stopped {}; what was saved is kept: run again; "
-                            "nobody answers at n0:29400",
+                            "no answer from n0:29400",
                             how)});
   }
 }

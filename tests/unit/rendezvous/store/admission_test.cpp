@@ -33,8 +33,8 @@ TEST_CASE("admission: whole networks are admitted where the user names them") {
 TEST_CASE("admission: a peer that is refused is named once, with what to do") {
   Admission admission({}, {});
   CHECK(admission.refuse(peer("10.0.0.9")) ==
-        "store: refused 10.0.0.9, which is no address of this generation's nodes; if it should "
-        "come in, as one of them behind NAT, add --store-allow 10.0.0.9 on all nodes");
+        "store: refused 10.0.0.9, which is no address of this generation's nodes; to admit "
+        "it, for example behind NAT, add --store-allow 10.0.0.9 on all nodes");
   CHECK_FALSE(admission.refuse(peer("10.0.0.9")));
   CHECK(admission.refuse(peer("10.0.0.8")));
 }
@@ -50,7 +50,7 @@ TEST_CASE("admission: many peers that are refused are not all named") {
     last = *said;
   }
   CHECK(named == Admission::named_max);
-  CHECK(last.ends_with("; no more of them will be named"));
+  CHECK(last.ends_with("; further addresses are not reported"));
 }
 
 }  // namespace

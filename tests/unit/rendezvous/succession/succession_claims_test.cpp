@@ -24,7 +24,7 @@ TEST_CASE("succession: a record is claimed once all its voters have accepted it"
                                      "n2: leading 1 with 1"});
   CHECK(story.known().decided);
   CHECK(story.succession.reason() ==
-        "n0 leads; if it is lost, who is left of 2 others claims the job in /shared/claims");
+        "n0 leads; if it is lost, any of 2 other voters claims the job in /shared/claims");
 }
 
 TEST_CASE("succession: what is claimed says that it is decided, and is the record all accepted") {
@@ -54,7 +54,7 @@ TEST_CASE("succession: a founder that nobody answers claims for itself, and lead
   CHECK(story.at(2'000).back() == "claim 1 with 1 for n0");
   CHECK(found_in(story.has_claimed(), "lead for ever"));
   CHECK(story.succession.reason() ==
-        "n0 leads; its loss ends the job: nobody else may claim in /shared/claims");
+        "n0 leads; its loss ends the job: no other node may claim it in /shared/claims");
 }
 
 TEST_CASE("succession: the next record is claimed as the next place") {

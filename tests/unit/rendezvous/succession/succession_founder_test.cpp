@@ -143,9 +143,10 @@ TEST_CASE("succession: where one voter does not answer, they vote after half the
   CHECK(story.at(1'999) == Lines{"n2: do you see the proof?"});
   CHECK(story.at(2'499).back() == "n2: leading 1 with 1? whole");
   CHECK(votes(story));
-  CHECK(reason_once_decided(story) ==
-        "n0 leads; if it is lost, 2 voters elect another, since n2 has not said whether it sees "
-        "/shared/claims");
+  CHECK(
+      reason_once_decided(story) ==
+      "n0 leads; if it is lost, 2 voters elect another, since n2 has not answered whether it sees "
+      "/shared/claims");
 }
 
 TEST_CASE("succession: an answer about another founder's proof does not count") {

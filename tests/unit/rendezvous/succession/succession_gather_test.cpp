@@ -40,7 +40,7 @@ TEST_CASE("succession: it gathers once it has read the claim that it knows") {
   story.now = Instant{3'100};
   CHECK(story.reads(claim_of({0, 1, 2})) == gathers);
   CHECK(story.succession.reason() ==
-        "n1 leads; if it is lost, who is left of 2 others claims the job in /shared/claims");
+        "n1 leads; if it is lost, any of 2 other voters claims the job in /shared/claims");
 }
 
 TEST_CASE("succession: who hears the leader again while it reads does not gather") {

@@ -9,7 +9,7 @@ using namespace succession_story;
 
 TEST_CASE("succession: a voter accepts the record, follows, and says so") {
   SuccessionStory story;
-  CHECK(story.succession.reason() == "nobody is known to lead");
+  CHECK(story.succession.reason() == "no leader is known");
   CHECK(story.is_led(leader_on(0, 1), record_of(3)) ==
         Lines{"follow n0", "3 voters", "n0: following 1 with 1"});
   CHECK(story.is_led(leader_on(0, 1)) == Lines{"n0: following 1 with 1"});

@@ -50,7 +50,7 @@ TEST_CASE("survey: who has not answered in time does not see, and is named") {
   Survey survey = survey_of_three();
   survey.count(voter(1).agent, true);
   CHECK(survey.is_over(Instant{2'000}));
-  CHECK(survey.why_not() == "n2 has not said whether it sees");
+  CHECK(survey.why_not() == "n2 has not answered whether it sees");
 }
 
 TEST_CASE("survey: what somebody says who is no voter does not count") {

@@ -40,7 +40,7 @@ TEST_CASE("agent wire: a thousand silent strangers keep no agent out, and no des
   CHECK(std::ranges::all_of(strangers.begin(), strangers.begin() + 700, at_end));
   CHECK_FALSE(at_end(strangers.back()));
   CHECK(wire.notes.size() == 1);
-  CHECK(wire.notes[0].find("it had not proven itself when too many others came") !=
+  CHECK(wire.notes[0].find("it had not authenticated when too many others connected") !=
         std::string::npos);
   CHECK(agent.down.empty());
 }
@@ -60,7 +60,7 @@ TEST_CASE("agent wire: a stranger is closed when its time is over, and others ar
   REQUIRE(wire.until([&] { return at_end(second); }));
   REQUIRE(wire.until([&] { return at_end(third); }));
   REQUIRE(wire.notes.size() == 1);
-  CHECK(wire.notes[0].ends_with(": it had not proven itself after 30 ms"));
+  CHECK(wire.notes[0].ends_with(": it had not authenticated after 30 ms"));
   CHECK(agent.down.empty());
   CHECK(wire.closed.empty());
 }

@@ -147,7 +147,7 @@ TEST_CASE("agent wire: other jobs and other tokens are told apart, for good, on 
   };
   const std::vector<Stranger> strangers{
       {credentials_of("k"), "it belongs to another job than"},
-      {credentials_of("j", std::string(64, '8')), "its token is another one"},
+      {credentials_of("j", std::string(64, '8')), "its token differs"},
       {credentials_of("j", ""), "token"}};
   for (const Stranger& stranger : strangers) {
     AgentWire wire;

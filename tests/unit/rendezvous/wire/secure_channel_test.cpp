@@ -100,7 +100,7 @@ TEST_CASE("secure channel: another token is told on both sides, before a proof i
   const std::string refusal = pair.agent.heard();
   CHECK(hex(refusal) == hex(wire("dd 'ddprun' 04 01 00 03")));
   pair.coordinator.take(refusal);
-  const std::string why = "its token is another one; give every node the same DDPRUN_TOKEN";
+  const std::string why = "its token differs; give every node the same DDPRUN_TOKEN";
   CHECK(pair.agent.error == "the coordinator at c:1: " + why);
   CHECK(pair.coordinator.error == "a connection from a:2: " + why);
   CHECK(pair.agent.channel.incompatible());
@@ -112,13 +112,15 @@ TEST_CASE("secure channel: a token on one side only is told on both sides") {
   ChannelPair without(credentials_of("j", ""));
   without.shake_hands();
   const std::string fix = "; give every node the same DDPRUN_TOKEN";
-  CHECK(without.agent.error == "the coordinator at c:1: it has a token, and here is none" + fix);
+  CHECK(without.agent.error ==
+        "the coordinator at c:1: the peer has a token, but this node does not" + fix);
   CHECK(without.coordinator.error ==
-        "a connection from a:2: it has no token, and here is one" + fix);
+        "a connection from a:2: the peer has no token, but this node does" + fix);
   CHECK(without.agent.channel.incompatible());
   ChannelPair with(credentials_of(), credentials_of("j", ""));
   with.shake_hands();
-  CHECK(with.agent.error == "the coordinator at c:1: it has no token, and here is one" + fix);
+  CHECK(with.agent.error ==
+        "the coordinator at c:1: the peer has no token, but this node does" + fix);
 }
 
 TEST_CASE("secure channel: another job is told on both sides") {
@@ -137,14 +139,14 @@ TEST_CASE("secure channel: another version is told on both sides, with both numb
   opening[version_at] = 9;
   pair.coordinator.take(opening);
   CHECK(pair.coordinator.error ==
-        "a connection from a:2: it speaks version 9 of ddprun's protocol, and this is version 1; "
+        "a connection from a:2: it speaks version 9 of ddprun's protocol, this node version 1; "
         "install the same ddprun on every node");
   std::string refusal = pair.coordinator.heard();
   CHECK(hex(refusal) == hex(wire("dd 'ddprun' 04 01 00 01")));
   refusal[version_at] = 9;  // as the coordinator of that version would say it
   pair.agent.take(refusal, 1);
   CHECK(pair.agent.error ==
-        "the coordinator at c:1: it speaks version 9 of ddprun's protocol, and this is version 1; "
+        "the coordinator at c:1: it speaks version 9 of ddprun's protocol, this node version 1; "
         "install the same ddprun on every node");
   CHECK(pair.agent.channel.incompatible());
 }
@@ -162,7 +164,7 @@ TEST_CASE("secure channel: an agent's flights, said again, open nothing") {
   again.take(opening);
   again.take(rest);
   CHECK(again.error ==
-        "a connection from a:2: its token is another one; give every node the same DDPRUN_TOKEN");
+        "a connection from a:2: its token differs; give every node the same DDPRUN_TOKEN");
   CHECK(again.messages.empty());
   CHECK_FALSE(again.channel.established());
 }
@@ -183,7 +185,7 @@ TEST_CASE("secure channel: what a side has said is no answer to it") {
   std::string opening = pair.agent.heard();
   pair.agent.take(opening);
   CHECK(pair.agent.error ==
-        "the coordinator at c:1: it says what nobody may say at that point of the handshake; "
+        "the coordinator at c:1: it sent an unexpected message in the handshake; "
         "it was closed");
   ChannelPair other;
   const std::string first = other.agent.heard();
@@ -308,7 +310,7 @@ TEST_CASE("secure channel: what is not ddprun's is refused at its first wrong by
   ChannelEnd agent(Side::agent, credentials_of(), 1);
   agent.take("SSH-2.0-OpenSSH_9.2");
   CHECK(agent.error ==
-        "the coordinator at c:1: what answers there is no ddprun coordinator; check host and port");
+        "the coordinator at c:1: the process there is no ddprun coordinator; check host and port");
   CHECK_FALSE(agent.channel.incompatible());
 }
 
