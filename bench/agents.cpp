@@ -1,6 +1,6 @@
 // Many agents in one process, as nodes of a job whose coordinator listens at 127.0.0.1:PORT. Each
-// has what the agent of a node has (Agent, and MemberLink with its part in the job) but for the
-// worker and the store, which are pretended. Once all have been told to start the first
+// runs the code of a node's agent (Agent, and MemberLink with its part in the job), but worker
+// and store are simulated. Once all have been told to start the first
 // generation it prints how long that took from the last agent's start, in seconds. It runs until
 // the coordinator ends the job by SIGTERM, and fails if an agent ended otherwise or was cut off.
 #include "launcher/link/member_link.hpp"
@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* loopback = "127.0.0.1";
 
-/// What the agents of this process have come to.
+/// The progress of the agents of this process.
 struct Tally {
   int count = 0;
   Clock::time_point last_start;

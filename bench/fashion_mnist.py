@@ -55,7 +55,7 @@ class Net(nn.Module):
         x = F.relu(self.conv1(x))
         x = F.relu(self.conv2(x))
         x = self.dropout1(F.max_pool2d(x, 2))
-        # fc1(x.flatten(1)), said as the C++ program says it for the sake of Debian's BLAS.
+        # fc1(x.flatten(1)), written as in the C++ program, which is faster with Debian's BLAS.
         x = F.conv2d(x, self.fc1.weight.view(128, 64, 12, 12), self.fc1.bias)
         x = F.relu(x.flatten(1))
         return F.log_softmax(self.fc2(self.dropout2(x)), 1)

@@ -1,5 +1,5 @@
-// Processor time of one coordinator and its roster for a job of many nodes: to form it, to stop all
-// of it, to take all successes, and the longest of all events.
+// Processor time of one coordinator and its roster for a job of many nodes: to form a generation,
+// to stop it, to receive all successes, and for the longest event.
 #include "rendezvous/generations/coordinator.hpp"
 #include "rendezvous/membership/roster.hpp"
 

@@ -1,5 +1,5 @@
 // Writes a word and the time, in nanoseconds of CLOCK_BOOTTIME, at the end of a file and becomes
-// the command: what bench/stamp.cpp says later is counted from there.
+// the command: times of bench/stamp.cpp are counted from there.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,12 +1,12 @@
 # Shell functions for bench/run.sh: jobs of many nodes, all of them on this machine, by 127.0.0.1.
-# How fast a coordinator brings a thousand agents together and what they cost it, how long a job of
-# 16 nodes takes, and how long a job of four stands still when a worker fails, when a node or the
+# How fast a coordinator starts a job of a thousand agents and what they cost it, how long a job of
+# 16 nodes takes, and how long a job of four pauses when a worker fails, when a node or the
 # head is lost, and when one joins.
 # shellcheck shell=bash source=bench/common.sh
 source bench/common.sh
 
-agent_count=1000  # pretended ones, beside some that are real
-real_count=4      # with their coordinator most of seven voters: pretended ones do not vote
+agent_count=1000  # simulated agents, beside some real ones
+real_count=4      # with their coordinator a majority of seven voters: simulated agents do not vote
 steady_s=20
 patience_s=60     # for what takes a few seconds
 port=             # of the newest job
@@ -96,7 +96,7 @@ took() {
     row "$1" "$2" "$3" "$time_s"
 }
 
-# A moment that has nothing to do with heartbeats.
+# A random moment, independent of heartbeats.
 any_moment() { sleep "0.$(printf '%03d' $((RANDOM % 500)))"; }
 
 # The inner one of the two processes that ddprun of process id $1 consists of: the agent.

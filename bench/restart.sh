@@ -1,7 +1,7 @@
-# Shell functions for bench/run.sh: how long a job stands still when a worker fails. First for
-# workers that do nothing (bench/stamp.cpp): from the last thing that the failing worker does to the
-# first thing that the last of the new workers does. Then for training: from kill -9 of a worker to
-# the line that says the first step after it is done.
+# Shell functions for bench/run.sh: how long a job pauses when a worker fails. First for
+# workers that do nothing (bench/stamp.cpp): from the last act of the failing worker to the
+# first act of the last of the new workers. Then for training: from kill -9 of a worker to
+# the output line of the first step after it.
 # shellcheck shell=bash source=bench/common.sh
 source bench/common.sh
 
@@ -37,8 +37,8 @@ train_once() {
     esac
 }
 
-# restart_round N ROUND COLUMN...: all launchers. The worker fails at a moment that has nothing to
-# do with when torchrun looks, every 0.1 s.
+# restart_round N ROUND COLUMN...: all launchers. The worker fails at a random moment, independent
+# of torchrun's checks every 0.1 s.
 restart_round() {
     local n=$1 round=$2 column delay_ms=$((200 + RANDOM % 200))
     shift 2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures ddprun beside its peers and writes bench/RESULTS.md. What each bench measures, and what
-# it does not, is said in bench/README.md.
+# Measures ddprun and its peers and writes bench/RESULTS.md. bench/README.md says what each bench
+# measures.
 #   bench/run.sh                   all of the benches below; RESULTS.md is written anew
 #   bench/run.sh launch            one or more of launch, restart, ddp, snapshot, rendezvous; the
 #                                  report goes to the terminal alone

@@ -1,7 +1,7 @@
-// Runs a command and prints what it cost to file descriptor 3: wall time in seconds, peak resident
+// Runs a command and prints its cost to file descriptor 3: wall time in seconds, peak resident
 // memory of its largest process in KiB, and its exit status. A program of its own because a shell
-// needs as long to measure as some of these commands take, and because a process starts its life
-// with the peak of the one that made it: this one's is small.
+// needs as long to measure as some of these commands take, and because a process inherits the
+// peak of the process that made it: this one's is small.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

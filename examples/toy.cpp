@@ -3,8 +3,8 @@
 // four repairs: every rank has the same data, from a seed; the loss is the mean squared error,
 // where the cross entropy of a single class is always zero and teaches nothing; one process of the
 // job saves, atomically and with the optimizer, not one per node straight into the file; EPOCHS_RUN
-// counts finished epochs, so that none is trained twice. It asks once an epoch whether it shall
-// stop, since it can go on from nowhere else; fashion_mnist.cpp does so at each step.
+// counts finished epochs, so that none is trained twice. It asks once per epoch whether to
+// stop, since it can resume only between epochs; fashion_mnist.cpp does so at each step.
 #include "ddprun/context.hpp"
 #include "ddprun/distributed_data_parallel.hpp"
 #include "ddprun/distributed_sampler.hpp"

@@ -1,4 +1,4 @@
-// An open file that closes itself, and the words for what the system says went wrong.
+// An open file that closes itself, and the text of a system error.
 #pragma once
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ class FileDescriptor {
   int number_;
 };
 
-/// What an errno value means: "No space left on device".
+/// The text of an errno value: "No space left on device".
 [[nodiscard]] inline std::string system_message(int error_number) {
   return std::generic_category().message(error_number);
 }

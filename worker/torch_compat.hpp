@@ -1,6 +1,6 @@
-// Every difference between the LibTorch versions that this project builds with, 1.13.1 to 2.15, and
-// nowhere else. What can be seen in the headers is asked of them (`requires`, is_constructible)
-// rather than derived from a version number, because releases and distributions moved these at
+// All differences between the LibTorch versions that this project builds with, 1.13.1 to 2.15, are
+// in this file alone. It tests the headers (`requires`, is_constructible)
+// rather than a version number, because releases and distributions changed these at
 // different times. All functions are templates so that branches for other versions are not
 // compiled.
 #pragma once

@@ -2,7 +2,7 @@
 // pair alone. LibTorch's ATen/core/List.h uses std::vector<c10::IValue> while IValue is still
 // incomplete. That is harmless as long as the members of vector are instantiated at the end of the
 // file, but those of C++20 are constexpr and clang instantiates such members where it meets them.
-// So vector, and nothing else, is read here without constexpr. One function that vector<bool>
+// So only <vector> is read here without constexpr. One function that vector<bool>
 // defines for std::fill is declared constexpr elsewhere and needs another name for it.
 #pragma once
 

@@ -73,7 +73,7 @@ void GradientSynchronizer::make_reducer(const torch::nn::Module& module,
 void GradientSynchronizer::before_forward() {
   if (!torch::GradMode::is_enabled()) return;
   if (reducer_ && synchronising_) reducer_->prepare_for_forward();
-  // After the first backward pass the buckets follow the order in which gradients really came.
+  // After the first backward pass the buckets follow the order in which gradients became ready.
   if (reducer_ && reducer_->should_rebuild_buckets()) reducer_->rebuild_buckets();
   if (broadcast_buffers_ && buffers_may_differ_ && !buffers_.empty()) {
     const torch::NoGradGuard no_grad;

@@ -1,5 +1,5 @@
-// Ranks can only average the gradients of one model. Where they have built different ones, such as
-// from different files, this says which rank and where, instead of letting them exchange nonsense.
+// Ranks can only average the gradients of one model. If they have built different models, such as
+// from different files, this throws an error with the rank and the entry that differs.
 #pragma once
 
 #include "ddprun/process_group.hpp"

@@ -45,7 +45,7 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-/// A rename is only sure to survive a crash of the machine once the folder is on the disk.
+/// A rename certainly survives a crash of the machine only once the folder is on the disk.
 void sync_folder(const fs::path& folder) {
   const FileDescriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!opened.is_open()) fail("open folder", folder, errno);
@@ -76,8 +76,8 @@ class Temporary {
 
 }  // namespace
 
-/// In pieces, each of which the disk begins with while the next one is made: left to itself, the
-/// kernel would keep it idle until the fsync at the end. That it cannot begin is no failure.
+/// Writes in pieces, so that the disk writes one while the next is made: by default
+/// the kernel would keep it idle until the fsync at the end. A failed start is no error.
 void FileSink::write(const void* data, std::size_t bytes) noexcept {
   constexpr std::size_t piece_bytes = 8 << 20;
   const char* next = static_cast<const char*>(data);

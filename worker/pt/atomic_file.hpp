@@ -12,7 +12,7 @@
 
 namespace ddprun::worker {
 
-/// Where the bytes of one file go. Remembers the first failure instead of throwing, because the
+/// The output of one file. Remembers the first failure instead of throwing, because the
 /// archive writer that feeds it would write its index from a destructor and so end the process.
 class FileSink {
  public:
@@ -35,11 +35,11 @@ class FileSink {
 void write_atomically(const std::filesystem::path& path,
                       const std::function<void(FileSink&)>& fill);
 
-/// Makes `link` a symbolic link to `target`, in one step where it was one before. Throws FileError.
+/// Makes `link` a symbolic link to `target`, atomically if it was one before. Throws FileError.
 void link_atomically(const std::filesystem::path& link, const std::filesystem::path& target);
 
-/// What the file called `name` would have become had its writer lived; nothing when it is no
-/// unfinished file of ours.
+/// The final name of the unfinished file `name`; nothing when it is no
+/// unfinished file of this runtime.
 [[nodiscard]] std::optional<std::string_view> target_of_temporary(std::string_view name);
 
 }  // namespace ddprun::worker

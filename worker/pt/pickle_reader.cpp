@@ -18,7 +18,7 @@ namespace {
 using Kind = PickleNode::Kind;
 using Slots = std::vector<PickleSlot>;
 
-/// What LibTorch writes around a list whose elements it knows the type of.
+/// LibTorch's wrapper around a list with elements of a known type.
 bool is_typed_list(std::string_view name) {
   return name == "torch.jit._pickle.build_intlist" ||
          name == "torch.jit._pickle.build_doublelist" ||
@@ -38,7 +38,7 @@ class Reader {
 
   c10::IValue run();
 
-  /// How far it has come.
+  /// The current byte offset.
   [[nodiscard]] std::size_t position() const { return position_; }
 
  private:
@@ -203,7 +203,7 @@ bool Reader::run_reference(unsigned char operation) {
     case 'R':
       call();
       return true;
-    case 'b':  // The attributes of an OrderedDict, such as _metadata, carry nothing we need.
+    case 'b':  // The attributes of an OrderedDict, such as _metadata, are not needed.
       static_cast<void>(stack_.pop());
       stack_.open_container(Kind::dict);
       return true;

@@ -13,7 +13,7 @@
 
 namespace ddprun::worker {
 
-/// Bounds on what one pickle may make, far above any state dict: about 80,000 tensors fit.
+/// Bounds on the values of one pickle, far above any state dict: about 80,000 tensors fit.
 struct PickleLimits {
   std::size_t pickle_bytes = 32 << 20;
   std::size_t values_count = 2 << 20;      ///< Values put on the stack.
@@ -21,8 +21,8 @@ struct PickleLimits {
   std::size_t nodes_count = 16 << 20;  ///< Values in the result when shared ones are counted again.
   int depth = 64;                      ///< Containers within containers.
   /// Dicts with an integer key outside of +-1000, and how large such a key may be. A hash table
-  /// doubles until keys that were chosen to collide no longer do: the further these may lie apart,
-  /// the longer. Indices of parameters, which optimizers have as keys, are in one dict.
+  /// doubles until keys that were chosen to collide no longer do, which takes longer the larger
+  /// the keys are. Optimizers have indices of parameters as keys, in one dict.
   std::size_t wide_dicts_count = 64;
   std::int64_t key_max = 1 << 20;
 };

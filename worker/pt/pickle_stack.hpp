@@ -1,8 +1,8 @@
-// The values that a pickle is making, while it makes them. All bounds on what a hostile pickle can
-// do to memory and to recursion are kept here:
-//   - A container is frozen once it is in another one. That keeps the depth and the size counted
-//     for each container true, and makes cycles impossible.
-//   - Size counts a shared value each time, since whoever walks the result meets it each time.
+// The values of a pickle while it is read. This file enforces all bounds on a hostile pickle's use
+// of memory and recursion:
+//   - A container is frozen once it is in another one. So the counted depth and size
+//     of each container stay right, and cycles are impossible.
+//   - Size counts a shared value each time, since a walk through the result meets it each time.
 #pragma once
 
 #include "worker/pt/pickle_reader.hpp"
@@ -21,7 +21,7 @@
 
 namespace ddprun::worker {
 
-/// What is wrong with a pickle; the reader adds where.
+/// An error in a pickle; the reader adds the position.
 class PickleFault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -35,7 +35,7 @@ struct PickleSlot {
   std::shared_ptr<PickleNode> node;
 };
 
-/// What is known of a container, class or storage, shared by all slots that refer to it.
+/// The state of a container, class or storage, shared by all slots that refer to it.
 struct PickleNode {
   enum class Kind : std::uint8_t { list, dict, tuple, global, storage } kind;
   int depth = 1;
@@ -48,7 +48,7 @@ struct PickleNode {
   at::ScalarType element_type = at::kByte;  // with its type
 };
 
-/// Every function throws PickleFault when the pickle asks for what makes no sense or is too much.
+/// Every function throws PickleFault when an operation is invalid or exceeds a bound.
 class PickleStack {
  public:
   using Kind = PickleNode::Kind;
@@ -66,7 +66,7 @@ class PickleStack {
   /// The top, as far as a mark does not protect it.
   [[nodiscard]] PickleSlot pop();
   void mark();
-  /// All above the last mark, which goes too.
+  /// Removes and returns all values above the last mark, and removes the mark.
   [[nodiscard]] std::vector<PickleSlot> pop_to_mark();
 
   /// Puts keys and values, in turns, into the dict on top.
@@ -76,7 +76,7 @@ class PickleStack {
   /// The container on top, which must be of `kind` and still allowed to grow.
   PickleNode& open_container(Kind kind);
 
-  /// Keeps the top under `key`, or pushes what was kept.
+  /// Stores the top under `key`, or pushes the stored value.
   void remember(std::uint64_t key);
   void recall(std::uint64_t key);
 

@@ -1,6 +1,6 @@
 // Reads the zip archives that torch.save() writes: stored records, no compression, zip64 allowed.
-// LibTorch's own reader is built without the CRC check, so it hands out damaged tensors as if they
-// were sound; this one checks every record it reads and trusts no number in the file.
+// LibTorch's own reader is built without the CRC check, so it returns damaged tensors without an
+// error; this one checks every record it reads and trusts no number in the file.
 #pragma once
 
 #include "worker/file_descriptor.hpp"

@@ -1,5 +1,5 @@
-// Which address of this machine others should talk to. Asking the routing table for the way to the
-// store is right where resolving one's own host name is not: many machines resolve it to 127.0.1.1.
+// The address of this machine at which other ranks reach it, from the routing table's route to the
+// store. Resolving this host's own name would be wrong: many machines resolve it to 127.0.1.1.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@
 namespace ddprun::worker {
 namespace {
 
-/// What LibTorch says, without the list of addresses that it adds.
+/// LibTorch's message, without the list of addresses that it adds.
 std::string reason_of(const std::exception& error) {
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
   return torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
@@ -49,7 +49,7 @@ c10::intrusive_ptr<c10d::Store> connect_store(const Context& context,
   }
 }
 
-/// Ranks of different attempts must never meet, also where the store outlives an attempt.
+/// Ranks of different attempts must never meet, even if the store survives an attempt.
 c10::intrusive_ptr<c10d::Store> private_to_attempt(c10::intrusive_ptr<c10d::Store> store,
                                                    const Context& context) {
   return c10::make_intrusive<c10d::PrefixStore>(
@@ -81,7 +81,7 @@ c10::intrusive_ptr<c10d::ProcessGroup> connect_ranks(const c10::intrusive_ptr<c1
   try {
     const auto gloo =
         make_gloo(c10::make_intrusive<c10d::PrefixStore>("gloo", store), context, timeout);
-    gloo->barrier()->wait();  // this rank's connections are made, those between others may not be
+    gloo->barrier()->wait();  // this rank is connected, other pairs may not be yet
     return compat::make_process_group(store, context.rank, context.world_size, gloo, timeout);
   } catch (const std::exception& error) {
     throw Error(text("rank ",

@@ -82,7 +82,7 @@ class Source {
     if (value.isTensor() && value.toTensor().numel() == 1) return value.toTensor().item<double>();
     return std::nullopt;
   }
-  /// Of a tuple or a list, which Python takes for the same; nothing of anything else.
+  /// The elements of a tuple or a list, which Python treats alike; nothing for other values.
   static std::vector<c10::IValue> items_of(const c10::IValue& value) {
     if (value.isTuple()) {
       const auto& elements = value.toTupleRef().elements();
@@ -95,7 +95,7 @@ class Source {
   std::string path_;
 };
 
-/// What Python's optimizers expect in a group and C++ has no word for.
+/// Options that Python's optimizers expect in a group and C++ lacks.
 void insert_python_defaults(Dict& group) {
   group.insert("maximize", false);
   group.insert("foreach", c10::IValue());

@@ -108,7 +108,7 @@ Snapshot from_value(const c10::IValue& value) {
   const auto model_state = find(root, "MODEL_STATE");
   if (!model_state) throw Error("it has no MODEL_STATE");
   snapshot.is_foreign = !root.contains("GENERATION");
-  // A model of ours may have a child that is really called "module".
+  // A model saved by this runtime may have a child that is really called "module".
   snapshot.model_state =
       model_state_from(*model_state, snapshot.is_foreign ? DdpPrefix::strip : DdpPrefix::keep);
   snapshot.optimizer_state = find(root, "OPTIMIZER_STATE").value_or(c10::IValue());

@@ -29,7 +29,7 @@ Snapshot read_snapshot_itself(const fs::path& path, Contents contents) {
   }
 }
 
-/// Throws nothing but Error: whatever one file does to LibTorch or to memory, others may be good.
+/// Throws only Error, even if a file makes LibTorch or an allocation fail: others may be good.
 Snapshot read_snapshot(const fs::path& path, Contents contents) {
   try {
     return read_snapshot_itself(path, contents);
@@ -94,8 +94,8 @@ std::vector<std::string> SnapshotFolder::names() const {
   return names;
 }
 
-/// The one of `names` that the link leads to, or the link's own name when there is something else
-/// at its path or behind it; empty when there is nothing.
+/// The one of `names` that the link leads to, or the link's own name if its path or
+/// its target is another file; empty if there is none.
 std::string SnapshotFolder::linked_among(const std::vector<std::string>& names) const {
   std::error_code ignored;
   if (!fs::exists(fs::status(link_, ignored))) return {};

@@ -15,7 +15,7 @@ void warn_on_stderr(const std::string& line) {
   std::cerr << line + "\n" << std::flush;
 }
 
-// What rank 0 tells the others: one of these, followed by a file name or by the reason.
+// Rank 0's message to the others: one of these, followed by a file name or by the reason.
 constexpr char chosen_file = 'F';
 constexpr char nothing_yet = 'N';
 constexpr char failed = 'E';
@@ -95,8 +95,8 @@ std::string SnapshotStore::choose(std::optional<Snapshot>& chosen) {
                    "; move them away to start from the beginning"));
 }
 
-/// The link is for people: a folder that cannot be written to is no reason not to train. Whether it
-/// leads to `name` now.
+/// The link is for users: training goes on even if the folder cannot be written to. Returns whether
+/// the link leads to `name` now.
 bool SnapshotStore::link_to(const std::string& name) const {
   try {
     folder_.link_to(name);
@@ -108,7 +108,7 @@ bool SnapshotStore::link_to(const std::string& name) const {
   }
 }
 
-/// Says that a link set by hand does not count. A damaged file behind it was spoken of already.
+/// Says that a link set by hand does not count. A damaged target was reported already.
 void SnapshotStore::tell_about_link(const std::string& loaded) const {
   const auto named = [](const std::string& name) {
     return [&name](const SnapshotFolder::File& file) { return file.name == name; };
@@ -181,8 +181,8 @@ void SnapshotStore::write(const Snapshot& snapshot) {
                          listing.damaged.empty() ? written + " is gone" : listing.damaged.back(),
                          "; look at the user fields and at the filesystem"));
   }
-  // The newest is not always the one just written: this process may have slept while a later
-  // generation went on. A foreign file is what we have gone on from, and so older.
+  // The newest is not always the one just written: this process may have been suspended while a
+  // later generation went on. A foreign file is the one that this job resumed from, and so older.
   const auto newest = std::find_if(
       listing.files.begin(), listing.files.end(), [](const SnapshotFolder::File& file) {
         return !file.is_foreign;

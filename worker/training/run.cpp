@@ -32,8 +32,8 @@ int die_of_sigterm(const Stopped& stopped) {
   return 128 + SIGTERM;
 }
 
-/// Tensors of some megabytes come and go in every step. glibc would map each one anew and have the
-/// kernel clear it; kept in the heap they cost a fifth less processor time (fashion_mnist on CPU).
+/// Every step allocates and frees tensors of some megabytes. glibc would map each one again and the
+/// kernel would clear it; in the heap they cost a fifth less processor time (fashion_mnist on CPU).
 void keep_freed_memory() {
 #ifdef __GLIBC__
   constexpr int kept_bytes_max = 1 << 30;
@@ -49,7 +49,7 @@ int run(int argc,
         const std::function<void(const std::vector<std::string>& arguments)>& body) {
   // Fails only when the stream was used before; output is then late, never lost.
   static_cast<void>(std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ));
-  // Beyond `ulimit -f` a write shall fail like any other; Python sees to that too.
+  // Beyond `ulimit -f` a write must fail like any other; Python does the same.
   static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
   keep_freed_memory();
   try {

@@ -18,8 +18,8 @@ std::atomic<bool> is_there_one{false};
 std::atomic<bool> sigterm_came{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-/// One is enough. Linux would give a second one, while this handles the first, to another thread,
-/// which has no SignalStack.
+/// One SIGTERM is enough. While this handles it, Linux would deliver a second one to another
+/// thread, which has no SignalStack.
 extern "C" void note_sigterm(int /*signal*/) {
   sigterm_came = true;
   static_cast<void>(std::signal(SIGTERM, SIG_IGN));
@@ -66,7 +66,7 @@ void StopRequest::ask() {
 }
 
 void StopRequest::leave(const std::string& where) const {
-  // Not the group's barrier: where there are GPUs, that is NCCL's and of all that they have to do.
+  // Not the group's barrier: with GPUs it is NCCL's, and waits for all work queued on them.
   group_.all_reduce_sum(torch::zeros({1}, torch::kLong));
   throw Stopped("stopped by SIGTERM " + where);
 }

@@ -1,4 +1,4 @@
-// Who this process is among the workers of its job, as the launcher's environment tells it. The
+// This process's rank among the workers of its job, from the launcher's environment. The
 // names are torchrun's, so that a worker runs under ddprun, under torchrun and by hand.
 #pragma once
 
@@ -29,9 +29,9 @@ struct Context {
   /// The value of an environment variable, nothing when it is not set.
   using Lookup = std::function<std::optional<std::string>(const std::string& name)>;
 
-  /// What the variables that `lookup` finds say. Without RANK and WORLD_SIZE: a single process.
-  /// Throws Error naming the variable, its value and what to do when one is missing or makes no
-  /// sense. Pure.
+  /// The context in the variables of `lookup`. Without RANK and WORLD_SIZE: a single process.
+  /// Throws Error naming the variable, its value and what to do when one is missing or
+  /// invalid. Pure.
   [[nodiscard]] static Context from(const Lookup& lookup);
 
   /// The same for the environment of this process.

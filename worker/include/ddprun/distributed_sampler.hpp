@@ -9,7 +9,7 @@ namespace ddprun::worker {
 
 struct DistributedSamplerOptions {
   bool shuffle = true;
-  /// Where ranks do not divide the data set evenly: leave the rest out, or else repeat samples from
+  /// If ranks do not divide the data set evenly: drop the rest, or else repeat samples from
   /// the beginning of the epoch.
   bool drop_last = false;
   std::uint64_t seed =
@@ -27,8 +27,8 @@ class DistributedSampler {
                      const DistributedSamplerOptions& options = {});
 
   /// The samples of this rank in `epoch`, in order, without those that all ranks together had used
-  /// when they stopped: the first `used_count` of the epoch's order, in which batches are dealt out
-  /// sample by sample. The world size may differ from then. Every rank gets equally many.
+  /// when they stopped: the first `used_count` of the epoch's order, which ranks take in turns,
+  /// sample by sample. The world size may have changed. Every rank gets equally many.
   [[nodiscard]] std::vector<std::int64_t> indices(std::int64_t epoch,
                                                   std::int64_t used_count = 0) const;
 

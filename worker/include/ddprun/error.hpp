@@ -1,4 +1,4 @@
-// The exceptions of the worker runtime. Their text is for a person: what failed, why, what to do.
+// The exceptions of the worker runtime. Their text is for users: what failed, why, what to do.
 #pragma once
 
 #include <sstream>
@@ -20,7 +20,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What a filesystem refused. It may not do so for ever: disks are made room on.
+/// A filesystem refused an operation. It may succeed later, such as on a full disk.
 class FileError : public Error {
  public:
   using Error::Error;

@@ -1,6 +1,6 @@
-// Training that has left the numbers. A NaN never goes away again, so the job is stopped, and says
-// where, before a snapshot holds one. A snapshot without any may still lead to one: what makes a
-// loss grow is older than the step where it ends.
+// Training that has produced a NaN. A NaN never goes away, so the job stops, with an error that
+// says where, before a snapshot holds one. A snapshot without a NaN may still lead to one: the
+// cause of a growing loss is older than the step with the NaN.
 #pragma once
 
 #include "ddprun/snapshot.hpp"
@@ -11,7 +11,7 @@
 namespace ddprun::worker {
 
 /// Throws Error naming epoch, step and rank when `loss`, which is of the step at `position`, is NaN
-/// or infinite. For the value that a program has at hand for its log: there is no communication. A
+/// or infinite. For the loss that a program logs anyway: there is no communication. A
 /// rank that throws ends its job, and a NaN reaches the other ranks with the gradients anyway.
 void require_finite(double loss, const Snapshot& position, int rank);
 

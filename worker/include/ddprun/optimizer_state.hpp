@@ -1,5 +1,5 @@
 // The state of an optimizer in the layout of Python's optimizer.state_dict(), so that either side
-// can go on with what the other saved. Knows SGD, Adam and AdamW.
+// can resume from the other's. Supports SGD, Adam and AdamW.
 #pragma once
 
 #include <torch/torch.h>
@@ -12,8 +12,8 @@ namespace ddprun::worker {
 [[nodiscard]] c10::IValue optimizer_state(const torch::optim::Optimizer& optimizer);
 
 /// Gives `optimizer` the state and, as Python does, the options (learning rate, ...) in `state`.
-/// What LibTorch's C++ optimizers do not have ("foreach", "initial_lr", ...) is not kept.
-/// Throws Error saying what does not fit; the optimizer is unchanged then.
+/// Options that LibTorch's C++ optimizers lack ("foreach", "initial_lr", ...) are dropped.
+/// Throws Error naming the entry that does not fit; the optimizer is unchanged then.
 void load_optimizer_state(torch::optim::Optimizer& optimizer, const c10::IValue& state);
 
 }  // namespace ddprun::worker

@@ -19,7 +19,7 @@ struct ProcessGroupOptions {
   /// filesystem.
   std::chrono::milliseconds store_timeout{120'000};
   /// How long one collective, or connecting to the other ranks, may take. It bounds the wait for a
-  /// rank that does something else, such as writing a large snapshot; a rank that died is noticed
+  /// rank that is busy, such as with writing a large snapshot; a rank that died is noticed
   /// at once.
   std::chrono::milliseconds collective_timeout{600'000};
 };
@@ -28,10 +28,10 @@ struct ProcessGroupOptions {
 /// order, from one thread at a time, and throw c10::Error when a rank is gone or the time is up.
 class ProcessGroup {
  public:
-  /// The group of all ranks that `context` speaks of; returns when each of them is connected. A
+  /// The group of all ranks of `context`; returns when each of them is connected. A
   /// single process needs no store over TCP. CPU tensors go over Gloo, bound to the interfaces that
   /// the context names or else to the address that routes to MASTER_ADDR; CUDA tensors go over NCCL
-  /// where LibTorch has it. Throws Error when the store or a rank cannot be reached.
+  /// if LibTorch has it. Throws Error when the store or a rank cannot be reached.
   [[nodiscard]] static ProcessGroup connect(const Context& context,
                                             const ProcessGroupOptions& options = {});
 
@@ -61,8 +61,8 @@ class ProcessGroup {
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
 };
 
-/// The device this rank computes on: of the GPUs that LibTorch sees the one of its local rank,
-/// counted round and round, and the CPU where it sees none.
+/// The device this rank computes on: of the GPUs that LibTorch sees the one of its local rank
+/// modulo their number, or the CPU if it sees none.
 [[nodiscard]] torch::Device device_of(const Context& context);
 
 }  // namespace ddprun::worker

@@ -1,4 +1,4 @@
-// The outermost frame of a training program: turns what escapes its body into one line on stderr
+// The outermost frame of a training program: turns an exception of its body into one line on stderr
 // and an exit status, so that the launcher's report shows the cause and not a core dump.
 #pragma once
 
@@ -17,7 +17,7 @@ class UsageError : public Error {
   using Error::Error;
 };
 
-/// The end that SIGTERM asked for, when all that it had to wait for is done; see StopRequest.
+/// The end that SIGTERM requested, once the ranks have agreed and saved; see StopRequest.
 class Stopped : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -25,11 +25,11 @@ class Stopped : public std::runtime_error {
 
 /// The exit status for main(): 0 when `body` returns, 2 when it throws UsageError, 1 for any other
 /// exception, after the line `error: WHAT` on stderr. When it throws Stopped, the line is WHAT, and
-/// SIGTERM ends this process, as it ends any program that does not handle it: a launcher shall see
-/// a wish honoured and no failure. `body` gets the arguments after the program's name. Before that
-/// stdout becomes line-buffered, so that a pipe or a log has each line when it is made; SIGXFSZ is
-/// ignored, so that a file which grows beyond its limit is an error and not the end; and the
-/// allocator keeps up to 1 GiB of what is freed.
+/// SIGTERM ends this process, as it ends any program that does not handle it: for the launcher this
+/// is a normal end, not a failure. `body` gets the arguments after the program's name. Before that
+/// stdout becomes line-buffered, so that a pipe or a log gets each line at once; SIGXFSZ is
+/// ignored, so that a file which grows beyond its limit causes an error, not a signal; and the
+/// allocator keeps up to 1 GiB of freed memory.
 [[nodiscard]] int run(int argc,
                       char** argv,
                       const std::function<void(const std::vector<std::string>& arguments)>& body);

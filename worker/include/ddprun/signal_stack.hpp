@@ -1,7 +1,7 @@
-// A place of its own for what the kernel leaves when a signal comes. Otherwise that lies below the
-// stack pointer, which code that is generated while a program runs may have pointed anywhere: that
-// of oneDNN up to 3.11.1 multiplies matrices with it in the heap, where a signal that is handled
-// then destroys what it finds (github.com/uxlfoundation/oneDNN, issue 4845).
+// A stack of its own for signal handlers. Otherwise the kernel writes the handler's frame below the
+// stack pointer, which generated code may have pointed anywhere: oneDNN up to 3.11.1 points it into
+// the heap while it multiplies matrices, and a handled signal
+// then overwrites the heap (github.com/uxlfoundation/oneDNN, issue 4845).
 #pragma once
 
 #include <csignal>

@@ -1,5 +1,5 @@
 // The snapshots of one job, seen by all its ranks: rank 0 writes them and decides which one is
-// loaded, so that no two ranks ever go on from different ones.
+// loaded, so that all ranks resume from the same one.
 #pragma once
 
 #include "ddprun/context.hpp"
@@ -17,8 +17,8 @@ namespace ddprun::worker {
 
 struct SnapshotStoreOptions {
   int keep_count = 3;  ///< Snapshots that stay when a newer one is written. At least 1.
-  /// Gets a line, on rank 0, about whatever a person should know: files that could not be used or
-  /// written, a position taken over from a job of another size. Default: stderr.
+  /// Gets a line, on rank 0, about anything that a user should know: files that could not be used
+  /// or written, a position from a job of another size. Default: stderr.
   std::function<void(const std::string& line)> warn;
 };
 
@@ -26,31 +26,31 @@ class SnapshotStore {
  public:
   /// The store of the job whose newest snapshot is at `path`, which is DDPRUN_SNAPSHOT of `context`
   /// or else snapshot.pt in the working folder. Every rank needs to see the same folder, by the
-  /// same path. On rank 0, looks through it and removes what killed writers left. Throws Error.
+  /// same path. Rank 0 lists it and removes unfinished files of killed writers. Throws Error.
   SnapshotStore(const Context& context,
                 const ProcessGroup& group,
                 SnapshotStoreOptions options = {});
 
   /// The newest complete snapshot, the same on every rank, or nothing when there is none yet; the
   /// link then leads to it. Collective, once. Throws Error on every rank when there are files but
-  /// all of them are damaged: starting anew would silently throw the training away. A link that
-  /// somebody set to an older one is not followed, and rank 0 says so. A snapshot of a job with
-  /// another number of ranks is loaded too, and rank 0 says so: its place in the epoch,
-  /// Snapshot::samples, means the same to any number of them (see DistributedSampler).
+  /// all of them are damaged: a new start would silently discard the training. A link that
+  /// was set by hand to an older one is not followed, and rank 0 says so. A snapshot of a job with
+  /// another number of ranks is loaded too, and rank 0 says so: its position in the epoch,
+  /// Snapshot::samples, does not depend on the number of ranks (see DistributedSampler).
   [[nodiscard]] std::optional<Snapshot> load();
 
   /// Writes `snapshot` and makes it the newest; true when it is on the disk now. Rank 0 only: does
-  /// nothing on others. Sets its generation, to one later than all that were there when this store
+  /// nothing on others. Sets its generation, to one later than all that existed when this store
   /// was made, and its world size.
   ///
-  /// A file that another program put where the link is, or where that leads, stays as it is.
+  /// A file of another program at the link's path, or at its target, stays as it is.
   ///
   /// A disk that is full or gone, or a file that cannot be read back, must not end a job that has
-  /// something to go back to: each failure is then a warning, and the result false. Throws
+  /// an older snapshot: each failure is then a warning, and the result false. Throws
   /// FileError only while there is no snapshot at all, since a job that cannot save its first was
   /// set up wrongly and should not run for days. Throws Error when a tensor of the model holds a
-  /// NaN: such a snapshot must not push out a good one, and training is lost anyway. Older ones are
-  /// still there after either.
+  /// NaN: such a snapshot must not replace a good one, and training is lost anyway. Either error
+  /// leaves older snapshots in place.
   bool save(Snapshot snapshot);
 
   [[nodiscard]] const std::filesystem::path& path() const { return folder_.link(); }

@@ -1,7 +1,7 @@
-// Randomness that a restart repeats. Were generators left to run on, the state of every rank's
-// would belong into each snapshot, and would mean nothing to a job of another size. Here each step
-// begins with generators that follow from where it stands, so that there is no state to save: what
-// dropout draws in step 40 on rank 1 is the same whether the job has run there or was restarted in
+// Randomness that a restart repeats. If generators ran through all steps, each snapshot would need
+// every rank's state, which would be useless for a job of another size. Here each step
+// seeds its generators from seed, step and rank, so there is no state to save: the numbers that
+// dropout draws in step 40 on rank 1 are the same whether the job ran up to there or restarted in
 // step 39.
 #pragma once
 

@@ -1,6 +1,6 @@
-// A wish to end that all ranks honour at the same step. Launchers and batch systems send SIGTERM to
-// processes, each at some moment of its own, and maybe to one of them alone. Ranks that obeyed on
-// their own would stop at different steps, or leave the others waiting for them; a snapshot is of
+// A request to end that all ranks obey at the same step. Launchers and batch systems send SIGTERM
+// to processes at different moments, and maybe only to one of them. Ranks that obeyed on
+// their own would stop at different steps, or leave the others waiting; but a snapshot is of
 // one step.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace ddprun::worker {
 
-/// While alive, SIGTERM does not end this process, but is what agreed() asks about. To be made when
-/// training begins, and to end with it: what comes after it can be interrupted as ever. Both in the
+/// While alive, SIGTERM does not end this process; agreed() reports it. Make it when training
+/// begins, and destroy it at its end: later code can be interrupted as usual. Do both in the
 /// main thread, which is the one that Linux interrupts (see SignalStack).
 ///
 ///     StopRequest stop(group);
@@ -27,12 +27,12 @@ namespace ddprun::worker {
 ///     }
 class StopRequest {
  public:
-  /// Handles SIGTERM from now on. Throws Error while this process has another one.
+  /// Handles SIGTERM from now on. Throws Error while this process has another StopRequest.
   explicit StopRequest(ProcessGroup group);
   StopRequest(const StopRequest&) = delete;
   StopRequest& operator=(const StopRequest&) = delete;
-  /// Whoever handled SIGTERM before does so again. One that came too late for agreed() to say so is
-  /// raised again for that, unless an exception ends this.
+  /// Restores the earlier handler of SIGTERM. A SIGTERM that came too late for agreed() is then
+  /// raised again, unless an exception ends this.
   ~StopRequest();
 
   /// Whether SIGTERM has reached any rank: the same on all, and true from the same call on. It may
@@ -45,8 +45,8 @@ class StopRequest {
   [[nodiscard]] bool agreed();
 
   /// Throws Stopped, by which run() ends this process as SIGTERM would have, with the line "stopped
-  /// by SIGTERM WHERE"; before that, waits for all ranks. So no launcher takes the end of one for
-  /// a failure, and kills the others, while rank 0 still saves. Collective, once agreed() is true.
+  /// by SIGTERM WHERE"; before that, waits for all ranks. So a launcher does not see one end as
+  /// a failure, and kill the others, while rank 0 still saves. Collective, once agreed() is true.
   [[noreturn]] void leave(const std::string& where) const;
 
  private:
@@ -57,7 +57,7 @@ class StopRequest {
   int exceptions_count_;  // that were in flight when this was made
   struct sigaction former_ {};
   torch::Tensor askers_count_;             // (1,) int64: ranks that SIGTERM has reached
-  c10::intrusive_ptr<c10d::Work> answer_;  // to what the last call asked; until then null
+  c10::intrusive_ptr<c10d::Work> answer_;  // the sum that the last call began; until then null
   bool is_agreed_ = false;
 };
 
