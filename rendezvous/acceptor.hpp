@@ -1,5 +1,5 @@
 // A listening socket, and the loop that takes connections from it, for the coordinator and for the
-// workers' store. Where descriptors have run out it waits without spinning, and goes on.
+// workers' store. If descriptors have run out it waits without spinning, and goes on.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

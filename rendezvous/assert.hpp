@@ -1,5 +1,5 @@
-// The assertion that stays on in release builds, for this project's own bugs only. What comes from
-// outside (a user, a socket, a file) is answered with an Error, never with an assertion.
+// The assertion that stays on in release builds, for this project's own bugs only. Invalid input
+// from outside (a user, a socket, a file) gives an Error, never an assertion.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// How people read and write where something listens. Pure.
+// The text of an endpoint, a host and a port. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Events of a machine, handed on one after the other: what an event causes comes after it.
+// Events of a machine, delivered one after the other: events that one causes come after it.
 #pragma once
 
 #include <deque>

@@ -1,4 +1,4 @@
-// The times by which nobody outlives his right to run workers.
+// Lease timing: no agent may run workers after its lease expires.
 #pragma once
 
 #include "rendezvous/units.hpp"

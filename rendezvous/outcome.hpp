@@ -1,4 +1,4 @@
-// How a job ended, for everyone to exit with.
+// How a job ended, and the exit status of all its processes.
 #pragma once
 
 #include "rendezvous/worker_end.hpp"

@@ -1,4 +1,4 @@
-// Errors as values, written for the person who reads them.
+// Errors as values, with a text for users.
 #pragma once
 
 #include <boost/system/result.hpp>

@@ -1,4 +1,4 @@
-// How a worker ended, and how that is said.
+// How a worker ended, as a value and as text.
 #pragma once
 
 #include "rendezvous/units.hpp"

@@ -1,4 +1,4 @@
-// The Slurm job around this process, as its environment tells: whether this is a batch script or a
+// The Slurm job around this process, from its environment: whether this is a batch script or a
 // task of a step, and which nodes there are. Pure.
 #pragma once
 
@@ -35,23 +35,23 @@ struct Allocation {
 
   friend bool operator==(const Allocation&, const Allocation&) = default;
 
-  /// Whether all of the job is this one process's: there is nobody to meet.
+  /// Whether this process is the whole job: there is no other node or task.
   [[nodiscard]] bool is_alone() const;
 
   /// "batch script of Slurm job 12 on 4 nodes".
   [[nodiscard]] std::string text() const;
 };
 
-/// Nothing outside of Slurm. An error where variables of Slurm contradict each other or make no
-/// sense, and for jobs that ddprun cannot take apart: heterogeneous ones, and shells on a terminal
+/// Nothing outside of Slurm. An error if variables of Slurm contradict each other or are
+/// invalid, and for jobs that ddprun does not support: heterogeneous ones, and shells on a terminal
 /// that are one of several tasks.
 [[nodiscard]] Result<std::optional<Allocation>> read_allocation(const Environment& environment);
 
 /// Whether srun has started this process, or one that it descends from, as part of a step.
 [[nodiscard]] bool is_in_step(const Environment& environment);
 
-/// Where the tasks of a step meet on its first node: the same for all of them, another one for
-/// each of the next thousands of jobs, and none that the kernel gives away.
+/// The port where the tasks of a step meet on its first node: the same for all of them, different
+/// for each of the next thousands of jobs, and never one of the kernel's ephemeral ports.
 [[nodiscard]] std::uint16_t port_of_step(const Allocation& task);
 
 }  // namespace ddprun

@@ -1,4 +1,4 @@
-// What Slurm's allocation says in place of options that were not given. Pure.
+// Values from Slurm's allocation for options that were not given. Pure.
 #pragma once
 
 #include "launcher/allocation/allocation.hpp"

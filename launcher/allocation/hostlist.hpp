@@ -1,13 +1,13 @@
-// Lists of hosts as Slurm writes them, "n[1-3,5],login": the names that one stands for, how many
-// they are, and back to the list. Pure.
+// Lists of hosts as Slurm writes them, "n[1-3,5],login": the names in a list, their number,
+// and the list of given names. Pure.
 //
 // The grammar is that of Slurm 23.11:
 //   list     patterns, with commas, blanks or line ends between them
 //   pattern  text, and any number of times "[" ranges "]" text
 //   ranges   numbers and NUMBER-NUMBER, with commas between them
 // A range is padded with zeros to the width of its first number: [08-11] is 08 09 10 11, and [8-11]
-// is 8 9 10 11. Slurm's older versions guess at what an unclosed bracket means, which is refused
-// here, and so is a name that no host has: it may become an argument of ssh.
+// is 8 9 10 11. Slurm's older versions accept an unclosed bracket, which is refused here. So is a
+// name that no host can have, since it may become an argument of ssh.
 #pragma once
 
 #include "launcher/text/settings.hpp"

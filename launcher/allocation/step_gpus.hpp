@@ -1,8 +1,8 @@
-// How many GPUs the steps of a batch script's agents ask for. Pure.
+// How many GPUs the steps of a batch script's agents request. Pure.
 //
-// A step of one task on one node is given the job's GPUs there, if the job has asked for so many a
-// node. If it has asked for so many in all, or a task, Slurm 22.05 takes that for the step's own
-// wish: it refuses the step, or gives it the GPUs of one task. Then the step has to say a number.
+// A step of one task on one node gets the job's GPUs there, if the job has requested GPUs per
+// node. If it has requested GPUs in all, or per task, Slurm 22.05 applies that option to the step:
+// it refuses the step, or gives it the GPUs of one task. Then the step must request a number.
 #pragma once
 
 #include "launcher/text/environment.hpp"

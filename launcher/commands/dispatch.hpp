@@ -1,4 +1,4 @@
-// The words of the command line → what this process does.
+// Selects the command of this process from the command line.
 #pragma once
 
 #include <string>

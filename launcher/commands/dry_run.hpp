@@ -1,4 +1,4 @@
-// What --dry-run prints: every value with its origin, and who would run where. Pure.
+// The output of --dry-run: every value with its origin, and the place of each worker. Pure.
 #pragma once
 
 #include "launcher/node/job.hpp"

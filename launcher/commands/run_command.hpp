@@ -1,4 +1,4 @@
-// `ddprun PROGRAM`, and what `coordinator` and `agent` make of it: a job, and the processes that
+// `ddprun PROGRAM`, and likewise `coordinator` and `agent`: a job, and the processes that
 // run it here.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace ddprun {
 
-/// What a word before the options makes of this process, if there is one.
+/// The role of this process, by the word before the options if there is one.
 enum class Role : std::uint8_t { own, coordinator, anchored_agent };
 
 /// Runs the job to its end and returns the status to exit with; --dry-run only goes to `print`.

@@ -1,5 +1,5 @@
-// ddprun in a batch script, or in a shell of salloc: this process coordinates the job and has an
-// agent started on each node of the allocation. The job lives as long as it does.
+// ddprun in a batch script, or in a shell of salloc: this process coordinates the job and starts
+// an agent on each node of the allocation. The job ends with this process.
 #pragma once
 
 #include "launcher/meeting/token_file.hpp"

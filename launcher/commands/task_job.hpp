@@ -1,5 +1,5 @@
-// ddprun as one of the tasks of `srun ddprun ...`: each is an agent, and nobody has started them
-// but Slurm.
+// ddprun as one of the tasks of `srun ddprun ...`: each is an agent that Slurm alone has
+// started.
 #pragma once
 
 #include "launcher/meeting/token_file.hpp"

@@ -1,4 +1,4 @@
-// Whether workers have the cores that the user thinks they have. Pure.
+// Whether workers have the cores that the user expects. Pure.
 #pragma once
 
 #include "launcher/text/environment.hpp"
@@ -7,10 +7,10 @@
 
 namespace ddprun {
 
-/// In a Slurm job, what people are told where its `worker_count` workers have to share fewer of
-/// this node's cores than that, or fewer than were asked for each task: which words of the script
-/// to change. Empty where all is well, and outside of Slurm. `core_count` is what this process may
-/// use.
+/// In a Slurm job, the warning if its `worker_count` workers share fewer cores of this node than
+/// that, or fewer than were requested for each task, with the options of the script
+/// to change. Empty if there is no such problem, and outside of Slurm. `core_count`: the cores that
+/// this process may use.
 [[nodiscard]] std::string core_note(const Environment& environment,
                                     int worker_count,
                                     int core_count);

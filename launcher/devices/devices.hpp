@@ -1,4 +1,4 @@
-// Which GPUs and cores this node has for this process, without any vendor's library.
+// The GPUs and cores that this process may use, without any vendor's library.
 #pragma once
 
 #include "launcher/devices/gpus.hpp"
@@ -8,8 +8,8 @@
 namespace ddprun {
 
 /// The devices that the drivers of NVIDIA, or else AMD, list below `root`, and that this process
-/// may open. Slurm, containers and others hide devices so; the drivers list them all the same. Of
-/// Intel's GPUs it is only told that there is one.
+/// may open. Slurm and containers hide devices by denying that; the drivers still list them. Of
+/// Intel's GPUs the result only says that there is one.
 ///
 /// NVIDIA's are in the order of PCI addresses, which is CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID,
 /// AMD's in the order of their nodes, which is ROCm's.

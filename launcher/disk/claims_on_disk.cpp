@@ -139,7 +139,7 @@ void sync_folder(const std::string& path) {
   if (folder.is_open()) ::fsync(folder.get());
 }
 
-/// By a link, of a file that was as large as a record may be: claims will need both.
+/// Proves that the folder supports hard links and files of `trial_bytes`.
 std::string make_proof(const std::string& path, FolderId folder) {
   const std::string file = record_name(path);
   int reason = write_file(file, std::string(trial_bytes, '\0'));

@@ -1,11 +1,11 @@
 // Marks of jobs that have not ended, on a disk of their node; rendezvous/generations/founding.hpp
 // says why.
 //
-// What is in the folder of a job
-//   <host>  "founded <epoch>" and, for people, which job that was
+// Contents of the folder of a job
+//   <host>  "founded <epoch>" and, for users, which job that was
 //
-// A mark is gone once its job is over everywhere. A job that was killed leaves it, and so does one
-// whose coordinator was lost for good: then nobody here knows how it has ended.
+// A mark is removed once its job is over everywhere. A job that was killed leaves it, and so does
+// one whose coordinator was lost for good: then this node does not know how the job ended.
 #pragma once
 
 #include "launcher/disk/disk_thread.hpp"

@@ -1,9 +1,9 @@
 // Carries ballots to other processes of the job. A ballot may get lost; so nothing waits for one,
-// and a connection that may have gone dead is replaced instead of being waited for.
+// and a connection that may be dead is replaced at once.
 //
 // Bounds
-//   `lines_max` connections, the oldest gives way; `waiting_max` ballots for one that is being
-//   made, the oldest gives way.
+//   `lines_max` connections, of which a new one replaces the oldest; `waiting_max` ballots for a
+//   connection that is being made, of which a new one replaces the oldest.
 #pragma once
 
 #include "rendezvous/succession/ballots.hpp"

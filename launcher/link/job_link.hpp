@@ -1,4 +1,4 @@
-// The agent's way to its coordinator, which may be in this process or in another.
+// The agent's connection to its coordinator, which may be in this process or in another.
 #pragma once
 
 #include "rendezvous/generations/coordinator.hpp"
@@ -15,9 +15,9 @@ class JobLink {
  public:
   /// They run on the thread of the link's context, and may be called inside of `tell`.
   struct Handlers {
-    std::function<void(const LinkEvent&)> on_event;  ///< What the agent must know.
-    std::function<void(std::string)> on_note;        ///< One line for people.
-    /// What the coordinator hears, while it is in this process.
+    std::function<void(const LinkEvent&)> on_event;  ///< An event for the agent.
+    std::function<void(std::string)> on_note;        ///< One line for users.
+    /// An event of the coordinator, while it is in this process.
     std::function<void(const CoordinatorEvent&)> on_heard;
     /// Until when workers may live; nothing: no longer. Never called where they need no lease.
     std::function<void(std::optional<Instant>)> on_lease;
@@ -38,7 +38,7 @@ class JobLink {
   /// Whether the coordinator is in this process.
   [[nodiscard]] virtual bool coordinates() const = 0;
 
-  /// The job has ended so. Calls `done` once nobody waits for a word from this process any more.
+  /// The job has ended so. Calls `done` once no other process waits for a message from this one.
   virtual void when_told(const Outcome& outcome, std::function<void()> done) = 0;
 
  protected:

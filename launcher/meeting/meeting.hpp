@@ -1,4 +1,4 @@
-// What a job of many nodes needs before it starts: this node's part in it and its credentials.
+// The requirements of a job of many nodes before it starts: this node's part and the credentials.
 #pragma once
 
 #include "launcher/meeting/interfaces.hpp"

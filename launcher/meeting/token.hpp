@@ -1,4 +1,4 @@
-// Where the job's token is read from.
+// Reads the job's token.
 #pragma once
 
 #include "launcher/text/environment.hpp"

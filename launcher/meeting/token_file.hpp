@@ -1,4 +1,4 @@
-// A job's token that ddprun has drawn itself, in a file for its other processes.
+// A job's token that ddprun has made itself, in a file for its other processes.
 #pragma once
 
 #include "launcher/options/options.hpp"

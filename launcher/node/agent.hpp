@@ -2,21 +2,21 @@
 // and stops them when the coordinator says so.
 //
 // States
-//   binding   a store for the next generation is being opened, and the newest snapshot looked for
+//   binding   opens a store for the next generation, and looks for the newest snapshot
 //   joined    offered to the coordinator; waits for a generation or for the job's end
 //   running   workers live
-//   stopping  they were signalled and may use the grace to end
+//   stopping  workers were signalled and may use the grace to end
 //   killing   every descendant was sent SIGKILL; waits until none is left
-//   stuck     some of them cannot end, which the coordinator knows; waits for that all the same
+//   stuck     some processes cannot end, which the coordinator knows; waits until they have ended
 //   finished  the process is about to exit
 // Invariants
 //   A1  No generation starts on this node before every process of the one before is gone.
 //   A2  A worker's end is told to the coordinator at most once, and only while its generation runs.
-//   A3  Whatever happens, once the guard is lost no process outlives this one.
+//   A3  Once the guard is lost, no process outlives this one.
 //   A4  A store closes only after the last process that may use it is gone.
 // Bounds
-//   One wait at a time, each with a deadline but `running`, `joined` and `stuck`, which only events
-//   end.
+//   One wait at a time, each with a deadline except `running`, `joined` and `stuck`, which only
+//   events end.
 #pragma once
 
 #include "rendezvous/generations/coordinator.hpp"

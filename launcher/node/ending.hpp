@@ -1,5 +1,5 @@
-// The end of the agent process, once it is known how the job has ended: what is left to do is to
-// write out.
+// The end of the agent process, once the job's outcome is known: pending output is
+// written.
 #pragma once
 
 #include "launcher/processes/writer.hpp"

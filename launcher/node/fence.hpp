@@ -1,4 +1,4 @@
-// The fence: ends workers whose lease is over while all of ddprun's processes stand still.
+// The fence: ends workers whose lease is over while all of ddprun's processes are stopped.
 //
 // Agent and guard kill workers at the end of their lease, and both may be stopped. So the guard
 // has a second child, the fence process, which alone holds the write end of a pipe. For each worker
@@ -11,8 +11,8 @@
 //   + margin / 2          the timer kills the fence process, and the kernel all groups
 //   + margin              others may start: dead_after
 //
-// The agent does not hold the write end, since an agent that was stopped may go on and join again.
-// Nobody misses the fence process: the guard starts another one.
+// The agent does not hold the write end, since an agent that was stopped may resume and join again.
+// The fence process can be replaced: the guard starts another one.
 //
 // Bounds
 //   A descriptor for each worker in the guard and one in the agent, at most an eighth of the limit.

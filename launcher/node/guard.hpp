@@ -1,14 +1,14 @@
 // The guard: the outer of ddprun's two processes, which lives to clean up.
 //
-// It forks the agent, passes signals on to it as messages, and exits with its status. If the agent
-// dies without a word, the guard kills everything that the agent left. If the guard dies, the agent
-// sees the end of their socketpair and does the same on its side: kill -9 of either leaves nothing.
+// It forks the agent, passes signals to it as messages, and exits with its status. If the agent
+// dies silently, the guard kills every process that the agent left. If the guard dies, the agent
+// sees the end of their socketpair and does the same: kill -9 of either leaves no process.
 //
 // Invariants
 //   G1  A signal reaches the agent once, although a terminal sends it to both processes: the agent
 //       blocks them all and hears of them from the guard alone.
-//   G2  Workers whose lease has ended die, also when the agent is stopped: nothing but a later
-//       lease or the end of all workers puts the kill off.
+//   G2  Workers whose lease has ended die, even if the agent is stopped: only a later
+//       lease or the end of all workers prevents the kill.
 //   G3  When the guard exits, no process that ddprun started is left.
 //   G4  The process groups of workers that have a lease die between its end and dead-after also
 //       while all of ddprun's processes are stopped: fence.hpp.

@@ -1,4 +1,4 @@
-// The agent's end of its line to the guard: signals come over it, and its end is the guard's death.
+// The agent's end of the socketpair to the guard: it carries signals, and closes if the guard dies.
 #pragma once
 
 #include "launcher/system/fd.hpp"

@@ -1,4 +1,4 @@
-// All that is needed to start workers, and stays the same for the whole job.
+// The values for starting workers that stay the same for the whole job.
 #pragma once
 
 #include "launcher/meeting/meeting.hpp"

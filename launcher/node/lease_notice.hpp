@@ -1,9 +1,9 @@
-// Tells guard and fence until when this node's workers may live.
+// Sends guard and fence the deadline of this node's workers.
 //
-// The guard kills workers whose lease has ended, since the agent may be stopped at any moment:
-// also after it has learnt of the end, and before it has killed. So the end of a lease is no
-// message. The guard hears of a lease before the first worker starts, of each later one, and that
-// no worker lives any more.
+// The guard kills workers whose lease has ended, since the agent may be stopped at any moment,
+// even between the end of the lease and its own kill. So the agent sends no message at the end of
+// a lease. It sends the first lease before the first worker starts, each later one, and the fact
+// that no worker is left.
 #pragma once
 
 #include "rendezvous/units.hpp"

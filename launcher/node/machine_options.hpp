@@ -1,4 +1,4 @@
-// A job → the options of the machines that run it on this node.
+// The options of this node's state machines, made from a job.
 #pragma once
 
 #include "launcher/link/member_link.hpp"

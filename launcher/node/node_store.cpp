@@ -17,8 +17,8 @@ Result<std::uint16_t> NodeStore::open(const std::string& address) {
   return store_->port();
 }
 
-/// Looks beside the workers, which take longer to begin than a store that is there takes to answer;
-/// and for longer than it takes until a lost node is known to be lost, which is another matter.
+/// Runs alongside worker start-up, which takes longer than an answer of the store. The patience
+/// exceeds dead_after, so a lost node is reported as lost, not unreachable.
 void NodeStore::begin(const Part& part) {
   constexpr Millis margin{6'000};
   if (part.group_rank == 0) store_->open_for(admission_for(part, job_));

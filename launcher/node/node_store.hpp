@@ -1,6 +1,6 @@
-// The store of this node's generations: open while this node may head one, used by who is let in
-// once it does. Beside it the look from here at the store of a generation that begins, wherever
-// that is.
+// The store of this node's generations: open while this node may be the first member; it admits the
+// other nodes once this node is. Also this node's check of the store of a generation that begins,
+// on any node.
 #pragma once
 
 #include "launcher/node/job.hpp"

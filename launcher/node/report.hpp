@@ -1,4 +1,4 @@
-// What is printed about a job by its coordinator, and about its end. Pure.
+// The lines about a job from its coordinator, and about its end. Pure.
 #pragma once
 
 #include "launcher/node/job.hpp"

@@ -1,6 +1,6 @@
-// What an agent process has to do with Slurm, if it is inside of a job of Slurm: in a batch script
-// it starts agents on the nodes; where it coordinates it watches for the job's end, and has the job
-// queued again.
+// An agent process's calls to Slurm, if it is inside a Slurm job: in a batch script
+// it starts agents on the nodes; if it coordinates it watches for the job's end, and queues the job
+// again.
 #pragma once
 
 #include "launcher/node/job.hpp"

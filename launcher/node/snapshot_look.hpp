@@ -1,8 +1,8 @@
-// Where the job's newest snapshot stands, seen without waiting for the filesystem that holds it:
-// that may stall for minutes, and the thread that keeps the lease must not.
+// The position of the job's newest snapshot, read without waiting for its filesystem,
+// which may stall for minutes: the thread that keeps the lease must not stall.
 //
 // Bounds
-//   One thread, while it looks. As long as that one is stuck, nothing is seen.
+//   One thread, while it reads. While that thread is stuck, no snapshot is seen.
 #pragma once
 
 #include "rendezvous/generations/generation.hpp"

@@ -1,5 +1,5 @@
-// Whether this node can use the store of a generation, so that a wrong address or a firewall is
-// said by name instead of by workers that hang: it asks the store what a worker asks first.
+// Whether this node can use the store of a generation: it sends a worker's first request. So a
+// wrong address or a firewall gives an error with its name, instead of workers that hang.
 //
 // Bounds
 //   One connection at a time; an address is given up after a quarter of the patience, and all are

@@ -1,4 +1,4 @@
-// The agent process's shell: feeds the agent with what happens, and performs what it answers. It
+// The agent process's shell: gives the agent its events, and performs its actions. It
 // moves bytes and keeps one timer; it decides nothing.
 #pragma once
 

@@ -1,4 +1,4 @@
-// argv → settings, program and arguments.
+// Parses argv into settings, program and arguments.
 #pragma once
 
 #include "launcher/text/settings.hpp"

@@ -1,4 +1,4 @@
-// What the options mean for the coordinator's machines. Pure.
+// The options of the coordinator's state machines, made from the user's. Pure.
 #pragma once
 
 #include "launcher/options/options.hpp"

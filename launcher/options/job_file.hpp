@@ -1,7 +1,7 @@
-// A YAML job file → settings, program, arguments and the workers' variables.
+// Parses a YAML job file into settings, program, arguments and the workers' variables.
 //
 // Bounds: a file of `job_file_bytes_max`, a nesting of `job_file_depth_max`; aliases are refused,
-// so that no small file stands for a large one.
+// since they let a small file expand to a large one.
 #pragma once
 
 #include "launcher/text/environment.hpp"

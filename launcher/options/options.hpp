@@ -1,4 +1,4 @@
-// All sources of a job's options → one set of checked values, each of which knows its origin.
+// Combines all sources of a job's options into checked values, each with its origin.
 #pragma once
 
 #include "launcher/allocation/allocation.hpp"

@@ -1,4 +1,4 @@
-// A setting's text → its value, or an error that names the option, the text and where it stands.
+// Parses a setting's text: its value, or an error that names the option, the text and its origin.
 #pragma once
 
 #include "launcher/text/settings.hpp"

@@ -1,5 +1,5 @@
-// What the options say of a job of many nodes: how many there are, where they meet, and how long
-// anybody waits. Pure.
+// The options of a job of many nodes: their number, the rendezvous endpoint, and how long
+// nodes wait. Pure.
 #pragma once
 
 #include "launcher/text/endpoint.hpp"

@@ -1,4 +1,4 @@
-// The options about restarts: their texts → the coordinator's values. Pure.
+// Parses the options about restarts into the coordinator's values. Pure.
 #pragma once
 
 #include "launcher/text/settings.hpp"

@@ -1,4 +1,4 @@
-// Which variables are ddprun's: settings, and what says who a worker is.
+// Which variables are ddprun's: settings, and those that identify a worker.
 #pragma once
 
 #include "launcher/text/environment.hpp"

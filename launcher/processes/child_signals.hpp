@@ -1,4 +1,4 @@
-// Calls when children of this process have ended; who they are only waitid tells, since signals
+// Calls a handler when children of this process have ended; only waitid tells which, since signals
 // merge.
 #pragma once
 

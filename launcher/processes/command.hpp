@@ -1,4 +1,4 @@
-// What is executed: a program and its arguments.
+// A command: a program and its arguments.
 #pragma once
 
 #include "launcher/text/environment.hpp"

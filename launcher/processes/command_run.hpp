@@ -1,5 +1,5 @@
-// One command that is no worker: started, and what it printed once it has ended, if it does so in
-// time.
+// One run of a command that is no worker: its output once it has ended, or an error if it does not
+// end in time.
 #pragma once
 
 #include "launcher/processes/child_output.hpp"

@@ -1,4 +1,4 @@
-// Everything below a process, however it detached itself.
+// All descendants of a process, however they detached themselves.
 //
 // A subreaper inherits every orphan below it, so that killing its children again and again until
 // none is left gets them all, setsid and double forks included (prctl(2), PR_SET_CHILD_SUBREAPER).

@@ -1,4 +1,4 @@
-// Bytes of a worker's output → whole lines, and the last few of them. Pure.
+// Splits a worker's output into whole lines, and keeps the last few. Pure.
 #pragma once
 
 #include <cstddef>

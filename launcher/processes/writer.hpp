@@ -1,10 +1,10 @@
-// The thread that writes: terminal, pipes and log files may block for as long as they like, and the
+// The thread that writes: terminal, pipes and log files may block for any time, and the
 // thread that supervises must not.
 //
 // Bounds
-//   Beyond `full_bytes` in the queue `full()` holds: callers stop reading from workers, whose pipes
-//   then fill and block them in turn, as a terminal would have. What workers leave in their pipes
-//   when they end is taken all the same, up to `queued_bytes_max`; the rest is dropped, and said.
+//   Beyond `full_bytes` in the queue `full()` is true: callers stop reading from workers, whose
+//   pipes then fill and block them, as a terminal would. The output in the pipes when workers
+//   end is still read, up to `queued_bytes_max`; the rest is dropped, and a line says so.
 #pragma once
 
 #include "launcher/system/fd.hpp"

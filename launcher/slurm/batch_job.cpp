@@ -61,7 +61,7 @@ void BatchJob::on(const AskForEnd& question) {
   ask_end_.start(slurm_.ask_end, slurm_.environment, question.patience, on_end);
 }
 
-/// Later, like any answer.
+/// Posted, never called inline, so callers see one ordering.
 void BatchJob::answer(const CommandRun::End& end) {
   EndAnswer answer{std::nullopt, end.text};
   const auto told = end.success ? parse_end_time(end.text) : std::nullopt;

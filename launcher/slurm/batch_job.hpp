@@ -1,4 +1,4 @@
-// The job of the batch system around this process, for the process that coordinates: the shell of
+// The Slurm job around the coordinator's process: the shell of
 // EndWatch while it runs, and of Requeue when it is over. It decides nothing.
 #pragma once
 

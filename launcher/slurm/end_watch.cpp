@@ -25,7 +25,7 @@ void EndWatch::on(Instant now, const EndAnswer& answer, Actions& out) {
   answer.left ? learn(now, *answer.left, out) : go_without(now, answer.why, out);
 }
 
-/// An end that only seems later since it is told in whole seconds is no other one.
+/// Ignores changes below two seconds: squeue rounds to whole seconds.
 void EndWatch::learn(Instant now, const TimeLeft& left, Actions& out) {
   constexpr Millis rounding{2'000};
   deadline_.reset();

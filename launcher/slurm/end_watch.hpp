@@ -1,6 +1,6 @@
 // When the batch system will end the job, and when the job is to stop before that.
 //
-// The end may be moved while the job runs, so it is asked for once more before anything is stopped.
+// The end may be moved while the job runs, so Slurm is asked again before the job is stopped.
 //
 // States
 //   asking     the batch system was asked; waits for its answer, but not for long
@@ -9,7 +9,7 @@
 // Invariants
 //   E1  The job is told to stop once, and never while an answer of the last `patience` says that
 //       there is more time.
-//   E2  An end that was learnt holds until another is: without an answer the job stops in time.
+//   E2  A known end holds until another is known: without an answer the job stops in time.
 // Bounds
 //   One question at a time, `retry` or `retry_later` after one without an answer.
 #pragma once

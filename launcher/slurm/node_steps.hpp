@@ -1,4 +1,4 @@
-// The step keeper's shell: one srun for each node, and what they print. It decides nothing.
+// The step keeper's shell: one srun for each node, and its output. It decides nothing.
 #pragma once
 
 #include "launcher/processes/child_output.hpp"

@@ -1,18 +1,18 @@
-// What Slurm is asked about a job whose workers have ended, and told: whether it has ended them for
-// another job's sake, and whether the job goes back into the queue. Pure.
+// The questions and orders to Slurm about a job whose workers have ended: whether it was
+// preempted, and whether it is queued again. Pure.
 //
 // States
-//   asking_preempted  whether another job is to have the nodes
-//   asking_state      whether the job is over for Slurm, and how often it was queued again
-//   queueing          the job into the queue again
+//   asking_preempted  asks whether Slurm has preempted the job
+//   asking_state      asks whether the job is over for Slurm, and how often it was queued again
+//   queueing          queues the job again
 //   left              there is nothing more to do
 // Invariant
-//   Q1  A job goes back into the queue only with the status that says "run again", no more than
-//       `requeues_max` times in its life, and never when Slurm says that it ends it, which may be
-//       the will of whoever has cancelled it.
+//   Q1  A job is queued again only with the status that says "run again", at most
+//       `requeues_max` times in its life, and never when Slurm says that it ends the job, since
+//       a user may have cancelled it.
 // Bounds
-//   One command at a time, each at most once. One without an answer has failed; without an answer
-//   about the state, what the job's environment says of it has to do.
+//   One command at a time, each at most once. A command without an answer has failed; without an
+//   answer about the state, fall back to the job's environment.
 #pragma once
 
 #include "launcher/slurm/slurm_control.hpp"
@@ -28,7 +28,7 @@
 
 namespace ddprun {
 
-/// What a command has printed, or why it has failed.
+/// The output of a command, or why it has failed.
 struct SlurmAnswer {
   bool success = false;
   std::string text;

@@ -1,4 +1,4 @@
-// What is asked of Slurm while a job runs, and what it answers. Looks for its commands on PATH.
+// Slurm's commands for a running job, found on PATH, and how to parse their output.
 #pragma once
 
 #include "launcher/allocation/allocation.hpp"
@@ -21,8 +21,8 @@ struct SlurmControl {
   // Commands, and their environment. Those without an executable are not on PATH.
   Environment environment;
   Command ask_end;        ///< When Slurm ends the job: squeue.
-  Command ask_preempted;  ///< When it has begun to, for another job: squeue.
-  Command ask_state;      ///< What it says of the job else: scontrol.
+  Command ask_preempted;  ///< Whether Slurm has preempted the job: squeue.
+  Command ask_state;      ///< The job's state: scontrol.
   Command requeue;        ///< The job, by scontrol.
 
   /// SLURM_RESTART_COUNT, which may be of another job, from which this one was submitted.
@@ -30,21 +30,21 @@ struct SlurmControl {
   EndTime end_time;  ///< SLURM_JOB_END_TIME, which Slurm sets from 23.02 on.
 };
 
-/// What Slurm says of a job whose workers have ended.
+/// Slurm's state of a job whose workers have ended.
 struct SlurmState {
   bool is_ended = false;  ///< By Slurm: it was cancelled, say, or is at its time limit.
   std::int64_t restarts_count = 0;
   friend bool operator==(const SlurmState&, const SlurmState&) = default;
 };
 
-/// What to ask about that allocation's job, and what the environment says of it.
+/// The commands for that allocation's job, and the values in its environment.
 [[nodiscard]] SlurmControl slurm_control(const Allocation& allocation,
                                          const Environment& environment);
 
-/// What `ask_end` prints: a number, or NONE; nothing for anything else.
+/// Parses the output of `ask_end`: a number, or NONE; nothing for other text.
 [[nodiscard]] std::optional<EndTime> parse_end_time(std::string_view text);
 
-/// What `ask_state` prints; nothing for anything else.
+/// Parses the output of `ask_state`; nothing for other text.
 [[nodiscard]] std::optional<SlurmState> parse_state(const std::string& text);
 
 /// Of what `ask_preempted` prints: whether Slurm ends the job because another needs its nodes.

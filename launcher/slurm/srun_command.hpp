@@ -1,4 +1,4 @@
-// How an agent is started on a node of a Slurm job: what srun is called with. Pure.
+// The srun command that starts an agent on a node of a Slurm job. Pure.
 #pragma once
 
 #include "launcher/processes/command.hpp"
@@ -30,8 +30,8 @@ struct AgentSteps {
 /// memory and GPUs that are the job's. It outlives the loss of other nodes, and ends with its task.
 [[nodiscard]] Command srun_command(const AgentSteps& steps, NodeId node);
 
-/// `inherited` without the variables by which srun is told otherwise, or narrowed: of Slurm's own
-/// only those are left that say what job this is, which scripts and workers may read.
+/// `inherited` without the variables that would change or narrow the srun: of Slurm's own
+/// only those are left that identify the job, which scripts and workers may read.
 /// `token_file` is added if there is one.
 [[nodiscard]] Environment srun_environment(const Environment& inherited,
                                            const std::string& token_file);

@@ -1,25 +1,25 @@
 // Keeps one agent on each node of an allocation, each in a step of its own.
 //
-// A step's end says nothing about why: srun ends with 0 for a step that was lost, too. So a step
-// that has ended while the job lives is started again, after a while that doubles with each start
-// in vain, and whether a node's agent lives is heard from the coordinator alone. Only an agent that
-// has not joined is believed that it can make no sense of its options: it is not started again.
-// Slurm ends the step of a node that has lost its power when that is back, or when it gives the
-// node up; if neither comes, the step is ended here.
+// The end of a step has no known reason: srun ends with 0 even for a lost step. So a step
+// that has ended while the job lives is started again, after a delay that doubles with each failed
+// start, and only the coordinator says whether a node's agent lives. Exit status 2 counts as
+// "bad options" only before the agent has joined: then it is not started again.
+// Slurm ends the step of a node without power when the node is back, or when it marks the
+// node DOWN; if neither happens, the step is ended here.
 //
 // States, of each node
 //   waiting   its step is to be started at some time
 //   started   its step runs, its agent has not joined yet
 //   joined    its agent is known to the coordinator
-//   lost      the coordinator has lost it, its step runs still: either may change
-//   given up  it was started too often in vain, or makes no sense of its options
+//   lost      the coordinator has lost it, its step still runs: either may change
+//   given up  too many starts failed, or its agent has bad options
 // Invariants
 //   K1  A node has at most one step.
-//   K2  Nothing is started once the job is over, or its end was asked for.
+//   K2  No step starts once the job is over, or its end was requested.
 // Bounds
-//   `starts_max` starts of a node in a row in vain, at most `retry_max` apart. As long as no agent
-//   at all has joined, `first_starts_max`: then it is no node's fault. So long as `join_timeout` at
-//   most, since steps that hang do not end.
+//   `starts_max` failed starts of a node in a row, at most `retry_max` apart. While no agent
+//   at all has joined, `first_starts_max`: then no single node is at fault. That lasts for
+//   `join_timeout` at most, since steps that hang do not end.
 #pragma once
 
 #include "rendezvous/generations/coordinator.hpp"
@@ -41,7 +41,7 @@ struct StepKeeperOptions {
   int starts_max = 16;  ///< Five minutes, in which a node is back or was given up by Slurm.
   int first_starts_max = 4;
   Millis join_timeout{600'000};  ///< For the first agent of all.
-  Millis settled_after{60'000};  ///< An agent for so long was not started in vain.
+  Millis settled_after{60'000};  ///< After this time with an agent a start counts as successful.
   Millis lost_for_good{30'000};  ///< From then on its step is ended.
   Millis end_patience{10'000};   ///< From the job's end until steps are ended that have not yet.
   friend bool operator==(const StepKeeperOptions&, const StepKeeperOptions&) = default;
@@ -50,7 +50,7 @@ struct StepKeeperOptions {
 struct StepEnded {
   NodeId node;
   std::string how;        ///< "exit status 1"
-  bool is_usage = false;  ///< As of an agent that can make no sense of what it was told.
+  bool is_usage = false;  ///< The status of an agent with bad options.
 };
 struct AgentJoined {
   NodeId node;
@@ -58,7 +58,7 @@ struct AgentJoined {
 struct AgentLost {
   NodeId node;
 };
-/// The end of the job was asked for, which Slurm may have done of the steps, too.
+/// The end of the job was requested; Slurm may have ended the steps, too.
 struct StopAsked {};
 /// Agents have been told, and end by themselves.
 struct JobEnds {};
@@ -73,13 +73,13 @@ struct KillStep {
   NodeId node;
   friend bool operator==(const KillStep&, const KillStep&) = default;
 };
-/// Too few nodes can be started, or no agent has come; once the job has ended by that, so do the
-/// steps that are left, which have nothing to wait for.
+/// Too few nodes can be started, or no agent has joined. This ends the job, and then the
+/// remaining steps.
 struct AbandonJob {
   std::string why;
   friend bool operator==(const AbandonJob&, const AbandonJob&) = default;
 };
-/// The end was asked for, and there is nobody any more who could tell that it has come.
+/// Stop was requested and no coordinator remains to confirm it.
 struct NoneLeft {
   friend bool operator==(const NoneLeft&, const NoneLeft&) = default;
 };
@@ -110,9 +110,9 @@ class StepKeeper {
   struct Node {
     std::string name;
     State state = State::waiting;
-    Instant since;           // it is in that state
-    Instant due;             // what a waiting or lost one does next
-    int starts_in_vain = 0;  // and in a row
+    Instant since;           // the start of its state
+    Instant due;             // the next action of a waiting or lost one
+    int starts_in_vain = 0;  // in a row
     friend bool operator==(const Node&, const Node&) = default;
   };
 

@@ -1,4 +1,4 @@
-// The one clock by which this machine counts time, which goes on while it is suspended.
+// The one clock of ddprun on this machine; it also counts while the machine is suspended.
 #pragma once
 
 #include "rendezvous/units.hpp"

@@ -1,5 +1,5 @@
-// Last words on stderr from places that must not fail: a full disk or a terminal that has hung up
-// may take nothing more, and the exit status must be right all the same.
+// Messages on stderr from code that must not fail: if a full disk or a closed terminal
+// takes no more bytes, the exit status must still be right.
 #pragma once
 
 #include <fmt/format.h>

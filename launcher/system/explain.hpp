@@ -1,4 +1,4 @@
-// What was thrown → a line on stderr, and the status to exit with.
+// Turns an exception into a line on stderr and an exit status.
 #pragma once
 
 #include <exception>

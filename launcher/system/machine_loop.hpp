@@ -1,4 +1,4 @@
-// Runs a state machine: hands it one event after the other, performs what it answers, and keeps its
+// Runs a state machine: gives it one event after the other, performs its actions, and keeps its
 // one timer.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Numbers that no two processes have in common.
+// Random numbers that differ between processes.
 #pragma once
 
 #include <sys/random.h>

@@ -1,4 +1,4 @@
-// The time as people read it on the machine, for what they are told.
+// The local time of day, for messages.
 #pragma once
 
 #include <fmt/chrono.h>

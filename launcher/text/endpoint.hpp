@@ -1,4 +1,4 @@
-// Where something listens: "n0:29400", "[fd00::1]:29400". Pure.
+// A host and a port as text: "n0:29400", "[fd00::1]:29400". Pure.
 #pragma once
 
 #include <cstdint>

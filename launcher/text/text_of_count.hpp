@@ -1,4 +1,4 @@
-// Numbers of things, as people read them.
+// A number with its noun, as text.
 #pragma once
 
 #include <fmt/format.h>

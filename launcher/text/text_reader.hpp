@@ -1,5 +1,5 @@
-// A text of one line that is read from left to right, and what to say of the place where it makes
-// no sense. Pure.
+// Reads a text of one line from left to right, and makes errors that name the character.
+// Pure.
 #pragma once
 
 #include "launcher/text/settings.hpp"

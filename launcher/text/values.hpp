@@ -1,4 +1,4 @@
-// What people write as a value → the value: numbers, durations, sets of ranks.
+// Parses values: numbers, durations, sets of ranks.
 #pragma once
 
 #include "rendezvous/units.hpp"

@@ -1,4 +1,4 @@
-// PROGRAM as the user wrote it → what is executed.
+// Finds the executable for PROGRAM as the user wrote it.
 #pragma once
 
 #include "launcher/options/options.hpp"
@@ -11,7 +11,7 @@ namespace ddprun {
 
 /// Finds the program: an executable is executed (without a slash in its name ./PROGRAM if that can
 /// be executed, else the first on PATH); a .py file and a module are run by $PYTHON_EXEC or
-/// python3, with -u. The error says what is in the way and has sh's status: 127 not found, 126 not
+/// python3, with -u. The error says why not and has sh's status: 127 not found, 126 not
 /// executable.
 [[nodiscard]] Result<Command> find_program(const Options& options, const Environment& environment);
 

@@ -1,4 +1,4 @@
-// Which worker is which: a node's part of a generation → the places of its workers. Pure.
+// The ranks of a node's workers, from its part of a generation. Pure.
 #pragma once
 
 #include "rendezvous/generations/generation.hpp"

@@ -1,4 +1,4 @@
-// A worker's place → its environment: torchrun's variables, exactly, and ddprun's own. Pure.
+// A worker's environment, from its place: torchrun's variables, exactly, and ddprun's own. Pure.
 #pragma once
 
 #include "launcher/text/environment.hpp"
@@ -36,9 +36,9 @@ struct WorkerSetup {
 /// likewise.
 [[nodiscard]] std::string error_file_path(const WorkerSetup& setup, const Part& part, Rank rank);
 
-/// Everything that the worker at `place` finds in its environment. What the user has set is kept
-/// for variables that only advise (OMP_NUM_THREADS, the …_SOCKET_IFNAMEs), and replaced for those
-/// that say who a worker is.
+/// The environment of the worker at `place`. Values that the user has set are kept
+/// for variables that are defaults (OMP_NUM_THREADS, the …_SOCKET_IFNAMEs), and replaced for those
+/// that identify a worker.
 [[nodiscard]] Environment worker_environment(const WorkerSetup& setup,
                                              const Part& part,
                                              const WorkerPlace& place);

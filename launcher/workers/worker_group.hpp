@@ -1,4 +1,4 @@
-// The workers of one generation on this node: their processes and what they print.
+// The workers of one generation on this node: their processes and their output.
 #pragma once
 
 #include "launcher/processes/child_output.hpp"

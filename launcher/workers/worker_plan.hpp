@@ -1,4 +1,4 @@
-// What the workers of this node are started with, in each generation.
+// The start values of this node's workers, in each generation.
 #pragma once
 
 #include "launcher/processes/command.hpp"

@@ -1,7 +1,7 @@
-// The coordinator: who is in which generation, when one ends, whether another follows.
+// The coordinator: decides the members of each generation, its end, and whether another follows.
 //
 // It exists once per job, so that "restart" is one decision of the job and never one of every node.
-// Agents tell it what happens on their nodes; it answers with what each of them has to do.
+// Agents report events on their nodes; it answers with an instruction for each of them.
 //
 // States
 //   forming   waits until enough nodes have joined, and before that for as long as the restart
@@ -9,21 +9,21 @@
 //   deciding  the next generation waits until its voters have accepted it
 //   running   a generation lives
 //   ending    its members have been told to stop; each confirms by joining once more, or is lost
-//   finished  the verdict has been given; whoever joins now is told it
+//   finished  the outcome is known; nodes that join now get it
 // Invariants
 //   C1  A generation starts only when every member of the one before has joined after its end, was
-//       lost, or has nothing left of it but processes that SIGKILL has reached and that are stuck
+//       lost, or has only processes left that SIGKILL has reached and that are stuck
 //       inside the kernel: no two generations ever run at once.
 //   C2  Generation numbers only grow.
 //   C3  Ranks are 0 … world size - 1, follow the order of nodes, and each exists once.
 //   C4  Only a worker's failure spends the restart budget, and a generation spends at most one;
-//       none where a node was lost, since that is what made workers fail.
+//       none if a node was lost, since the loss made workers fail.
 //   C5  The failure reported is the first one of its generation; later ones are its victims.
 //   C6  Every StartGeneration is followed by exactly one verdict on that generation, and every node
 //       that joined, or is stuck, is told the job's outcome once.
-//   C7  Where voters decide, nothing starts before they have. What is proposed, again and again
-//       perhaps, waits for them for no longer than `replace_timeout` in all, or the job ends.
-//   C8  Where nodes come and go for `settle_timeout`, and no generation runs for `settled_after`,
+//   C7  If voters decide, no generation starts before they have. All proposals together
+//       wait for them no longer than `replace_timeout`, or the job ends.
+//   C8  If nodes join and leave for `settle_timeout`, and no generation runs for `settled_after`,
 //       makes progress or fails, the job ends.
 // Bounds
 //   At most one offer and one action per node and event, and two notes.
@@ -78,7 +78,7 @@ struct Join {
   std::optional<SnapshotPosition> snapshot;  ///< The newest one it sees; nothing: it cannot tell.
   friend bool operator==(const Join&, const Join&) = default;
 };
-/// Nothing that was started there lives any more, and nothing comes from there until it joins anew.
+/// No worker is left on that node, and no event comes from it until it joins again.
 struct NodeLost {
   NodeId node;
   std::string why;  ///< "silent for 4 s"
@@ -95,29 +95,29 @@ struct WorkerSucceeded {
 };
 /// A member cannot use the generation's store, and so its workers cannot meet the others.
 struct StoreUnreachable {
-  NodeId node;  ///< Where that was found; the roster knows better than who says so.
+  NodeId node;  ///< The node that reports it, as the roster knows it.
   GenerationNumber generation;
   std::string why;  ///< "Connection timed out"
   friend bool operator==(const StoreUnreachable&, const StoreUnreachable&) = default;
 };
-/// Processes of a node have outlived SIGKILL: nothing of them runs any more, but they cannot leave
-/// the kernel. They are not waited for; the node joins once they are gone.
+/// Processes of a node survived SIGKILL: they execute nothing any more, but cannot leave
+/// the kernel. The coordinator does not wait; the node joins once they are gone.
 struct WorkersStuck {
   NodeId node;
   GenerationNumber generation;
   std::string text;  ///< Which, where, and for how long.
   friend bool operator==(const WorkersStuck&, const WorkersStuck&) = default;
 };
-/// Somebody asked for the end of the job. Asked again while it ends, the grace is skipped; but the
-/// same signal within `same_wish` is the same wish, unless it is SIGINT, which people send. Where
-/// the first wish was to save, the next one but SIGINT still leaves workers `grace`; and to save is
-/// no second wish at all.
+/// The job is to end. A second request while it ends skips the grace; but the same signal
+/// within `same_wish` is the same request, unless it is SIGINT, which a user sends. If the first
+/// request was to save, a second one except SIGINT still leaves workers `grace`; repeating the
+/// request to save changes nothing.
 struct StopRequested {
-  int signal = 0;           ///< That somebody has sent; 0 where its
+  int signal = 0;           ///< The signal that was sent; 0 if its
   bool time_is_up = false;  ///< time is up: the batch system will soon end the job.
   friend bool operator==(const StopRequested&, const StopRequested&) = default;
 };
-/// Whether the job is to go on after such an end, and how it ends by that.
+/// Whether the job is to go on later after such an end, and its outcome.
 [[nodiscard]] bool saves(const StopRequested& request, const std::set<int>& saving_signals);
 [[nodiscard]] Outcome outcome_of(const StopRequested& request, const std::set<int>& saving_signals);
 
@@ -148,8 +148,8 @@ struct StartGeneration {
   Part part;
   friend bool operator==(const StartGeneration&, const StartGeneration&) = default;
 };
-/// Signal the workers, kill what is left after the grace, then join. Said again, the newer one
-/// holds.
+/// Signal the workers, kill the remaining ones after the grace, then join. A newer Stop replaces
+/// this one.
 struct StopGeneration {
   NodeId node;
   GenerationNumber generation;
@@ -162,7 +162,7 @@ struct FinishJob {
   Outcome outcome;
   friend bool operator==(const FinishJob&, const FinishJob&) = default;
 };
-/// One line for people.
+/// One line for users.
 struct Note {
   std::string text;
   friend bool operator==(const Note&, const Note&) = default;
@@ -174,8 +174,8 @@ class Coordinator {
   explicit Coordinator(CoordinatorOptions options)
       : options_(options), gathering_(options.gathering), restarts_(options.restarts) {}
 
-  /// Goes on where a lost coordinator stopped: ends the generation that it may have started, and
-  /// forms the next. Whoever joins under this coordinator has nothing left of it.
+  /// Continues after a lost coordinator: ends the generation that it may have started, and
+  /// forms the next. A node that joins this coordinator has no worker of that generation left.
   Coordinator(CoordinatorOptions options, const Generation& inherited, std::string cause);
 
   /// Applies one event and appends what must be done, in order. Never blocks, reads a clock, logs
@@ -193,7 +193,7 @@ class Coordinator {
   enum class State : std::uint8_t { forming, deciding, running, ending, finished };
   [[nodiscard]] State state() const { return state_; }
 
-  /// Why things are as they are: "waiting: 1 of 2 nodes joined".
+  /// The state as text: "waiting: 1 of 2 nodes joined".
   [[nodiscard]] std::string reason() const;
 
   friend bool operator==(const Coordinator&, const Coordinator&) = default;
@@ -241,30 +241,30 @@ class Coordinator {
   CoordinatorOptions options_;
   State state_ = State::forming;
   Gathering gathering_;
-  std::map<NodeId, Offer> witnesses_;  // they vote, and are told how the job has ended
+  std::map<NodeId, Offer> witnesses_;  // they vote, and get the job's outcome
   RestartPolicy restarts_;
   SetAside aside_;
-  std::map<NodeId, WorkersStuck> stuck_;  // who has not joined since
-  std::size_t hosts_told_ = 0;            // when it was said last who has joined
+  std::map<NodeId, WorkersStuck> stuck_;  // nodes that have not joined since
+  std::size_t hosts_told_ = 0;            // nodes that had joined when it was last printed
   Generation current_;                    // the newest generation; number 0 before the first
   bool inherited_ = false;                // from a coordinator that was lost
   std::optional<Generation> proposal_;    // of the next one
   GenerationNumber newest_number_;        // ever given
-  std::set<NodeId> stopped_;              // members of it that have joined since, or were lost
-  bool member_lost_ = false;              // of those, one that had not joined
-  std::set<Rank> succeeded_;              // of it
-  std::optional<WorkerFailure> failure_;  // the first one of it
+  std::set<NodeId> stopped_;              // members of current_ that have joined again or were lost
+  bool member_lost_ = false;              // one was lost before it had joined again
+  std::set<Rank> succeeded_;              // of current_
+  std::optional<WorkerFailure> failure_;  // the first one of current_
   std::set<NodeId> newcomers_;            // to a store that others use, since the last progress
-  std::set<NodeId> left_out_;             // of those, who cannot reach it; until they are lost
+  std::set<NodeId> left_out_;             // newcomers that cannot reach it, until they are lost
   std::optional<Instant> straggler_deadline_;
   std::optional<Instant> undecided_deadline_;  // to say that the voters take long
   Instant deciding_since_;
-  Millis undecided_{0};                     // for which earlier proposals have waited in vain
+  Millis undecided_{0};                     // the time that earlier, withdrawn proposals waited
   std::optional<Instant> settle_deadline_;  // from the first proposal since the job was settled
-  std::optional<Instant> settled_at_;       // if what runs does so until then
+  std::optional<Instant> settled_at_;       // the job is settled if the generation runs until then
   std::optional<Instant> last_call_;        // for nodes that join while it runs
-  std::optional<Instant> asked_;            // for the end of the job, when last
-  StopRequested asked_by_;                  // and how
+  std::optional<Instant> asked_;            // the newest request to end the job
+  StopRequested asked_by_;                  // and its kind
   std::optional<Instant> resume_at_;        // the wait before a restart is over
   std::string cause_ = "start";             // of the next one
   std::optional<Outcome> outcome_;          // set once no further generation will follow

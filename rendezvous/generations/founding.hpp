@@ -1,15 +1,15 @@
 // Which job this is, and how many nodes may found one where another may still run.
 //
-// The processes of a job that were started again have forgotten it, and those that still run it may
-// be out of reach. So each node keeps a mark of its job outside the process. Whoever founds a job
-// and finds a mark, its own or that of a node that comes, founds it only with as many nodes as no
-// other part of the job can do without.
+// Processes that were started again have forgotten their job, and those that still run it may
+// be unreachable. So each node keeps a mark of its job outside the process. A founder that finds a
+// mark, its own or that of a node that joins, founds the job only with so many nodes that the rest
+// cannot run it.
 //
-// Two jobs of one name live at once only where no mark was kept, or where a person has allowed it.
-// When their leaders meet, the job that was founded later stands. The earlier one cannot be worth
-// more: where both use one folder for claims, the later one has taken the place that the earlier
-// one needs; and a person who founds another job on purpose wants that one. Where neither founder
-// knew of the other, the numbers of their processes decide: any order will do that both compute
+// Two jobs of one name live at once only if no mark was kept, or if a user has allowed it.
+// When their leaders meet, the job that was founded later continues, for these reasons:
+// if both use one folder for claims, the later job has taken the place that the earlier
+// one needs; and a user who founds another job on purpose wants that job. If neither founder
+// knew of the other, the numbers of their processes decide: any order works that both compute
 // alike.
 #pragma once
 
@@ -21,9 +21,9 @@
 
 namespace ddprun {
 
-/// Tells a job from all others of its name. It never changes; of two jobs the greater one stands.
+/// Identifies a job among those of its name. It never changes; of two jobs the greater continues.
 struct Founding {
-  Epoch epoch;          ///< The first one of the job: higher than all that its founder knew of.
+  Epoch epoch;          ///< The job's first epoch, higher than all that its founder knew.
   AgentId founder = 0;  ///< A random number. 0: nobody has founded the job yet.
   auto operator<=>(const Founding&) const = default;
 
@@ -42,7 +42,7 @@ struct DropMark {
 };
 /// The mark outlives the process from now on, or cannot be kept.
 struct MarkKept {
-  std::string why;  ///< It cannot be; empty: it does.
+  std::string why;  ///< Why it cannot be kept; empty: it was.
   friend bool operator==(const MarkKept&, const MarkKept&) = default;
 };
 /// Before the job is founded: one of this name has not ended everywhere, as far as `where` knows.
@@ -51,10 +51,10 @@ struct MarkFound {
   friend bool operator==(const MarkFound&, const MarkFound&) = default;
 };
 
-/// How many of `nodes_all` have to come before a job is founded, so that those who did not come,
+/// How many of `nodes_all` must join before a job is founded, so that the missing ones,
 /// with the `witnesses`, cannot lead one that was founded before: they are no majority of the
 /// voters of any generation, and no half of them. Each generation has `nodes_min` members or more,
-/// of whom as many as Voters::count_max vote.
+/// of which at most Voters::count_max vote.
 [[nodiscard]] int nodes_to_found(int nodes_min, int nodes_all, int witnesses);
 
 }  // namespace ddprun

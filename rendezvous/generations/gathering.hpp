@@ -1,4 +1,4 @@
-// Who is ready for the next generation, and whether they are enough to start it.
+// The nodes that are ready for the next generation, and whether they are enough to start it.
 #pragma once
 
 #include "rendezvous/generations/generation.hpp"
@@ -20,14 +20,14 @@ struct GatheringOptions {
   int nodes_min = 1;             ///< Fewer start no generation.
   int nodes_max = 1;             ///< More are not used: they are kept as spares.
   int nodes_all = 0;             ///< All that might come; 0: `nodes_max`.
-  bool keeps_marks = false;      ///< So that one is found where the job may run elsewhere.
-  bool heeds_marks = true;       ///< Else `nodes_min` found a job that may run elsewhere.
+  bool keeps_marks = false;      ///< Then a mark is found if the job may run elsewhere.
+  bool heeds_marks = true;       ///< If not, `nodes_min` found a job that may run elsewhere.
   Millis join_timeout{600'000};  ///< For the first generation, from the first node on.
   Millis last_call{30'000};      ///< For further nodes, once there are enough.
-  /// A coordinator that has just begun may replace one, which may lead on out of reach, and whose
-  /// nodes run until their leases end. Unless all nodes have joined for certain, or marks would say
-  /// so and none does, its first generation waits until each that it needs has been here for as
-  /// long.
+  /// A new coordinator may be replacing one still alive behind a partition, whose
+  /// nodes run until their leases end. Unless all nodes have certainly joined, or marks are kept
+  /// and none is found, its first generation waits until each needed node has been ready for this
+  /// time.
   Millis quiet{0};
   Millis replace_timeout{30'000};  ///< For a node in the place of one that was lost.
   std::vector<std::string> hosts;  ///< Of all nodes in their order, where that is known.
@@ -46,9 +46,9 @@ class Gathering {
   [[nodiscard]] bool contains(NodeId node) const { return ready_.contains(node); }
   [[nodiscard]] const std::map<NodeId, Offer>& ready() const { return ready_; }
 
-  /// Whether the nodes that are ready should start the job's first generation, or, where others
-  /// were lost, its next one. Whoever is left of a lost generation starts at once: waiting for more
-  /// would cost all of them time. To be asked after each change, and when `next_deadline()` is due.
+  /// Whether the ready nodes should start the job's first generation, or, if others
+  /// were lost, its next one. Nodes left of a lost generation start at once: waiting for more
+  /// would cost all of them time. Ask after each change, and when `next_deadline()` is due.
   [[nodiscard]] Answer ask_first(Instant now);
   [[nodiscard]] Answer ask_next(Instant now);
 
@@ -65,7 +65,7 @@ class Gathering {
   /// waiting.
   [[nodiscard]] std::vector<Offer> take(const Generation& last, const SetAside& aside);
 
-  /// Those who are ready and not in `aside`: how many, and their hosts, "n0, n1 and 3 more".
+  /// The nodes that are ready and not in `aside`: number and hosts, "n0, n1 and 3 more".
   [[nodiscard]] int count_without(const SetAside& aside) const;
   [[nodiscard]] std::string hosts_without(const SetAside& aside) const;
   /// Those of the job that are not ready, else of `last`'s members; empty where none is known.
@@ -89,8 +89,8 @@ class Gathering {
   bool marked_ = false;
   std::map<NodeId, Offer> ready_;
   std::set<NodeId> changed_;             // added or removed, and not asked about since
-  std::map<NodeId, Instant> since_;      // when each was seen to be, before the first one
-  std::optional<Instant> enough_since_;  // unless that is to be counted anew
+  std::map<NodeId, Instant> since_;      // when each was first seen ready, before generation 1
+  std::optional<Instant> enough_since_;  // when there were enough; nothing: to be counted again
   std::optional<Instant> give_up_at_;
   std::optional<Instant> start_at_;
 };

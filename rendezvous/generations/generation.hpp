@@ -1,5 +1,5 @@
-// The record of one generation: written once, by the coordinator, and never changed. Whatever
-// belongs to a generation (environment, logs, snapshots, messages) carries its number.
+// The record of one generation: written once, by the coordinator, and never changed. Environment,
+// logs, snapshots and messages of a generation carry its number.
 #pragma once
 
 #include "rendezvous/generations/founding.hpp"
@@ -17,7 +17,7 @@
 
 namespace ddprun {
 
-/// Where the newest snapshot of a job stands: a later one is greater. Nothing but to be compared.
+/// The position of a job's newest snapshot, only for comparison: a later one is greater.
 struct SnapshotPosition {
   std::int64_t generation = 0;
   std::int64_t step = 0;
@@ -28,10 +28,10 @@ struct SnapshotPosition {
 /// A node's offer to take part in the next generation.
 struct Offer {
   static constexpr std::size_t addresses_max = 16;
-  static constexpr int workers_of_witness = 0;  ///< By this alone the wire tells one.
+  static constexpr int workers_of_witness = 0;  ///< On the wire this alone marks a witness.
 
   NodeId node;
-  std::string host;     ///< What people call the node.
+  std::string host;     ///< The node's name.
   std::string address;  ///< Where its workers and its store can be reached.
   /// Of a store that listens already, empty and for this generation alone; 0: there is none.
   std::uint16_t store_port = 0;
@@ -50,11 +50,11 @@ struct Offer {
 /// may be dead.
 [[nodiscard]] std::string_view machine_of(std::string_view contact);
 
-/// What a node has done to the job.
+/// The failures that count for a node.
 struct Blame {
   NodeId node;
   int failures_count = 0;      ///< Generations whose first failure was there.
-  bool outlived_kill = false;  ///< Processes there were still there long after SIGKILL.
+  bool outlived_kill = false;  ///< Processes there survived SIGKILL.
   friend bool operator==(const Blame&, const Blame&) = default;
 };
 
@@ -78,7 +78,7 @@ struct Part {
   std::uint16_t master_port = 0;
   int restart_count = 0;  ///< Generations of this job before this one.
   std::string cause;      ///< Why it was formed, for people.
-  /// From where members may come to the store; empty for all but the one that has it.
+  /// Addresses that may connect to the store; empty except for the member that has it.
   std::vector<IpAddress> store_peers;
   friend bool operator==(const Part&, const Part&) = default;
 };
@@ -93,7 +93,7 @@ struct Generation {
   Founding founding;        ///< Of the job.
   Epoch epoch;              ///< Of the coordinator that formed it.
   int failures_count = 0;   ///< Worker failures before it that count against the restart budget.
-  Voters voters;            ///< Who elects the next coordinator when that one is lost.
+  Voters voters;            ///< They elect the next coordinator when that one is lost.
   int restarts_in_row = 0;  ///< Before it, after failures of workers, without progress.
   std::optional<SnapshotPosition> snapshot;  ///< The newest one that any node has seen.
   std::vector<Blame> blames;                 ///< Of nodes, members or not.

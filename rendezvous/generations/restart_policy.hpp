@@ -1,15 +1,15 @@
 // Whether another generation follows one that the failure of a worker has ended, and when.
 //
-// It is asked about failures of workers only: who ends a generation otherwise spends nothing here
-// and waits for nothing.
+// It is asked only about failures of workers: generations that end otherwise spend no budget
+// and wait for nothing.
 //
-// Budget: so many failures, or, with a window, so many that are newer than it, so that a job of
-// weeks is not ended by a failure a week.
-// Progress: a newer snapshot than any before, seen by a node. Three restarts in a row without any
-// are enough, where nodes see snapshots at all.
-// Waits: what fails again and again should cost the cluster little. The first restart in a row
+// Budget: a number of failures or, with a window, of failures newer than it, so that one failure
+// a week does not end a job of many weeks.
+// Progress: a newer snapshot than any before, seen by a node. Three restarts in a row without
+// progress end the job, if nodes see snapshots at all.
+// Waits: repeated failures should cost the cluster little. The first restart in a row
 // waits `wait_min`, each further one twice as long as the one before, a second at least, and
-// `wait_max` at most. A row ends with progress, and, where nobody can tell of that, when a
+// `wait_max` at most. A row ends with progress or, if no node can see snapshots, when a
 // generation has run for longer than `wait_max`.
 #pragma once
 
@@ -46,7 +46,7 @@ class RestartPolicy {
   explicit RestartPolicy(RestartOptions options) : options_(options) {}
 
   /// Of the job that `last` belongs to: its failures count as if they had just happened, since
-  /// nobody knows how long ago they did.
+  /// their times are unknown.
   RestartPolicy(RestartOptions options, const Generation& last);
 
   void generation_starts(Instant now);
@@ -59,13 +59,13 @@ class RestartPolicy {
   /// and how the job ends if not.
   [[nodiscard]] std::optional<Outcome> verdict(Instant now, const WorkerFailure& failure) const;
 
-  /// It does. Returns how long it has to wait first.
+  /// Records the restart; returns the delay before it.
   [[nodiscard]] Millis restart(Instant now);
 
   /// "restart 2 of 3", of the newest one.
   [[nodiscard]] std::string which(Instant now) const;
 
-  /// What a coordinator must know that goes on from `next`.
+  /// Writes into `next` what a later coordinator must know.
   void record(Instant now, Generation& next) const;
 
   friend bool operator==(const RestartPolicy&, const RestartPolicy&) = default;

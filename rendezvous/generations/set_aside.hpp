@@ -1,8 +1,8 @@
-// Nodes that the job does without while enough others are left: those whose workers have failed
-// first again and again, and those where processes have outlived SIGKILL. They stay spares of last
+// Nodes that the job excludes while enough others are left: nodes whose workers have repeatedly
+// been the first to fail, and nodes where processes survived SIGKILL. They stay spares of last
 // resort.
 //
-// A node that was a member when progress was made begins anew.
+// Progress clears the failures of all its members.
 // Bounds
 //   `remembered_max` nodes: more that fail are not counted.
 #pragma once
@@ -20,7 +20,7 @@ namespace ddprun {
 
 class SetAside {
  public:
-  static constexpr int failures_max = 3;  ///< With so many a node is set aside.
+  static constexpr int failures_max = 3;  ///< With this many failures a node is set aside.
   static constexpr std::size_t remembered_max = 1'000;
 
   SetAside() = default;
@@ -30,14 +30,14 @@ class SetAside {
 
   /// The first failure of a generation was there.
   void failed_first(NodeId node);
-  /// SIGKILL did not end all processes there; whoever says so says it of this node.
+  /// SIGKILL did not end all processes on this node.
   void outlived_kill(NodeId node);
   void progressed(const Generation& members);
 
   [[nodiscard]] bool contains(NodeId node) const;
   [[nodiscard]] std::size_t count() const;
 
-  /// "n2 is set aside: ..." of those among `spares` for which that was not said; empty if there are
+  /// "n2 is set aside: ..." for those of `spares` that were not reported yet; empty if there are
   /// none.
   [[nodiscard]] std::string say(const std::map<NodeId, Offer>& spares);
 

@@ -1,4 +1,4 @@
-// Who elects a coordinator when the one they had is lost, and when they are a majority.
+// The processes that elect the next coordinator, and when they are a majority.
 #pragma once
 
 #include "rendezvous/units.hpp"
@@ -29,15 +29,15 @@ struct Voters {
   static constexpr std::size_t count_max = 7;
 
   std::vector<Voter> all;
-  AgentId head = 0;    ///< Who formed the generation. Of two halves, the one with it is a majority.
-  bool claim = false;  ///< They claim: nobody leads unless all of them follow.
+  AgentId head = 0;    ///< It formed the generation. Of two halves, the one with it is a majority.
+  bool claim = false;  ///< They claim: a leader needs answers of all of them.
   friend bool operator==(const Voters&, const Voters&) = default;
 
   [[nodiscard]] bool contains(AgentId agent) const { return find(agent) != nullptr; }
   [[nodiscard]] const Voter* find(AgentId agent) const;
 
-  /// Whether those of them who are in `agents` decide for all: a majority, or all where they claim.
-  /// Nobody decides for no voters.
+  /// Whether those of them that are in `agents` decide for all: a majority, or all if they claim.
+  /// False without voters.
   [[nodiscard]] bool is_majority(const std::set<AgentId>& agents) const;
 
   /// The latest time such that a majority, as above, was heard then or later; nothing if none was.
@@ -47,7 +47,7 @@ struct Voters {
   /// How many others stand before `agent`: the head, if it still lives, stands last.
   [[nodiscard]] int place_of(AgentId agent) const;
 
-  /// Whether those who are left can go on when these are lost, or the head.
+  /// Whether the remaining voters can go on when these are lost, or the head.
   [[nodiscard]] bool outlive(const std::set<AgentId>& lost) const;
   [[nodiscard]] bool outlive_head() const { return outlive({head}); }
 };

@@ -1,4 +1,4 @@
-// What an agent hears from its coordinator, and of the way to it.
+// Events for an agent from its coordinator and from the connection to it.
 #pragma once
 
 #include "rendezvous/generations/coordinator.hpp"
@@ -8,15 +8,15 @@
 
 namespace ddprun {
 
-/// Nobody says any more that this node's workers may live.
+/// The lease has ended: this node's workers must die.
 struct LeaseEnded {
   friend bool operator==(const LeaseEnded&, const LeaseEnded&) = default;
 };
-/// The coordinator has given this node up, and will only hear of it again when it joins anew.
+/// The coordinator has given this node up, and ignores it until it joins again.
 struct LifeEnded {
   friend bool operator==(const LifeEnded&, const LifeEnded&) = default;
 };
-/// There is no coordinator any more, and none is waited for.
+/// There is no coordinator, and the agent no longer waits for one.
 struct GiveUp {
   Outcome outcome;
   friend bool operator==(const GiveUp&, const GiveUp&) = default;

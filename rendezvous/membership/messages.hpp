@@ -1,4 +1,4 @@
-// What an agent and the coordinator of another node say to each other over a connection.
+// The messages between an agent and the coordinator on another node.
 #pragma once
 
 #include "rendezvous/generations/coordinator.hpp"
@@ -22,12 +22,12 @@ struct Hello {
   int nodes_min = 1;           ///< As it was told; the same on all nodes.
   int nodes_max = 1;
   Millis dead_after{4'000};
-  AgentId coordinator = 0;  ///< Who has let this life in; 0: nobody yet.
-  bool any_place = false;   ///< `node` came from a coordinator: another will do if it is taken.
+  AgentId coordinator = 0;  ///< The one that has admitted this life; 0: none yet.
+  bool any_place = false;   ///< `node` came from a coordinator, and may change if it is taken.
   std::string contact;      ///< Where it listens itself.
   Epoch knows;              ///< The highest epoch of a coordinator that it has followed.
-  /// It was led by a process that listened here, and without which nobody can be elected; or has
-  /// heard of that one, and was never let in by any.
+  /// Its leader listened at this address, and no process can be elected without it; or it has
+  /// heard of that leader, and no leader has ever admitted it.
   bool orphaned = false;
   bool witness = false;  ///< It has no workers, and no place among the nodes: it only votes.
   Epoch mark;  ///< Of a job of this name that has not ended on its node; 0: there is none.
@@ -45,23 +45,23 @@ using ToCoordinator = std::variant<Hello, Heartbeat, Numbered<News>, Ballot>;
 struct Welcome {
   Leader leader;
   NodeId node;      ///< Its place in the order of nodes.
-  Voters voters;    ///< Whom to ask when this leader is lost.
-  RecordId record;  ///< That names them.
+  Voters voters;    ///< To be asked when this leader is lost.
+  RecordId record;  ///< The record that names them.
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 /// The answer of a process that does not lead.
 struct Redirect {
-  std::optional<Leader> leader;  ///< Who does, if it knows.
+  std::optional<Leader> leader;  ///< The leader, if it knows one.
   friend bool operator==(const Redirect&, const Redirect&) = default;
 };
 /// The answer to each heartbeat.
 struct Ack {
   std::int64_t answers = 0;   ///< The number of the heartbeat.
   std::int64_t received = 0;  ///< The newest news that has arrived.
-  Millis lead;                ///< For so long nobody else can lead the job.
+  Millis lead;                ///< For this time no other process can lead the job.
   friend bool operator==(const Ack&, const Ack&) = default;
 };
-/// This life was declared lost: what it started must end, and a new life may begin.
+/// This life was declared lost: its workers must end, and a new life may begin.
 struct Forgotten {
   Incarnation who;
   Leader by;
@@ -72,14 +72,14 @@ struct Refused {
   static constexpr Millis for_ever{std::int64_t{1} << 60};
 
   std::string why;
-  /// Where another agent has its place, for how long that one has been silent, `for_ever` if this
-  /// coordinator has never heard it: it may be this one's predecessor, which is lost before long.
-  /// Nothing: time changes nothing.
+  /// If another agent has its place: how long the other has been silent, `for_ever` if this
+  /// coordinator has never heard it. The other may be an earlier agent of this node, lost soon.
+  /// Nothing: waiting does not help.
   std::optional<Millis> holder_silent;
   Leader by;
   friend bool operator==(const Refused&, const Refused&) = default;
 };
-/// What the node has to do.
+/// An instruction for the node.
 using Instruction = std::variant<StartGeneration, StopGeneration, FinishJob>;
 using ToAgent =
     std::variant<Welcome, Redirect, VotersChanged, Ack, Forgotten, Refused, Numbered<Instruction>>;

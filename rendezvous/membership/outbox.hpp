@@ -17,8 +17,8 @@ struct Numbered {
   friend bool operator==(const Numbered&, const Numbered&) = default;
 };
 
-/// The sender's side: what the other side has not confirmed yet, in order, to be sent again on each
-/// new connection. It is as long as its owner makes it: nobody here has more than one open question
+/// The sender's side: messages that the other side has not confirmed yet, in order, to be repeated
+/// on each new connection. Its owner bounds its length: no owner has more than one open question
 /// and one answer for each of its workers.
 template <typename Message>
 class Outbox {

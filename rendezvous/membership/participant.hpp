@@ -1,13 +1,13 @@
-// A process's whole part in a job of many nodes: its way to the coordinator (the uplink), its voice
-// in who coordinates (the succession) and, while it does so itself, the coordinator and its roster.
+// A process's whole part in a job of many nodes: its connection to the coordinator (the uplink),
+// its vote on the leader (the succession) and, while it leads, the coordinator and its roster.
 //
-// The process that coordinates has its own agent among those that connect to it, like any other's:
-// so its lease ends with its lead.
+// The agent of the coordinator's own process connects to it like any other agent:
+// so its lease ends with the lead.
 //
 // Order
-//   What the uplink and the succession say to each other comes at once, as does a proposal. What
-//   the coordinator and its roster say to each other waits until all else is done that the same
-//   event has caused; and none of it is left when the event is.
+//   Messages between uplink and succession are delivered at once, as is a proposal. Messages
+//   between the coordinator and its roster wait until all other effects of the same event
+//   are done; none of them is left at the end of the event.
 // Bounds
 //   One hello for each session, until the succession has answered it.
 #pragma once
@@ -35,10 +35,10 @@ struct ParticipantOptions {
   std::string host;
   std::optional<NodeId> node;      ///< Its place in the order of nodes, if it was given one.
   bool witness = false;            ///< It is no node, and only votes.
-  bool founds = false;             ///< It begins the job where it finds none,
-  bool is_at_endpoint = false;     ///< and can be reached where others look for it.
+  bool founds = false;             ///< It founds the job if it finds none,
+  bool is_at_endpoint = false;     ///< and can be reached at the endpoint.
   std::string contact;             ///< Where this process listens.
-  std::string endpoint;            ///< Where those who know nobody look for the job.
+  std::string endpoint;            ///< Where new processes look for the job.
   std::vector<std::string> doors;  ///< That, and other hosts.
   std::string folder;              ///< For claims, as people know it; empty: there is none.
   bool keeps_marks = false;
@@ -67,7 +67,7 @@ using ParticipantEvent = std::variant<TellNews,
 struct TellAgent {
   LinkEvent event;
 };
-/// The job is over, and nobody waits for a word from this process any more.
+/// The job is over, and no other process waits for a message from this one.
 struct AllTold {};
 using ParticipantAction = std::variant<Connect,
                                        Disconnect,
@@ -83,8 +83,8 @@ using ParticipantAction = std::variant<Connect,
                                        Note,
                                        AllTold>;
 
-/// Sees what each machine of a participant is told, and what it has answered, before that is acted
-/// on.
+/// Sees the events of each machine of a participant, and its actions before they are
+/// performed.
 class ParticipantObserver {
  public:
   virtual ~ParticipantObserver() = default;
@@ -166,7 +166,7 @@ class Participant {
   Uplink uplink_;
   Succession succession_;
   std::unique_ptr<Office> office_;  // while it coordinates
-  /// What its two machines have to say to each other.
+  /// Pending messages between its two machines.
   std::deque<std::variant<CoordinatorEvent, Instruct>> later_;
   std::map<SessionId, std::optional<Hello>> sessions_;  // and those that were not answered yet
   ParticipantNotes notes_;

@@ -1,4 +1,4 @@
-// What people are told of a participant; of what comes again and again, each thing once.
+// The lines for users about a participant; a repeated text is printed once.
 #pragma once
 
 #include "rendezvous/generations/founding.hpp"
@@ -10,7 +10,7 @@
 
 namespace ddprun {
 
-/// Each returns a line, or nothing where that has been said.
+/// Each returns a line, or nothing if it was printed already.
 class ParticipantNotes {
  public:
   explicit ParticipantNotes(std::string host) : host_(std::move(host)) {}

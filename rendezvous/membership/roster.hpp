@@ -1,8 +1,8 @@
-// The coordinator's side of all connections from agents: who they are, and whether they live.
+// The coordinator's side of all connections from agents: their names, and whether they are alive.
 //
-// A node is lost after `dead_after` without a heartbeat, and by nothing else: an end of a
-// connection may be anything, and a lost node's workers are dead for certain only when its lease is
-// over. From then on that life of the agent is not listened to; it is told to begin another one.
+// A node is lost only by `dead_after` without a heartbeat: the end of a connection may have any
+// cause, and a lost node's workers are certainly dead only when its lease is
+// over. From then on messages of that life are ignored; the agent is told to begin another one.
 //
 // Invariants
 //   O1  Between the events of a node that are passed on, one life ends (NodeLost) before another's
@@ -11,8 +11,8 @@
 //   O3  Of each life, the agent hears all instructions once and in order.
 //   O4  Two agents never have the same place in the order of nodes at once; a member of an
 //       inherited generation keeps its own.
-//   O5  A life is lost that was let in by another coordinator, which this one replaces; or
-//       by this one, where another node has its place by now.
+//   O5  A life is lost if another coordinator, which this one replaces, had admitted it; or
+//       if this one had, and another node has its place by now.
 //   O6  No ack says that it leads for longer than it was told.
 // Bounds
 //   `agents_max` agents; lost ones are forgotten when there are as many. One connection each, the
@@ -38,10 +38,10 @@ namespace ddprun {
 struct RosterOptions {
   Leader leader;  ///< The coordinator, as agents are told; its number is not 0.
   LeaseTimes times;
-  NodeId own_node;    ///< Of the agent in the coordinator's own process: nobody else gets it.
+  NodeId own_node;    ///< Of the agent in the coordinator's own process; no other agent gets it.
   int nodes_min = 1;  ///< As each agent must have been told, too.
   int nodes_max = 1;
-  int nodes_all = 0;  ///< That may take part, those who wait in reserve included; 0: any number.
+  int nodes_all = 0;  ///< Nodes that may take part, spares included; 0: any number.
   std::size_t agents_max = 20'000;
   friend bool operator==(const RosterOptions&, const RosterOptions&) = default;
 };
@@ -53,7 +53,7 @@ struct Received {
 struct SessionClosed {
   SessionId session;
 };
-/// What the coordinator has to say to a node; nothing happens when that is lost.
+/// The coordinator's message to a node; without effect if the node is lost.
 struct Instruct {
   Instruction instruction;
 };
@@ -70,7 +70,7 @@ struct Report {
 };
 struct CloseSession {
   SessionId session;
-  std::string why;  ///< For people, where there is something to say.
+  std::string why;  ///< For users; may be empty.
 };
 using RosterAction = std::variant<SendDown, Report, CloseSession>;
 
@@ -107,12 +107,12 @@ class Roster {
     std::string contact;
     SessionId session;  // 0: none at the moment
     Instant heard;
-    Instant patience_from;  // the same, later by what the coordinator itself slept since
+    Instant patience_from;  // `heard`, plus the time this coordinator was suspended
     bool lost = false;
     Outbox<Instruction> outbox;
     Inbox inbox;
     Instant sent;         // when all of the outbox was,
-    bool leased = false;  // or before it was told that anybody leads
+    bool leased = false;  // or before it was told of any leader
     friend bool operator==(const Peer&, const Peer&) = default;
   };
   struct Speaker {

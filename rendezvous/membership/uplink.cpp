@@ -333,15 +333,15 @@ bool Uplink::is_orphaned(const Line& line) const {
   return !let_in_ || needed_.contains(dead) || (!voters_.all.empty() && !voters_.outlive({dead}));
 }
 
-/// Whether it is where the leader listened whom this life belongs to; where that one has not let it
-/// in, where it is said to have listened, by name or number.
+/// True if `line` connects to the address of the leader that owns this agent life; if that leader
+/// has not admitted it, to the address that was named for the leader.
 bool Uplink::at_own_leaders_place(const Line& line) const {
   if (!served_) return false;
   if (!served_at_.empty()) return line.peer == served_at_;
   return line.peer == served_->address || line.door == served_->address;
 }
 
-/// What is at the other end says who leads; nothing else is said before that is who is followed.
+/// The other end names the leader; no other message is sent before that leader is followed.
 void Uplink::greet(ConnectionId connection, Actions& out) const {
   Hello hello{self_, options_.host, options_.node, options_.nodes_min, options_.nodes_max};
   hello.dead_after = options_.times.dead_after;

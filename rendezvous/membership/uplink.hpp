@@ -1,29 +1,29 @@
 // The agent's side of its connection to the coordinator: it keeps the lease.
 //
-// Heartbeats go out at a fixed interval. Each answer extends the lease, counted from when its
-// heartbeat was sent. When the lease ends the node's workers must die, since the coordinator may
-// soon start others in their place. Nothing that is told to the coordinator gets lost while this
-// life of the agent lasts; what the coordinator instructs is passed on once, in order, and only
-// under a lease if it starts anything: it may have been long on its way.
+// Heartbeats go out at a fixed interval. Each answer extends the lease, counted from the sending of
+// its heartbeat. When the lease ends the node's workers must die, since the coordinator may
+// soon start others in their place. No news for the coordinator gets lost while this life of the
+// agent lasts. Instructions of the coordinator are passed on once and in order; a start needs a
+// lease, since it may have travelled for long.
 //
-// Silence for a third of the lease opens a second connection beside the first, whose repetitions
-// the kernel may have put off for seconds. It does the same with attempts to connect: one that is
-// not up after an eighth of the lease is made anew. The first one to answer is kept.
+// Silence for a third of the lease opens a second connection beside the first, on which the kernel
+// may delay repetitions for seconds. The same holds for attempts to connect: one that is
+// not up after an eighth of the lease is repeated. The first connection to answer is kept.
 //
-// Whom it follows is said by the succession. While nobody is followed, or who is does not answer,
-// it knocks at the doors of the last voters and of those that it was given; who does not lead says
-// who does. Only the answers of the leader that is followed count. With another leader the agent
-// begins anew once one has let it in, and nothing is left of what was said to that one.
+// The succession selects the leader to follow. With no leader, or a silent one, the uplink probes
+// the last voters and the configured hosts; a process that does not lead names the leader. Only
+// answers of the followed leader count. Once a leader has admitted the agent, another leader
+// means a new life, without any message for the first one.
 //
-// Whoever is answered without a lease does not give up: the coordinator is there, and has a verdict
-// of its own, for all nodes, and the better reason. But it does when it was told to start and gets
-// no lease for that: the coordinator would wait for ever.
+// An agent that gets answers without a lease does not give up: the coordinator is alive, and will
+// decide for all nodes, with a better reason. But the agent gives up if it was told to start and
+// gets no lease for that: the coordinator would wait for ever.
 //
 // Invariants
 //   U1  The lease ends at most `lease` after the sending of a heartbeat that was answered.
 //   U2  LeaseEnded comes at the first event after the lease's end, before anything else.
 //   U3  Of each life, the coordinator hears all news once and in order, or declares it lost.
-//   U4  What was said to one leader is not repeated to another, nor is a lease taken along.
+//   U4  News for one leader is not repeated to another, and its lease does not count there.
 // Bounds
 //   Two connections. Heartbeats older than the lease are not waited for.
 #pragma once
@@ -70,11 +70,11 @@ struct ConnectionUp {
   ConnectionId connection;
   std::string peer;  ///< The address of the other end, and its port: no name, which may move.
 };
-/// It could not be made, or has ended.
+/// The connection could not be made, or has ended.
 struct ConnectionDown {
   ConnectionId connection;
   std::string why;
-  bool refused = false;  ///< By a coordinator that will not have us.
+  bool refused = false;  ///< By a coordinator that does not admit this agent.
 };
 struct Heard {
   ConnectionId connection;
@@ -83,7 +83,7 @@ struct Heard {
 struct TellNews {
   News news;
 };
-/// VotersChanged and NeededVoters are what this node's succession knows, which may be more than the
+/// VotersChanged and NeededVoters come from this node's succession, which may know more than the
 /// leader has told.
 using UplinkEvent = std::variant<ConnectionUp,
                                  ConnectionDown,
@@ -144,7 +144,7 @@ class Uplink {
   /// Until when workers may live, for the guard; nothing when none may.
   [[nodiscard]] std::optional<Instant> lease_end() const { return lease_end_; }
 
-  /// Whom it asks when its leader is lost: the newest that it was told of, or none.
+  /// To be asked when its leader is lost: the newest voters that it knows, or none.
   [[nodiscard]] const Voters& voters() const { return voters_; }
 
   friend bool operator==(const Uplink&, const Uplink&) = default;
@@ -159,8 +159,8 @@ class Uplink {
     std::string door;
     bool at_endpoint = false;
     std::string peer;
-    std::optional<Leader> leader;  // who is at the other end, once it has said so
-    bool refused = false;          // by that one
+    std::optional<Leader> leader;  // the process at the other end, once it has said so
+    bool refused = false;          // by that leader
     friend bool operator==(const Line&, const Line&) = default;
   };
   struct Sent {
@@ -213,12 +213,12 @@ class Uplink {
   Incarnation self_;
   bool any_place_;
   std::optional<Leader> followed_;
-  std::optional<Leader> served_;  // whom this life belongs to
+  std::optional<Leader> served_;  // the leader of this life
   std::string served_at_;         // the address where it last answered
-  bool let_in_ = false;           // ever, by any leader
+  bool let_in_ = false;           // some leader has ever admitted this agent
   Epoch knows_;
-  Voters voters_;       // whom to ask when it is lost
-  RecordId voters_of_;  // named by that one
+  Voters voters_;       // to be asked when it is lost
+  RecordId voters_of_;  // the record that names them
   std::set<AgentId> needed_;
   std::size_t doors_count_ = 0;
   int attempts_ = 0;         // since the last answer
@@ -230,9 +230,9 @@ class Uplink {
   std::deque<Sent> beats_;  // not answered yet
   std::int64_t beats_count_ = 0;
   std::optional<Instant> lease_end_;
-  AgentId coordinator_ = 0;            // who has let this life in
+  AgentId coordinator_ = 0;            // the one that has admitted this life
   Millis retry_;                       // until the next attempt
-  bool answered_ = false;              // ever
+  bool answered_ = false;              // some coordinator has ever answered
   std::optional<Instant> give_up_at_;  // unless there is a lease or an answer by then
   std::string why_down_;               // the last connection that was not refused, since then
   std::string refusal_;                // the last one, unless there was a lease since

@@ -1,5 +1,5 @@
-// Who may connect to the store of a generation, whose protocol knows no password: the generation's
-// nodes, this host, and whoever the user names.
+// Which addresses may connect to the store of a generation, whose protocol has no password: those
+// of the generation's nodes, of this host, and of --store-allow.
 //
 // Bounds
 //   `named_max` peers are named when they are refused, each once.
@@ -25,7 +25,7 @@ class Admission {
 
   [[nodiscard]] bool admits(const IpAddress& peer) const;
 
-  /// What to say of a peer that is not admitted; nothing if enough was said.
+  /// The message about a peer that is not admitted; nothing if enough were named.
   [[nodiscard]] std::optional<std::string> refuse(const IpAddress& peer);
 
  private:

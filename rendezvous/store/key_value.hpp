@@ -43,7 +43,7 @@ class KeyValue {
  public:
   explicit KeyValue(KeyValueLimits limits = {}) : limits_(limits) {}
 
-  /// Performs one request and appends every reply that it causes, to whichever session, in the
+  /// Performs one request and appends every reply that it causes, for any session, in the
   /// order in which they must be sent. An error means that this session must be closed.
   [[nodiscard]] Result<void> on_request(SessionId session,
                                         StoreDialect dialect,

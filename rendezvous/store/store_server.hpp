@@ -1,9 +1,9 @@
 // The rendezvous store behind MASTER_ADDR:MASTER_PORT: moves bytes between clients and a KeyValue.
 //
 // One generation has one store, listening before its workers start and closed after the last of
-// them is gone: PyTorch up to 2.0 burns a whole core per worker when its store closes early, and
-// from 2.6 on takes any key left over from an older generation for its own. Who connects before it
-// is known who may come waits in the kernel's queue.
+// them is gone: PyTorch up to 2.0 spins on a whole core per worker when its store closes early, and
+// from 2.6 on accepts keys of an older generation as its own. Connections that come before the
+// admitted addresses are known wait in the kernel's queue.
 //
 // Bounds
 //   `sessions_max` connections; requests by StoreLimits, contents by KeyValueLimits. Beyond

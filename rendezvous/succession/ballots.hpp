@@ -1,8 +1,8 @@
-// What the voters of a job say to each other and to the coordinator that they elect.
+// The messages between the voters of a job and the coordinator that they elect.
 //
-// Each message stands for itself: it may be lost, come late, twice, or after a later one. Whoever
-// needs an answer asks again. A time in a message is the asker's own; it comes back unchanged and
-// is compared with nothing but the clock that it was read from.
+// Each message is independent: it may be lost, come late, twice, or after a later one. A process
+// that needs an answer asks again. A time in a message is the asker's own; it comes back unchanged
+// and is compared only with the clock that it was read from.
 #pragma once
 
 #include "rendezvous/generations/generation.hpp"

@@ -1,13 +1,13 @@
-// Claims: where all voters see one folder, a record is decided by the first link to the next name
-// in it. Whoever is left of the last generation may go on, be it one.
+// Claims: if all voters see one folder, a record is decided by the first link to the next name
+// in it. The voters that are left of the last generation may go on, even a single one.
 //
-// What is in the folder
-//   proof.<folder>   the founder's random number, by which everybody knows the folder again
+// Contents of the folder
+//   proof.<folder>   the founder's random number, by which all voters recognise the folder
 //   claim.<place>    a decided record; places are claimed one after the other and never again
 //
-// The folder may be slow, hang, or be another one on some node. So the machine asks, goes on, and
-// is told; what is not answered never comes to pass, and nothing is claimed where there is no
-// proof.
+// The folder may be slow, hang, or be another one on some node. So the machine sends a request,
+// goes on, and gets the answer as an event; an unanswered request has no effect, and without the
+// proof nothing is claimed.
 #pragma once
 
 #include "rendezvous/succession/ballots.hpp"

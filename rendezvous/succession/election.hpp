@@ -1,4 +1,4 @@
-// One candidate's attempt in one epoch: whom it has asked, and who has voted for it.
+// One candidate's attempt in one epoch: the voters that it has asked, and their votes.
 #pragma once
 
 #include "rendezvous/generations/voters.hpp"
@@ -21,10 +21,10 @@ class Election {
   /// When to ask all of them again: votes may come too late for the first requests.
   [[nodiscard]] Instant ask_at() const { return ask_at_; }
   void asked(Instant now);
-  /// Somebody knows of that epoch or a higher one: asks for more, in what time is left. Whoever has
-  /// voted already is asked again, and stays bound meanwhile.
+  /// Another process has this epoch or higher: retry with a higher one within the remaining time.
+  /// Voters that have voted are asked again, and stay bound meanwhile.
   void raise(Instant now, Epoch epoch);
-  /// When there is no hope left.
+  /// When the attempt has failed.
   [[nodiscard]] Instant ends_at() const { return ends_at_; }
 
   void count(Instant now, const Vote& vote);

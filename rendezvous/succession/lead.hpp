@@ -1,13 +1,13 @@
-// For how long a coordinator may say that it leads.
+// How long a coordinator leads.
 //
 // Its lead is a lease, given by the voters: each answer promises that for a lease from then on this
-// voter elects nobody else. The lead runs from the sending of what was answered, which was earlier.
-// So while a majority's promises hold, nobody else can be elected, and when they may have ended
-// nobody relies on them any more.
+// voter elects no other. The lead runs from the sending of the answered message, which was earlier.
+// So while a majority's promises hold, no other process can be elected, and when they may have
+// ended the lead is over.
 //
-// A new record brings new voters, who have promised nothing yet. They hear of it after it was sent,
-// and wait for a lease from then on. So at the change of voters the lead goes on for a lease, or
-// for as long as the voters before have granted it if that is less.
+// A new record brings new voters, which have promised nothing yet. They hear of it after it was
+// sent, and wait for a lease from then on. So at the change of voters the lead goes on for a lease,
+// or for as long as the voters before have granted it if that is less.
 //
 // Invariants
 //   H1  Each majority that could elect another has a member whose promise lasts beyond the lead.

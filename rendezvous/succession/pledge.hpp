@@ -1,10 +1,10 @@
-// What a voter has promised, and so may not do.
+// A voter's promises.
 //
 // Invariants
 //   P1  It votes once in an epoch.
-//   P2  For a lease after a vote it votes for nobody else, unless the candidate gave up.
-//   P3  Once it has voted in an epoch, it follows nobody of a lower one, unless the candidate gave
-//       up.
+//   P2  For a lease after a vote it votes for no other candidate, unless the candidate gave up.
+//   P3  Once it has voted in an epoch, it follows no leader of a lower one, unless the candidate
+//       gave up.
 #pragma once
 
 #include "rendezvous/succession/ballots.hpp"

@@ -1,4 +1,4 @@
-// What a process has only while it leads.
+// The state of a process that exists only while it leads.
 #pragma once
 
 #include "rendezvous/generations/generation.hpp"

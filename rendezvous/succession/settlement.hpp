@@ -1,15 +1,15 @@
 // Whether a job's voters vote or claim. The founder settles it for the whole job, once there is a
-// first record: they claim where it can use its folder and all voters of that record see that one.
+// first record: they claim if it can use its folder and all voters of that record see that folder.
 //
 // States
-//   opening    the folder is asked for
-//   surveying  the voters are asked whether they see it
-//   barring    they vote, and an earlier job's voters may still claim there: the place that they
-//              would need is taken
+//   opening    waits for the folder
+//   surveying  asks the voters whether they see it
+//   barring    they vote, and an earlier job's voters may still claim there: takes the place that
+//              they would need
 //   over       it is settled
 // Bounds
-//   The folder has dead-after to be opened and for the bar, voters have half of that. Whoever does
-//   not answer by then does not see it.
+//   The folder has dead-after to be opened and for the bar, voters have half of that. A voter that
+//   does not answer by then counts as not seeing it.
 #pragma once
 
 #include "rendezvous/generations/voters.hpp"

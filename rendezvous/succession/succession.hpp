@@ -1,21 +1,21 @@
-// Who leads the job: the coordinator, and after its loss whom the voters elect.
+// Which process leads the job: the coordinator's, and after its loss the one that the voters elect.
 //
 // Every process of a job has one of these. The newest record of a generation names the voters. The
-// leader tells them every heartbeat that it leads; when that stops for long enough, they elect
-// another, who inherits the record: it ends that generation and forms the next. A record counts
+// leader tells them every heartbeat that it leads; if that stops for long enough, they elect
+// another, which inherits the record: it ends that generation and forms the next. A record counts
 // only once it is decided: a majority of its own voters and of those of the last decided one have
 // accepted it. So the next leader knows of each generation that may ever have been started.
 //
-// Where all voters of the first record see one folder, they claim instead (claims.hpp), for the
+// If all voters of the first record see one folder, they claim instead (claims.hpp), for the
 // whole job: a record is decided once all its voters have accepted it and it is linked as the
-// folder's next place. Then any voter of the newest claim that hears nobody gathers who is left,
-// and claims the next place; no majority is needed.
+// folder's next place. Then any voter of the newest claim that hears no leader gathers the nodes
+// that are left, and claims the next place; no majority is needed.
 //
 // States
 //   following  hears a leader, or looks for one
 //   standing   asks the voters to be elected
-//   leading    is the coordinator's process; may ask for a higher epoch meanwhile. Where voters
-//              claim it may do so without a lead, and then only gathers
+//   leading    is the coordinator's process; may ask for a higher epoch meanwhile. If voters
+//              claim it may be here without a lead, and then only gathers
 //   finished   the job is over here; no vote is given, and none asked for
 // Invariants
 //   V1  Of each epoch there is one leader at most.
@@ -23,17 +23,17 @@
 //       voter votes only when `lease` has passed since it heard a leader.
 //   V3  A leader knows every record that was decided before its election.
 //   V4  Of each number, one record at most is decided.
-//   V5  Who is not named among a record's electors does not vote: a process that was started again
-//       has forgotten what it promised.
-//   V6  Who has founded no generation yet gives way to anybody who knows of one, unless that one is
-//       over: nobody can be elected without a leader that listened where the founder listens now.
-//       Who founds elsewhere than at the endpoint gives way to whoever answers there. Who founds
+//   V5  A process that is not named among a record's electors does not vote: one that was started
+//       again has forgotten its promises.
+//   V6  A founder without a generation yields to any process that knows of one, unless that job is
+//       over: none can be elected in it without a leader that listened where the founder listens.
+//       A founder elsewhere than at the endpoint yields to any process that answers there. It
 //       has kept a mark before anything starts (founding.hpp).
-//   V7  Only a voter of the newest claim claims the place after it, and only where the proof is
-//       that the founder left; and a founder, who has no claim before it. Nobody follows a leader
+//   V7  Only a voter of the newest claim claims the place after it, and only if the founder's proof
+//       is in the folder; or a founder, which has no claim before it. No process follows a leader
 //       of a claim that it knows not to be the newest.
 //   V8  A job's records are all voted on, or all claimed.
-//   V9  Who has heard of the leader of a job that was founded later takes part in no earlier one.
+//   V9  A process that has heard of the leader of a later job takes part in no earlier one.
 // Bounds
 //   One election at a time; seven voters of a record, and seven of the one before it. One claim and
 //   one look into the folder under way.
@@ -63,10 +63,10 @@ namespace ddprun {
 struct SuccessionOptions {
   Voter self;
   LeaseTimes times;
-  int nodes_min = 1;  ///< That a generation needs.
-  /// Where those who know nobody look for the job; where this process itself listens, that.
+  int nodes_min = 1;  ///< A generation needs this many.
+  /// Where new processes look for the job; if this process listens there, its own address.
   std::string endpoint;
-  bool founds = false;          ///< It begins a job where it finds none.
+  bool founds = false;          ///< It founds a job if it finds none.
   Millis call_interval{1'000};  ///< From one call of the endpoint to the next.
   std::string folder;           ///< For claims, as people know it; empty: there is none.
   bool keeps_marks = false;
@@ -77,8 +77,8 @@ struct SuccessionOptions {
 struct BallotArrived {
   Ballot ballot;
 };
-/// Somebody has said hello in a session, and the highest epoch of which it knows. Orphaned: whoever
-/// led it listened here, and nobody can be elected without that process, or it was never let in.
+/// A process has said hello in a session, with the highest epoch that it knows. Orphaned: its
+/// leader listened here and none can be elected without that leader, or it was never admitted.
 struct Called {
   SessionId session;
   Epoch knows;
@@ -86,11 +86,11 @@ struct Called {
   Epoch mark = {};        ///< That was left at this host.
   std::string host = {};  ///< For people.
 };
-/// Somebody has said who leads.
+/// A message has named the leader.
 struct HeardOf {
   Leader leader;
-  /// Where the leader itself says so, at the address of another that this one followed: that
-  /// process is dead, else it would listen there.
+  /// The leader itself says so, at the address of another leader that this process followed: that
+  /// other one is dead, since it would listen there.
   AgentId in_place_of = 0;
   bool orphaned = false;  ///< As of Called, of this process.
   friend bool operator==(const HeardOf&, const HeardOf&) = default;
@@ -99,7 +99,7 @@ struct HeardOf {
 struct LeaderAnswered {};
 struct WorkersStarted {};
 struct WorkersGone {};
-/// In this process, and everywhere if nobody can go on elsewhere.
+/// The job is over in this process, and everywhere if no process can go on elsewhere.
 struct JobOver {
   bool everywhere = false;
 };
@@ -133,16 +133,16 @@ struct TakeLead {
 struct StepDown {
   friend bool operator==(const StepDown&, const StepDown&) = default;
 };
-/// The node's own connection goes there.
+/// The node's own connection is to go to this leader.
 struct Follow {
   Leader leader;
   friend bool operator==(const Follow&, const Follow&) = default;
 };
-/// It goes nowhere: nobody leads, as far as is known.
+/// It has no target: no leader is known.
 struct Unfollow {
   friend bool operator==(const Unfollow&, const Unfollow&) = default;
 };
-/// For people: this voter has long not answered, so it would not help when the leader is lost.
+/// For users: this voter has been silent for long, so it could not replace a lost leader.
 struct VoterSilent {
   Voter voter;
   friend bool operator==(const VoterSilent&, const VoterSilent&) = default;
@@ -187,7 +187,7 @@ class Succession {
   /// When to call again with SuccessionTimeout.
   [[nodiscard]] std::optional<Instant> next_deadline() const;
 
-  /// Who leads and why nobody does, for people: "n0 leads; 3 voters".
+  /// The leader, or why there is none, for users: "n0 leads; 3 voters".
   [[nodiscard]] std::string reason() const;
 
   enum class State : std::uint8_t { following, standing, leading, finished };
@@ -203,8 +203,8 @@ class Succession {
   using Actions = std::vector<SuccessionAction>;
   struct Forgotten {
     Founding job;
-    Epoch epoch;      // of its last leader: what that one or an earlier one has said comes late
-    RecordId record;  // nobody is helped to go on with that, or an earlier one
+    Epoch epoch;      // of its last leader: messages of it or an earlier one are late
+    RecordId record;  // it votes for no candidate with this record or an earlier one
     friend bool operator==(const Forgotten&, const Forgotten&) = default;
   };
 
@@ -325,11 +325,11 @@ class Succession {
   std::optional<Leader> leader_;    // the newest one; itself while it leads
   std::optional<Knowledge> known_;  // the newest record that it has accepted
   Pledge pledge_;
-  std::set<AgentId> needed_;  // voters, as it has said
+  std::set<AgentId> needed_;  // voters, as last reported to the uplink
   Instant heard_;             // when a leader that it follows was heard last
   Instant heard_before_;      // when one was before that
-  Instant patience_;          // when there was the last sign that any leads
-  Instant laggard_at_;        // when somebody first stood since then who has missed a record
+  Instant patience_;          // the last sign of any leader
+  Instant laggard_at_;        // since then the first candidate stood that has missed a record
   Instant stand_after_;       // a random pause after an attempt
   bool workers_live_ = false;
   std::optional<Election> election_;
@@ -342,7 +342,7 @@ class Succession {
   Forgotten forgotten_;      // the job that it has forgotten since that is over
   Founding left_;            // the newest job that it has left for a later one
   Founding marked_;          // the job that its mark names
-  std::string survey_from_;  // where it is to be said whether a proof is seen
+  std::string survey_from_;  // the founder's address, for the answer to its survey
   // While it founds:
   bool mark_found_ = false;         // as it has said
   std::optional<Instant> mark_by_;  // then its mark is waited for no longer
@@ -353,7 +353,7 @@ class Succession {
   bool reading_ = false;                    // the folder
   bool claiming_ = false;                   // a place is being linked
   std::optional<Instant> unreached_since_;  // the folder, by this leader's claims
-  int passes_ = 0;                          // of the lead, in vain: nobody has claimed more since
+  int passes_ = 0;                          // of the lead, without a newer claim since
   Instant reread_at_;    // while it does not lead: when it looks again, unless others have a turn
   Instant read_at_;      // while it gathers: when it looks again for others' claims
   Instant claim_after_;  // one that failed: not before

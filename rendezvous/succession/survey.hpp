@@ -1,5 +1,5 @@
 // Whether all voters of a job's first record see the folder that its founder sees: only then may
-// they claim. Whoever does not say so in time does not.
+// they claim. A voter that does not answer in time counts as not seeing it.
 #pragma once
 
 #include "rendezvous/generations/voters.hpp"

@@ -1,9 +1,9 @@
-// The coordinator's door: accepts connections, keeps those that prove to be of the job, and hands
-// their messages over.
+// The coordinator's listening side: accepts connections, keeps those that prove to be of the job,
+// and delivers their messages.
 //
-// Whoever has not proven that yet is a stranger. Strangers cost a descriptor for a few seconds and
-// nothing else, and when there are many the oldest go first: an agent needs one round trip, so that
-// it passes through however many of them come.
+// A connection without that proof is a stranger. A stranger costs only a descriptor for a few
+// seconds, and if there are too many the oldest are closed: an agent needs one round trip, so it
+// gets in even among many strangers.
 //
 // Bounds
 //   `AgentServerLimits`; `unsent_bytes_max` for each session. Strangers cause at most one line in

@@ -10,7 +10,7 @@ namespace ddprun {
 struct ConnectionEnd {
   enum class Kind : std::uint8_t {
     lost,          ///< It could not be made, or was closed or cut. The next one may live.
-    fault,         ///< The other side said what nobody may say, or read nothing.
+    fault,         ///< The other side broke the protocol, or read nothing.
     incompatible,  ///< It speaks ddprun's protocol; version, job or token differ. None will live.
   };
   Kind kind = Kind::lost;

@@ -1,4 +1,4 @@
-// What makes somebody a member of a job: its id, and the key that only members have.
+// What makes a process a member of a job: its id, and the key that only members have.
 #pragma once
 
 #include "rendezvous/result.hpp"
@@ -9,7 +9,7 @@
 
 namespace ddprun {
 
-/// The job's secret as people keep it. It is never printed, logged or passed to workers.
+/// The job's secret as users write it. It is never printed, logged or passed to workers.
 struct Token {
   std::string digits;  ///< As read.
   std::string origin;  ///< "DDPRUN_TOKEN", or the file that it was read from.
@@ -20,8 +20,8 @@ using Key = std::array<unsigned char, 32>;
 struct Credentials {
   std::string job_id;
   Key key{};
-  /// Whether the key comes from a token. Else it comes from the id alone: that keeps jobs apart,
-  /// and nobody out who can guess the id.
+  /// Whether the key comes from a token. If not, it comes from the id alone, which separates jobs
+  /// but excludes no process that can guess the id.
   bool authenticated = false;
   friend bool operator==(const Credentials&, const Credentials&) = default;
 };

@@ -1,8 +1,8 @@
 // One socket and its SecureChannel: moves sealed messages between this node and another.
 //
 // Bounds
-//   `unsent_bytes_max` that the other side has not read; beyond it the connection ends. What is
-//   received is handed over at once.
+//   `unsent_bytes_max` that the other side has not read; beyond it the connection ends. Received
+//   messages are delivered at once.
 #pragma once
 
 #include "rendezvous/wire/connection_end.hpp"

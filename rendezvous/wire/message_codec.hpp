@@ -5,11 +5,11 @@
 // 0 or 1, and the part. News and instructions carry their number and then a kind and fields of
 // their own, ballots only the latter. ddprun-protocol(7) lists them all.
 //
-// Of a record, voters are told what a successor needs: nothing of where its members' stores are,
-// and hosts by short names, so that the record of the largest job is one message.
+// A record for voters has only what a successor needs: no addresses of its members' stores,
+// and short names of hosts, so that the record of the largest job is one message.
 //
-// Bounds: the constants below. What is read is checked against them before it is believed, so that
-// nobody who adds, indexes or signals with it needs to look again.
+// Bounds: the constants below. The reader checks every value against them, so that
+// code that adds, indexes or signals with a value needs no check.
 #pragma once
 
 #include "rendezvous/generations/set_aside.hpp"
@@ -41,7 +41,7 @@ constexpr std::int64_t clock_ms_max = std::int64_t{1} << 59;
 /// Of epochs and generations, which only grow.
 constexpr std::int64_t number_max = std::int64_t{1} << 62;
 
-/// The message's bytes. A string beyond its limit is cut there: half a sentence says more than
+/// The message's bytes. A string beyond its limit is cut there, since half a text is better than
 /// none.
 [[nodiscard]] std::string encode(const ToCoordinator& message);
 [[nodiscard]] std::string encode(const ToAgent& message);

@@ -1,5 +1,5 @@
-// What each message consists of, field by field: lists that the writer and the reader of
-// message_codec.cpp both walk, so that the two cannot disagree. A new message needs a kind
+// The fields of each message: lists that the writer and the reader of
+// message_codec.cpp both use, so that the two cannot disagree. A new message needs a kind
 // (message_kinds.hpp), and its list here.
 #pragma once
 

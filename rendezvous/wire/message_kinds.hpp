@@ -1,4 +1,4 @@
-// The byte that says which message follows. A new one is unlike all others of its variant.
+// The byte that identifies the kind of message. Each is unique in its variant.
 #pragma once
 
 #include "rendezvous/membership/messages.hpp"

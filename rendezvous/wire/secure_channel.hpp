@@ -1,13 +1,13 @@
-// Proves to each side of a connection that the other belongs to the same job, then seals messages,
-// so that strangers, other jobs and repetitions are refused before anything is known of them.
+// Proves to each side of a connection that the other belongs to the same job, then seals messages.
+// Strangers, other jobs and replays are refused before any of their messages is read.
 //
 // States
 //   opening   the coordinator waits for an agent's opening; the agent for the answer
 //   proving   the coordinator waits for the agent's proof
 //   open      messages go both ways
-//   failed    nothing more is read or said
+//   failed    nothing more is read or sent
 // Invariants
-//   W1  No message is handed over before the other side has proven that it has the job's key, for
+//   W1  No message is delivered before the other side has proven that it has the job's key, for
 //       this connection: the proof covers a number that this side has just drawn.
 //   W2  Messages arrive unchanged, once and in order, or the connection fails.
 // Bounds
@@ -42,7 +42,7 @@ using Nonce = std::array<unsigned char, 32>;
 
 class SecureChannel {
  public:
-  /// `peer` is whom errors name: "10.0.0.1:29400". The headers of the sealed streams are drawn at
+  /// `peer` names the other side in errors: "10.0.0.1:29400". The streams' headers are drawn at
   /// random by libsodium and not made of `own_random`; nothing but their bytes depends on them.
   SecureChannel(Side side,
                 const Credentials& credentials,
