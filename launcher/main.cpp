@@ -9,7 +9,7 @@
 
 namespace {
 
-/// Whoever starts us with a standard stream closed must not find a pipe of ours in its place.
+/// If ddprun is started with a standard stream closed, no pipe of its own may get that number.
 void open_standard_streams() {
   int fd = 0;
   do {

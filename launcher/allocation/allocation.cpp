@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* way_out = "write --standalone to run on this node alone";
 
-/// Slurm's numbers for the shell of salloc and for the batch script, where they are told at all.
+/// Slurm's numbers for the shell of salloc and for the batch script, if Slurm sets them.
 constexpr std::array<std::string_view, 2> steps_of_scripts{"4294967290", "4294967291"};
 
 Error makes_no_sense(const std::string& name, const std::string& value, const std::string& why) {
@@ -63,7 +63,7 @@ Result<std::vector<std::string>> nodes_in(const Environment& environment,
   return is_missing(names.front(), job_id);
 }
 
-/// That nobody but the job's first task has a terminal.
+/// Checks that only the job's first task has a terminal.
 Result<void> check_terminal(const Environment& environment, const Allocation& task) {
   if (!environment.contains("SLURM_PTY_PORT") || task.task_count == 1) return {};
   return Error(ExitStatus::usage,
@@ -115,14 +115,14 @@ Result<void> read_task(const Environment& environment, Allocation& task) {
 }
 
 /// Whether the step's variables are of another job, from whose step this one was submitted: sbatch
-/// hands them on, and Slurm does not take them away.
+/// passes them on, and Slurm does not remove them.
 bool is_left_over(const Environment& environment) {
   const auto job_nodes = find_variable(environment, "SLURM_JOB_NODELIST");
   const auto step_nodes = find_variable(environment, "SLURM_STEP_NODELIST");
   if (!job_nodes || !step_nodes) return false;
   const auto all = expand_hosts({*job_nodes, "SLURM_JOB_NODELIST"});
   const auto those = expand_hosts({*step_nodes, "SLURM_STEP_NODELIST"});
-  if (!all || !those) return false;  // whoever reads them says what is wrong
+  if (!all || !those) return false;  // their reader reports the error
   const auto tasks = find_variable(environment, "SLURM_TASKS_PER_NODE");
   const auto step_tasks = find_variable(environment, "SLURM_STEP_TASKS_PER_NODE");
   if (tasks && step_tasks && *tasks != *step_tasks) {

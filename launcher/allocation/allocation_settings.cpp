@@ -17,7 +17,7 @@ bool leaves_nodes_to_allocation(const Settings& all) {
   return !alone && !is_given(all.at("rdzv-endpoint")) && !is_given(all.at("master-addr"));
 }
 
-/// As many agents as there can be, at most as many as were asked for.
+/// The number of possible agents, at most the number requested.
 Result<void> settle_nodes(const Allocation& found, Settings& all) {
   const bool is_task = found.situation == Situation::task;
   const std::size_t size =
@@ -29,7 +29,7 @@ Result<void> settle_nodes(const Allocation& found, Settings& all) {
   }
   const std::size_t colon = nodes.value.find(':');
   const auto low = parse_count(nodes.value.substr(0, colon));
-  if (!low) return {};  // whoever reads it says what is wrong
+  if (!low) return {};  // its reader reports the error
   const auto available = static_cast<std::int64_t>(size);
   if (*low > available) {
     return Error(ExitStatus::usage,
@@ -48,7 +48,7 @@ Result<void> settle_nodes(const Allocation& found, Settings& all) {
   return {};
 }
 
-/// A shell of salloc may be on a host that is none of the job's nodes.
+/// A shell of salloc may be on a host outside the job.
 Result<void> check_place(const Allocation& found) {
   const bool outside = found.situation == Situation::script && found.own_node.empty();
   if (!outside || found.nodes.size() > 1) return {};

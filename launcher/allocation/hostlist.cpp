@@ -97,7 +97,7 @@ class HostlistReader {
     return pattern;
   }
 
-  /// What comes behind "[".
+  /// Parses the ranges after "[".
   Result<Bracket> read_bracket() {
     Bracket bracket;
     do {

@@ -9,7 +9,7 @@ namespace {
 
 /// Those of a job without a program, on a node without workers.
 Options read_options(Source command_line, Environment environment) {
-  environment.erase("SLURM_JOB_ID");  // an allocation has nothing to say here
+  environment.erase("SLURM_JOB_ID");  // the allocation does not matter here
   if (!command_line.program.value.empty()) {
     throw Failure(Error(ExitStatus::usage,
                         fmt::format("ddprun coordinator starts no program such as '{}'",

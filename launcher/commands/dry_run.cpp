@@ -10,8 +10,8 @@
 namespace ddprun {
 namespace {
 
-/// Of the first generation as it would be, but for the port, which the kernel chooses at the start;
-/// with many nodes as if all came, with as many workers as this one, and this one in its place.
+/// The first generation as it would be, except for the port, which the kernel chooses at the start;
+/// with many nodes as if all had joined with as many workers as this one.
 Part first_part(const Job& job) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
   Part part;
@@ -47,7 +47,7 @@ std::string meeting_text(const Job& job) {
       text_of_count(job.options.worker_count, "worker"));
 }
 
-/// What there is of Slurm.
+/// The Slurm job, if there is one.
 std::string situation_text(const Options& options) {
   if (!options.allocation) return {};
   return fmt::format("\nThis is the {}.\n", options.allocation->text());

@@ -35,7 +35,7 @@ Result<void> prepare(const char* option,
   if (!std::filesystem::is_directory(folder, error)) {
     return refused(option, setting, fmt::format("{} is no folder", folder.string()));
   }
-  // Only the attempt tells: permissions say yes to root on /proc and on read-only file systems.
+  // Only an attempt is sure: permissions allow root to write to /proc and read-only file systems.
   std::string probe = folder / ".ddprun-XXXXXX";
   const Fd file(::mkostemp(probe.data(), O_CLOEXEC));
   if (!file.is_open()) return refused(option, setting, std::strerror(errno));

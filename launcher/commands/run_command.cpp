@@ -38,7 +38,7 @@ std::string random_job_id() {
   return fmt::format("{:08x}", static_cast<std::uint32_t>(random_number()));
 }
 
-/// One worker at a terminal gets the terminal itself, so that it can be talked to and debugged.
+/// One worker at a terminal gets the terminal itself, for input and for debuggers.
 bool shares_terminal(const Options& options) {
   return options.worker_count == 1 && options.log_dir.empty() &&
          options.console.contains(Rank{0}) && ::isatty(STDIN_FILENO) == 1 &&
@@ -52,13 +52,13 @@ std::string absolute(const std::string& path) {
   return path.empty() || error ? path : full.string();
 }
 
-/// Jobs at one endpoint, or of one name, are told apart.
+/// Distinguishes jobs at one endpoint, or of one name.
 std::string claims_folder(const Job& job) {
   if (job.options.claim_dir.empty()) return {};
   return fmt::format("{}/.ddprun/{}", absolute(job.options.claim_dir), job.meeting.name);
 }
 
-/// What workers inherit.
+/// The environment that workers inherit.
 Environment inherited_by_workers(const Environment& own, const Options& options) {
   Environment all = own;
   for (const auto& [name, setting] : options.environment) all[name] = setting.value;
@@ -73,7 +73,7 @@ Environment inherited_by_workers(const Environment& own, const Options& options)
   return all;
 }
 
-/// The first of a job's agents says for all what there is to say of GPUs and cores.
+/// The first of a job's agents prints the warnings about GPUs and cores for all.
 void note_devices(const Environment& environment, int core_count, Job& job) {
   if (job.options.rendezvous.node_rank.value_or(NodeId{0}).value != 0) return;
   job.notes = {job.options.gpus.note, core_note(environment, job.options.worker_count, core_count)};
@@ -142,7 +142,7 @@ int run_agent(Job job, GuardLink link) {
   }
 }
 
-/// One node alone has no lease, and a witness no workers that one could end.
+/// A job of one node has no lease, and a witness has no workers.
 GuardOptions guard_options(const Job& job) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
   if (!rendezvous.has_many_nodes()) return {.stops = true};

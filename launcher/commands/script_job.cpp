@@ -97,7 +97,7 @@ Job script_job(const Source& command_line,
   return job;
 }
 
-/// Whatever the environment and the job file say of it, the address is the script's.
+/// The address is the script's, even if the environment or the job file gives one.
 void be_anchored(Options& options) {
   options.anchored = true;
   options.rendezvous.is_host = false;

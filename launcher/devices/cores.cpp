@@ -8,7 +8,7 @@
 namespace ddprun {
 namespace {
 
-/// Whether Slurm was told to leave the task all cores of its step.
+/// Whether Slurm lets the task use all cores of its step.
 bool is_unbound(const Environment& environment) {
   return find_variable(environment, "SLURM_CPU_BIND_TYPE") == "none";
 }

@@ -51,7 +51,7 @@ bool may_open(const path& node) {
 }
 
 /// /proc/driver/nvidia/gpus has a folder for each device with a file `information`: "GPU UUID:
-/// GPU-…", "Device Minor: 0". Where none of the devices' nodes is there yet, CUDA makes them.
+/// GPU-…", "Device Minor: 0". If none of the devices' nodes exists yet, CUDA makes them.
 NodeGpus find_nvidia(const path& root) {
   std::vector<NvidiaDevice> devices;
   for (const path& folder : folders_in(root / "proc/driver/nvidia/gpus")) {
@@ -73,7 +73,7 @@ NodeGpus find_nvidia(const path& root) {
   return gpus;
 }
 
-/// The kernel's list of what computes: `gpu_id` is 0 for a processor, and cannot be read for a
+/// The kernel's list of compute devices: `gpu_id` is 0 for a CPU, and cannot be read for a
 /// device that this process may not open.
 NodeGpus find_amd(const path& root) {
   std::vector<std::pair<std::int64_t, std::string>> devices;  // by number, for 10 comes after 9
@@ -92,7 +92,7 @@ NodeGpus find_amd(const path& root) {
   return gpus;
 }
 
-/// Its drivers list processors' own graphics like the GPUs that compute.
+/// Its drivers list a CPU's own graphics like the GPUs that compute.
 bool has_intel(const path& root) {
   for (const char* driver : {"i915", "xe"}) {
     for (const path& entry : folders_in(root / "sys/bus/pci/drivers" / driver)) {

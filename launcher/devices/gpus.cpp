@@ -48,11 +48,11 @@ std::vector<std::string> chosen(const std::vector<std::string>& uuids, std::stri
   return left;
 }
 
-/// What Slurm says of the GPUs of this node.
+/// Slurm's variables about the GPUs of this node.
 struct SlurmGpus {
   std::string job;        ///< Empty: this is no node of a job.
   std::size_t count = 0;  ///< Given to the job, or to the step.
-  std::string ids;        ///< Of those, among all of the node; empty: not said.
+  std::string ids;        ///< Their indices among all of the node; empty: unknown.
 };
 
 SlurmGpus slurm_gpus(const Environment& environment) {
@@ -69,7 +69,7 @@ SlurmGpus slurm_gpus(const Environment& environment) {
 
 constexpr const char* or_write = "or write a number or 'cpu'";
 
-/// How many devices or tiles ZE_AFFINITY_MASK names; no driver's list says more of Intel's GPUs.
+/// How many devices or tiles ZE_AFFINITY_MASK names; no driver lists Intel's GPUs in more detail.
 int count_intel(const Environment& environment) {
   std::set<std::string_view> names;
   const std::string mask = text_in(environment, "ZE_AFFINITY_MASK");
@@ -128,7 +128,7 @@ void view_unmasked(const NodeGpus& gpus,
   view.note = fmt::format("{}; {}", view.problem, view.remedy);
 }
 
-/// `left` is what the variables called `mask` leave.
+/// `left`: the devices that the variables called `mask` select.
 void view_masked(const std::vector<std::string>& left,
                  const NodeGpus& gpus,
                  const SlurmGpus& slurm,
@@ -172,8 +172,8 @@ void view_nvidia(const NodeGpus& gpus,
   view_masked(chosen(gpus.uuids, *list), gpus, slurm, assignment(environment, mask), view);
 }
 
-/// HIP counts within what ROCR_VISIBLE_DEVICES leaves. Slurm sets both with the node's indices
-/// where it does not hide devices otherwise; then one of them is enough, and two may leave nothing.
+/// HIP selects among the devices of ROCR_VISIBLE_DEVICES. Slurm sets both with the node's indices
+/// if it does not hide devices otherwise; then one of them is enough, and two may select none.
 void view_amd(const NodeGpus& gpus,
               const SlurmGpus& slurm,
               const Environment& environment,

@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t record_bytes_max = 16 * 1024 * 1024;  // the largest job's is a tenth of it
 constexpr std::size_t trial_bytes = 1024 * 1024;            // a record of thousands of nodes
 
-/// What the folder has: names alone, so that a record is read only where it is needed.
+/// The names in the folder; a record is read only if it is needed.
 struct Listing {
   std::string why;  // it cannot be read
   std::set<FolderId> proofs;
@@ -47,7 +47,7 @@ bool read_number(std::string_view name, std::string_view prefix, int base, Numbe
   return failure == std::errc{} && stop == name.data() + name.size();
 }
 
-/// Read anew each time: whether one name exists may be answered from what a client remembers.
+/// Reads the folder each time: a client may answer from its cache whether one name exists.
 Listing list(const std::string& path) {
   Listing listing;
   std::error_code error;
@@ -70,7 +70,7 @@ std::string claim_name(const std::string& path, std::int64_t place) {
   return fmt::format("{}/claim.{}", path, place);
 }
 
-/// That of a file which is not linked yet, another one each time.
+/// A new name for a file that is not linked yet.
 std::string record_name(const std::string& path) {
   return fmt::format("{}/record.{:016x}", path, random_number());
 }
@@ -122,7 +122,7 @@ std::optional<std::string> read_file(const std::string& name) {
   return std::nullopt;
 }
 
-/// Nothing where it cannot be read, or is not what its name says.
+/// Nothing if it cannot be read, or its contents do not fit its name.
 std::optional<Knowledge> read_claim(const std::string& path, std::int64_t place) {
   const std::optional<std::string> bytes = read_file(claim_name(path, place));
   if (!bytes) return std::nullopt;
@@ -133,7 +133,7 @@ std::optional<Knowledge> read_claim(const std::string& path, std::int64_t place)
   return *std::move(known);
 }
 
-/// What a name stands for is on the disk only once its folder is.
+/// A name is on the disk only once its folder is.
 void sync_folder(const std::string& path) {
   const Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.is_open()) ::fsync(folder.get());
@@ -147,7 +147,7 @@ std::string make_proof(const std::string& path, FolderId folder) {
   std::string why = reason == 0 ? "" : reason_of(path, reason);
   if (reason == 0) {
     reason = add_name(file, proof_name(path, folder));
-    if (reason == 0 && !is_linked(file)) reason = ENOTSUP;  // a lost answer could not be told
+    if (reason == 0 && !is_linked(file)) reason = ENOTSUP;  // cannot detect a lost answer
     if (reason != 0) why = fmt::format("link(2) fails in {}: {}", path, std::strerror(reason));
   }
   ::unlink(file.c_str());
@@ -208,7 +208,7 @@ PlaceClaimed claim_place(const std::string& path, const ClaimPlace& claim) {
   ::unlink(file.c_str());
   if (reason == 0) {
     sync_folder(path);
-    for (const FolderId folder : listing.proofs) {  // of jobs that are over, by this claim
+    for (const FolderId folder : listing.proofs) {  // of jobs that this claim has ended
       if (folder != place.folder) ::unlink(proof_name(path, folder).c_str());
     }
     return {record, "", std::nullopt};

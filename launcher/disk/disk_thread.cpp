@@ -11,7 +11,7 @@
 
 namespace ddprun {
 
-/// What outlives the owner, where a task is stuck.
+/// Shared with the thread, which outlives the owner if a task is stuck.
 struct DiskThread::Shared {
   std::mutex mutex;
   std::condition_variable idle;

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view first_word = "founded ";
 constexpr std::string_view unfinished = ".new";  // not a mark yet
 
-/// Of a mark that says nothing of use, 1: somebody has left it.
+/// Of a mark that cannot be parsed, 1: some job has left it.
 Epoch epoch_in(const std::string& path) {
   std::array<char, 64> bytes{};
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
@@ -69,7 +69,7 @@ bool write_whole(int file, std::string_view bytes) {
   return ::fsync(file) == 0;
 }
 
-/// Why not, if anything. Others may write to /var/tmp, so what is there must be this user's own.
+/// Returns an error or nothing. Others may write to /var/tmp, so the folder must be this user's.
 std::string make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder.parent_path().parent_path(), error);

@@ -26,7 +26,7 @@ void LocalLink::tell(const News& news) {
 
 void LocalLink::perform(const CoordinatorAction& action) {
   std::visit(Overloaded{[this](const Note& note) { handlers_.on_note(note.text); },
-                        [](const Propose&) {},  // nobody votes
+                        [](const Propose&) {},  // there are no voters
                         [this](const auto& what) { handlers_.on_event(LinkEvent(what)); }},
              action);
 }

@@ -70,7 +70,7 @@ void MemberLink::listen(const Credentials& credentials) {
   server_ = server ? *std::move(server) : std::move(at(0)).value();
 }
 
-/// What is known once this process listens.
+/// The options that are known once this process listens.
 ParticipantOptions MemberLink::participant_options() {
   ParticipantOptions own = options_.participant;
   const Endpoint contact{options_.address, server_->port()};

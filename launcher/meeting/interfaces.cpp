@@ -14,7 +14,7 @@
 namespace ddprun {
 namespace {
 
-/// Empty for what is no internet address.
+/// Empty for other kinds of addresses.
 std::string text_of(const sockaddr* address) {
   std::array<char, NI_MAXHOST> text{};
   if (address == nullptr) return {};

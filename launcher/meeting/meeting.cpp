@@ -18,7 +18,7 @@ std::string job_id(const RendezvousOptions& options, const Environment& environm
   return find_variable(environment, "SLURM_JOB_ID").value_or("none");
 }
 
-/// Slurm runs a job anew, under the same number, only when all of it has ended.
+/// Slurm runs a job again, under the same number, only when all of its processes have ended.
 std::string name_of_run(const std::string& id,
                         const Endpoint& endpoint,
                         const Environment& environment) {
@@ -29,7 +29,7 @@ std::string name_of_run(const std::string& id,
       "{}{}@{}", id, is_first ? "" : fmt::format(".r{}", *restarts), text_of(endpoint));
 }
 
-/// Names are looked up only where it matters: mostly all doors have the endpoint's port.
+/// Names are looked up only if necessary: usually all hosts have the endpoint's port.
 std::uint16_t own_door(const RendezvousOptions& options, const std::vector<Interface>& interfaces) {
   for (const Endpoint& door : options.other_doors) {
     if (door.port == options.endpoint->port) continue;

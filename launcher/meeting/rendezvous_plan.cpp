@@ -50,7 +50,7 @@ Result<std::string> address_on(const std::string& wanted, const NodeNetwork& net
                "it has " + names);
 }
 
-/// One that leads somewhere, IPv4 first; empty if there is none.
+/// An address that is not loopback, IPv4 first; empty if there is none.
 std::string first_address(const NodeNetwork& network) {
   for (const bool ipv6 : {false, true}) {
     for (const Interface& each : network.interfaces) {
@@ -63,7 +63,7 @@ std::string first_address(const NodeNetwork& network) {
   return {};
 }
 
-/// Those of the endpoint's addresses that this node has.
+/// The endpoint's addresses that this node has.
 std::vector<std::string> own_endpoint_addresses(const NodeNetwork& network) {
   std::vector<std::string> own;
   for (const std::string& address : network.endpoint_addresses) {

@@ -46,7 +46,7 @@ Result<void> check_owner(const std::string& path, const Fd& file) {
 }
 
 Result<std::string> text_of(const std::string& path) {
-  // Not blocking: a FIFO in its place would be waited for until somebody writes.
+  // Not blocking: opening a FIFO would wait for a writer.
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file.is_open()) return failed(path, errno);
   if (auto checked = check_owner(path, file); !checked) return checked.error();

@@ -43,7 +43,7 @@ std::string token_path(const Options& options) {
   std::error_code error;
   const auto full = std::filesystem::absolute(folder, error);
   if (!error) folder = full.lexically_normal().string();
-  // A process of the script has a number; the tasks of a step do not know each other's.
+  // A script's process adds its pid; the tasks of a step do not know each other's pids.
   const bool is_task = allocation.situation == Situation::task;
   return fmt::format("{}/.ddprun-token.{}.{}.{}",
                      folder,
@@ -57,7 +57,7 @@ TokenFile::~TokenFile() {
 }
 
 Result<TokenFile> make_token_file(const std::string& path) {
-  std::error_code ignored;  // whatever is wrong shows at once
+  std::error_code ignored;  // the next call reports any error
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   const std::string draft = fmt::format("{}.{:016x}", path, random_number());
   Fd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -12,10 +12,10 @@
 namespace ddprun {
 namespace {
 
-/// A timer that is later than this did not just lose a race: this process was stopped.
+/// A timer later than this means that this process was stopped.
 constexpr Millis held_up{1'000};
 
-/// Signals that people and batch systems send to whole jobs.
+/// Signals that users and batch systems send to whole jobs.
 bool sent_to_jobs(int signal) {
   constexpr std::array signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
   return std::ranges::find(signals, signal) != signals.end();
@@ -59,7 +59,7 @@ bool Agent::asks_to_stop(int signal) const {
   return !is_for_workers(signal) || options_.saving_signals.contains(signal);
 }
 
-/// After the end of a generation, when nobody writes any more.
+/// After the end of a generation, when no worker writes any more.
 void Agent::bind(Instant now, Actions& out) {
   state_ = State::binding;
   store_tried_ = false;
@@ -136,7 +136,7 @@ void Agent::on(Instant now, const WorkerEnded& ended, Actions& out) {
   alive_.erase(ended.local_rank);
   if (state_ != State::running && state_ != State::stopping) return;
   if (state_ == State::stopping && alive_.empty()) return kill_all(now, out);
-  if (state_ == State::stopping || held_) return;  // A2; after a held death they are its victims
+  if (state_ == State::stopping || held_) return;  // A2; after a delayed report these are victims
   const int signal = ended.end.kind == WorkerEnd::Kind::killed ? ended.end.code : 0;
   if (sent_to_jobs(signal) && !signals_sent_.contains(signal)) {
     held_ = ended;
@@ -215,7 +215,7 @@ void Agent::on(Instant now, const Timeout&, Actions& out) {
       kill_all(now, out);
       break;
     case State::killing:
-      if (now - *deadline_ > held_up) {  // so were they, perhaps: both were frozen
+      if (now - *deadline_ > held_up) {  // perhaps the workers were, too: all were frozen
         deadline_ = now + options_.kill_patience;
         break;
       }

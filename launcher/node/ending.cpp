@@ -19,7 +19,7 @@ void Ending::exit_now() const {
 
 void Ending::exit_soon() {
   constexpr std::chrono::milliseconds moment{200};
-  if (exits_soon_) return;  // who asks again and again shall not wait the longer for it
+  if (exits_soon_) return;  // repeated requests must not delay the end
   exits_soon_ = true;
   timer_.expires_after(moment);
   timer_.async_wait([this](boost::system::error_code error) {

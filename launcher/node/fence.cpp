@@ -56,13 +56,13 @@ void set_timer(timer_t timer, std::optional<Instant> at) {
   (void)::timer_settime(timer, TIMER_ABSTIME, &due, nullptr);
 }
 
-/// Opens a pipe by one of its ends once more: what is opened has an owner and a signal of its own.
+/// Opens a pipe again by one of its ends: the new descriptor has an owner and a signal of its own.
 Fd open_again(const Fd& end, int flags) {
   const std::string path = fmt::format("/proc/self/fd/{}", end.get());
   return Fd(::open(path.c_str(), flags | O_CLOEXEC));
 }
 
-/// Kills whoever becomes its owner, once nobody holds the write end any more.
+/// Kills the process group that becomes its owner, once the last write end is closed.
 bool arm(const Fd& group_end) {
   return group_end.is_open() && ::fcntl(group_end.get(), F_SETSIG, SIGKILL) == 0 &&
          ::fcntl(group_end.get(), F_SETFL, O_ASYNC | O_NONBLOCK) == 0;
@@ -120,7 +120,7 @@ void Fence::start() {
   const Fd write_end = open_again(group_ends_.front(), O_WRONLY);
   if (write_end.is_open()) pid_ = ::fork();
   if (pid_ == 0) {
-    ::close(guard_socket_);  // whose end tells the agent of the guard's death
+    ::close(guard_socket_);  // its end tells the agent that the guard has died
     run();
   }
 }
@@ -162,7 +162,7 @@ void Fence::wait_for_lease_end(timer_t timer) const {
     if (ready == 0 && now() >= due) break;
     if (ready <= 0) continue;
     ssize_t count = 0;
-    do {  // the newest alone counts, and an older one may be over
+    do {  // only the newest counts; an older one may be over
       GuardedLease newer;
       count = ::recv(line_.get(), &newer, sizeof newer, MSG_DONTWAIT);
       if (count == sizeof newer) lease = newer;

@@ -45,7 +45,7 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/// Without one, what it is for is said.
+/// Without /proc an error says why it is needed.
 std::optional<Fence> open_fence(const std::optional<FenceOptions>& options) {
   if (!options) return std::nullopt;
   auto fence = Fence::open(*options);
@@ -83,7 +83,7 @@ void watch(int agent_pid, int agent_socket, int signal_fd, std::optional<Fence>&
     } else if (lease.workers_live && now() >= lease.end) {
       lease.workers_live = false;
       kill_below(agent_pid);
-      kill_below(agent_pid);  // what became the agent's meanwhile, as orphans do
+      kill_below(agent_pid);  // processes that the agent has inherited, such as orphans
     }
   }
 }
@@ -115,7 +115,7 @@ int run_guarded(const GuardOptions& options, const std::function<int(GuardLink)>
   sigfillset(&all);
   if (options.stops)
     sigdelset(&all, SIGTSTP);        // ctrl-Z gives the terminal back, as with any program
-  (void)::signal(SIGCHLD, SIG_DFL);  // where it is ignored, children leave no status behind
+  (void)::signal(SIGCHLD, SIG_DFL);  // if it is ignored, children leave no status
   ::sigprocmask(SIG_BLOCK, &all, &link.user_signals);
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {

@@ -21,8 +21,8 @@ void LeaseNotice::workers_are_gone() {
   tell();
 }
 
-/// Without waiting. A guard that was stopped for minutes has not read the newest, and may kill when
-/// it goes on.
+/// Without waiting. A guard that was stopped for minutes has not read the newest lease, and may
+/// kill when it resumes.
 void LeaseNotice::tell() const {
   if (!end_) return;
   const GuardedLease lease{workers_live_, *end_};

@@ -43,14 +43,14 @@ ParticipantOptions participant_options(const Job& job, AgentId agent) {
   options.is_at_endpoint = job.meeting.plan.is_at_endpoint;
   for (const Endpoint& door : rendezvous.other_doors) options.doors.push_back(text_of(door));
   options.folder = job.claims_folder;
-  if (!job.options.anchored) {  // else the job ends with the process that founds it
+  if (!job.options.anchored) {  // an anchored job ends with the process that founds it
     options.keeps_marks = !job.meeting.marks_folder.empty();
     options.mark = job.meeting.mark;
   }
   options.times = rendezvous.times;
   options.coordinator = elected_coordinator_options(job.options);
   if (job.meeting.plan.is_on_one_host) {
-    options.coordinator.gathering.heeds_marks = false;  // who lives there is heard at once
+    options.coordinator.gathering.heeds_marks = false;  // every process there is heard at once
   }
   return options;
 }

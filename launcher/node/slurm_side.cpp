@@ -57,7 +57,7 @@ void SlurmSide::on_child(const EndedChild& child) {
   if (batch_) batch_->on_child(child);
 }
 
-/// Those that do not ask for the end of the job are for all workers, and this node has none.
+/// Signals that do not end the job are for all workers, and this node has none.
 void SlurmSide::on_signal(int signal) {
   if (!steps_) return;
   if (is_for_workers(signal) && !saves({signal}, job_.options.stop.saving_signals)) {
@@ -67,7 +67,7 @@ void SlurmSide::on_signal(int signal) {
   steps_->stop();
 }
 
-/// By whoever coordinates: a job is queued again once.
+/// Only the coordinator does it: a job is queued again once.
 void SlurmSide::finish(const Outcome& outcome, bool coordinates, Finished done) {
   const auto queue_again = [this, outcome, coordinates, done = std::move(done)] {
     if (!batch_ || !coordinates) return done(outcome);

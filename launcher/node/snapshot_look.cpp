@@ -43,7 +43,7 @@ std::optional<SnapshotPosition> snapshot_position(const std::string& path) {
   return position;
 }
 
-/// What outlives the owner of a look that is stuck.
+/// Shared with a thread that is stuck and so outlives the owner.
 struct SnapshotLook::Shared {
   std::mutex mutex;
   SnapshotLook* owner = nullptr;  // null: it is gone

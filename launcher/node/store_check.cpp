@@ -62,7 +62,7 @@ class StoreCheck::Impl : public std::enable_shared_from_this<Impl> {
   }
 
  private:
-  /// A handler that does nothing once all is over, or where it was cancelled.
+  /// A handler that does nothing once the check is over, or if it was cancelled.
   std::function<void(error_code)> unless_over(void (*step)(Impl&)) {
     return [weak = weak_from_this(), step](error_code error) {
       const auto self = weak.lock();
@@ -133,7 +133,7 @@ class StoreCheck::Impl : public std::enable_shared_from_this<Impl> {
     socket_.async_wait(tcp::socket::wait_read, unless_over([](Impl& self) { self.hear(); }));
   }
 
-  /// The few bytes of the answer come together; that there are any is enough.
+  /// The few bytes of the answer come together; any byte is enough.
   void hear() {
     std::array<char, sizeof ping_nonce> answer{};
     error_code error;
@@ -151,7 +151,7 @@ class StoreCheck::Impl : public std::enable_shared_from_this<Impl> {
   tcp::resolver resolver_;
   tcp::socket socket_;
   boost::asio::steady_timer deadline_;
-  boost::asio::steady_timer pause_;  // of the endpoint that is tried, or before all are again
+  boost::asio::steady_timer pause_;  // for the current endpoint, or before all are tried again
   std::vector<tcp::endpoint> endpoints_;
   std::size_t tried_ = 0;
   std::string why_ = "it did not answer in time";

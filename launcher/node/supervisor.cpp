@@ -48,7 +48,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
           Agent(agent_options(job_)),
           [this](const AgentAction& action) { perform(action); },
           [this] {
-            reap();  // what has happened comes before what has not
+            reap();  // handle past events before new ones
             agent_.tell(Timeout{});
           }),
       slurm_(context_,
@@ -148,7 +148,7 @@ void Supervisor::on(const KillAll&) {
 }
 
 void Supervisor::on(const TellCoordinator& tell) {
-  // They are killed for good: they run nothing any more, and need no lease.
+  // They got SIGKILL: they execute nothing any more, and need no lease.
   if (std::holds_alternative<WorkersStuck>(tell.news)) workers_are_gone();
   coordinator_->tell(tell.news);
 }
@@ -161,7 +161,7 @@ void Supervisor::workers_are_gone() {
 /// A further signal or the guard's death cuts this short.
 void Supervisor::on(const ExitWith& exit) {
   ending_.exits_with(exit.outcome.exit_status);
-  if (guard_.is_lost()) ending_.exit_now();  // nobody waits for the rest of the output
+  if (guard_.is_lost()) ending_.exit_now();  // no process waits for the rest of the output
   coordinator_->when_told(exit.outcome, [this, outcome = exit.outcome] {
     slurm_.finish(outcome, coordinator_->coordinates(), [this](const Outcome& final) {
       ending_.exits_with(final.exit_status);
@@ -182,7 +182,7 @@ bool Supervisor::is_told_for_all() const {
   return job_.options.anchored && !job_.witness && told_;
 }
 
-/// What is to be said of the worker of this node by whose failure the job ended, or nothing.
+/// The report on this node's worker whose failure ended the job, or nothing.
 std::string Supervisor::own_failure(const Outcome& outcome) const {
   if (!outcome.failure) return {};
   const int place = outcome.failure->rank.value - part_.first_rank.value;
@@ -212,7 +212,7 @@ void Supervisor::take_signal(int signal, bool from_terminal) {
   slurm_.on_signal(signal);
 }
 
-/// All that has ended is queued before any of it is acted upon: what the first event causes (even
+/// All ends are queued before any of them is handled: effects of the first event (even
 /// the next generation) must come after the last.
 void Supervisor::reap() {
   coordinator_->look_at_lease();  // workers die by the guard when their lease has ended

@@ -24,7 +24,7 @@ std::string position(const std::string& file, const YAML::Mark& mark) {
   return mark.is_null() ? file : fmt::format("{}:{}:{}", file, mark.line + 1, mark.column + 1);
 }
 
-/// Where in the file, what is wrong there, what to write instead. Thrown below read only.
+/// The position in the file, the error, what to write instead. Thrown only below read().
 [[noreturn]] void refuse(const std::string& file,
                          const YAML::Node& node,
                          std::string why,

@@ -89,7 +89,7 @@ void choose_program(const Source& command_line, const Source& job, Options& opti
   }
 }
 
-/// Beside the snapshot unless it was named, since nodes share that.
+/// Beside the snapshot unless it was given, since nodes share that folder.
 std::string claim_dir(const Settings& all) {
   const std::string& given = all.at("claim-dir").value;
   if (given == "none") return {};
@@ -117,7 +117,7 @@ Result<void> interpret(int core_count, Options& options) {
   const Settings& all = options.effective;
   const Setting& wished = all.at("nproc-per-node");
   const auto worker_count = read_worker_count(wished, core_count, options.gpus);
-  const bool is_counted_elsewhere =  // by the agents of those nodes
+  const bool is_counted_elsewhere =  // by the agents of the other nodes
       options.starts_agents() && (wished.value == "gpu" || wished.value == "auto");
   if (!worker_count && !is_counted_elsewhere) return worker_count.error();
   options.worker_count = worker_count.has_value() ? *worker_count : 1;

@@ -135,8 +135,8 @@ Result<std::vector<IpNetwork>> read_networks(const std::string& name, const Sett
   return networks;
 }
 
-/// torchrun's own times become ours where ours were not given; what ddprun needs no setting for is
-/// taken and not used.
+/// torchrun's times are used if ddprun's were not given; keys that ddprun does not need are
+/// accepted and ignored.
 Result<void> apply_conf(const Settings& all, Settings& effective, RendezvousOptions& options) {
   const Setting& conf = all.at("rdzv-conf");
   const std::vector<std::string> known{"join_timeout",
@@ -192,7 +192,7 @@ Result<void> read_times(const Settings& all, RendezvousOptions& options) {
   return {};
 }
 
-/// What contradicts, or is missing.
+/// An error for a contradiction or a missing option.
 Result<void> check(const Settings& all, const RendezvousOptions& options) {
   if (!options.has_many_nodes()) return {};
   if (all.at("standalone").value == "true") {

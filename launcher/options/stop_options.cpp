@@ -18,7 +18,7 @@ constexpr const char* on_signal = "on-signal";
 struct Deed {
   std::string_view signal;
   int number;
-  std::string_view usual;  // what happens unless it was said otherwise
+  std::string_view usual;  // the default action
 };
 constexpr std::array deeds{Deed{"TERM", SIGTERM, "stop"},
                            Deed{"HUP", SIGHUP, "stop"},

@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 16> identity_variables{"RANK",
 constexpr std::array<std::string_view, 4> worker_variables{
     "DDPRUN_GENERATION", "DDPRUN_JOB_ID", "DDPRUN_NODE", "DDPRUN_DEVICE"};
 
-/// torchrun takes 1 and 0 for a flag; people also write words.
+/// torchrun accepts 1 and 0 for a flag; users also write words.
 std::string as_flag(const std::string& value) {
   if (value == "1") return "true";
   if (value == "0" || value.empty()) return "false";

@@ -40,7 +40,7 @@ void ChildOutput::wait() {
 void ChildOutput::finish() {
   if (!pipe_.is_open()) return;
   constexpr int reads_max =
-      64;  // many times what a pipe holds: whoever still writes is not waited for
+      64;  // many times a pipe's capacity: bounds the read from a process that still writes
   for (int i = 0; i < reads_max && read_once() == Left::more; ++i) continue;
   boost::system::error_code ignored;
   pipe_.close(ignored);

@@ -59,7 +59,7 @@ void CommandRun::start(const Command& command,
   }
 }
 
-/// A timer that is due may be heard when the next command has been started already.
+/// A timer that is due may fire after the next command has started.
 void CommandRun::wait(Millis patience) {
   timer_.expires_after(std::chrono::milliseconds(patience.count));
   timer_.async_wait([this, number = starts_count_](boost::system::error_code error) {
@@ -69,8 +69,8 @@ void CommandRun::wait(Millis patience) {
   });
 }
 
-/// With what it has started in its group. No other process has its number: children are told to
-/// on_child as soon as they are reaped, with nothing in between.
+/// With the processes in its group. No other process can have its pid yet: on_child is called
+/// as soon as a child is reaped.
 void CommandRun::kill() {
   if (pid_ != 0) static_cast<void>(::kill(-pid_, SIGKILL));
   pid_ = 0;

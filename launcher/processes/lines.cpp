@@ -37,7 +37,7 @@ std::string LinePrefixer::feed(std::string_view bytes) {
   return out;
 }
 
-/// Of the line that was begun and goes on with `rest`.
+/// The end of the line that was begun, continued by `rest`.
 std::string LinePrefixer::prefix_of(std::string_view rest) const {
   constexpr std::size_t beginning_max = 64;
   std::string line = begun_.substr(0, beginning_max);

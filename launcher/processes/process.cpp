@@ -70,7 +70,7 @@ struct ChildSide {
     give_up();
   }
 
-  /// What the fence kills: a process alone where the group is ddprun's own.
+  /// The fence's target: a single process if the group is ddprun's own.
   [[nodiscard]] bool joins_fence() const {
     if (context.group_end < 0) return true;
     const int owner = context.share_terminal ? ::getpid() : -::getpid();
@@ -139,7 +139,7 @@ ChildProcess spawn_process(const SpawnContext& context,
   const int pid = ::fork();
   if (pid < 0) throw system_failure("fork");
   if (pid == 0) child.run();
-  // In the child as well: whoever comes first, the group exists from here on.
+  // In the child as well: in either order, the group exists from here on.
   if (!context.share_terminal) ::setpgid(pid, pid);
   return {pid, std::move(out.read_end), std::move(err.read_end)};
 }

@@ -141,7 +141,7 @@ void Writer::say(std::string text) {
   boost::asio::post(context_, [this, text = std::move(text)] { on_error_(text); });
 }
 
-/// With the mutex held: hands the handlers whose time has come to the context's thread.
+/// With the mutex held: posts the handlers that are due to the context's thread.
 void Writer::wake_waiters(std::size_t left) {
   if (left <= full_bytes / 2) {
     for (auto& handler : std::exchange(on_room_, {}))

@@ -97,8 +97,8 @@ void BatchJob::perform(const std::vector<RequeueAction>& actions) {
   }
 }
 
-/// Where the job is queued again, Slurm's end of this step may take its scontrol along, which has
-/// been heard by then or not.
+/// If the job is queued again, Slurm's end of this step may kill its scontrol, whether or not
+/// Slurm has received its request.
 void BatchJob::on(const AskSlurm& question) {
   const auto on_end = [this](const CommandRun::End& end) {
     std::vector<RequeueAction> actions;

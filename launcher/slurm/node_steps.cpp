@@ -99,7 +99,7 @@ void NodeSteps::on(const StartStep& start) {
   }
 }
 
-/// srun tells Slurm nothing then, but Slurm hears that it is gone.
+/// srun then sends Slurm no message, but Slurm notices that it is gone.
 void NodeSteps::on(const KillStep& kill) {
   const auto step = steps_.find(kill.node);
   if (step != steps_.end()) ::kill(step->second.pid, SIGKILL);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int run_again = static_cast<int>(ExitStatus::run_again);
 
-// Slurm may have sent SIGTERM, and soon SIGKILL; what it is told is worth waiting for.
+// Slurm may have sent SIGTERM, and soon SIGKILL; the orders to it are worth this wait.
 constexpr Millis question_patience{10'000};
 constexpr Millis order_patience{60'000};
 

@@ -12,8 +12,8 @@
 namespace ddprun {
 namespace {
 
-/// Elements of an array have numbers of their own, but one's is also the array's. What sbatch has
-/// handed on from another job's element is not about this one.
+/// Elements of an array have numbers of their own, but one has the array's. Variables that sbatch
+/// has passed on from another job's element are not this job's.
 std::string name_of(const Allocation& allocation, const Environment& environment) {
   const auto array = count_in(environment, "SLURM_ARRAY_JOB_ID");
   const auto element = count_in(environment, "SLURM_ARRAY_TASK_ID");

@@ -12,7 +12,7 @@
 namespace ddprun {
 namespace {
 
-/// What srun's manual does not list among its inputs, and what says which cluster and job it is.
+/// Variables that srun's manual does not list as inputs, or that identify cluster and job.
 constexpr std::array<std::string_view, 20> kept_variables{
     "SLURM_CLUSTER_NAME", "SLURM_CONF",          "SLURM_CONF_SERVER", "SLURM_JOBID",
     "SLURM_JOB_ACCOUNT",  "SLURM_JOB_END_TIME",  "SLURM_JOB_GID",     "SLURM_JOB_ID",
@@ -26,7 +26,7 @@ bool is_for_srun(std::string_view name) {
   return std::ranges::find(kept_variables, name) == kept_variables.end();
 }
 
-/// The options as they were given, but for those that are the allocation's matter, or one node's.
+/// The options as given, except those that the allocation decides, or that are for one node.
 std::vector<std::string> passed_on(const Settings& settings) {
   const std::set<std::string_view> own{
       "nnodes", "rdzv-endpoint", "rdzv-id", "node-rank", "claim-dir"};

@@ -92,7 +92,7 @@ void StepKeeper::say_if_none_left(Actions& out) const {
   if (steps_count() == 0) out.emplace_back(NoneLeft{});
 }
 
-/// Nobody is left on a node that is lost to be told anything.
+/// A lost node has no agent that could get a message.
 void StepKeeper::on(Instant now, const JobEnds&, Actions& out) {
   if (end_deadline_) return;
   end_deadline_ = abandoned_ ? now : now + options_.end_patience;
@@ -143,7 +143,7 @@ void StepKeeper::start_step(Instant now, NodeId id, Actions& out) {
   out.emplace_back(StartStep{id});
 }
 
-/// For ever: where Slurm could give the node back, it had the time to.
+/// Permanently: Slurm had enough time to give the node back.
 void StepKeeper::give_up(Instant now, Node& node, const std::string& how, Actions& out) {
   enter(now, node, State::given_up);
   out.emplace_back(Note{fmt::format("{} is given up: its agent was started {} without success",
