@@ -26,9 +26,9 @@ bool is_shortage(int reason) {
 
 }  // namespace
 
-/// Of those that listen at one port at the same moment the kernel may refuse all: each is seen as
-/// listening before it is checked (inet_csk_listen_start). Whoever is refused so tries again; who
-/// cannot even bind has seen another that listens, or will try again.
+/// If several processes listen at one port at the same moment, the kernel may refuse all: each
+/// counts as listening before it is checked (inet_csk_listen_start). A process refused so tries
+/// again; one that cannot bind has met another that listens, or will try again.
 Acceptor::Acceptor(boost::asio::io_context& context,
                    const std::string& address,
                    std::uint16_t port,
@@ -64,7 +64,7 @@ void Acceptor::close() {
   retry_.cancel();
 }
 
-/// Accepts by accept4 instead of async_accept, which knows no CLOEXEC.
+/// Accepts by accept4 instead of async_accept, which does not set CLOEXEC.
 void Acceptor::wait() {
   acceptor_.async_wait(tcp::acceptor::wait_read, [weak = weak_from_this()](error_code error) {
     const auto self = weak.lock();
@@ -95,7 +95,7 @@ bool Acceptor::nobody_waits() {
   return ::poll(&listener, 1, 0) == 0;
 }
 
-/// Nothing can be freed: the kernel keeps the caller in its queue, ready for ever.
+/// No descriptor can be freed: the kernel keeps the caller in its queue, always ready.
 void Acceptor::accept_later(const std::string& why) {
   handlers_.on_pause(why + "; trying again (ulimit -n?)");
   retry_.expires_after(accept_again_after);

@@ -50,7 +50,7 @@ Result<std::string> address_on(const std::string& wanted, const NodeNetwork& net
                "it has " + names);
 }
 
-/// An address that is not loopback, IPv4 first; empty if there is none.
+/// An address that is neither loopback nor link-local, IPv4 first; empty if there is none.
 std::string first_address(const NodeNetwork& network) {
   for (const bool ipv6 : {false, true}) {
     for (const Interface& each : network.interfaces) {

@@ -129,7 +129,7 @@ void Coordinator::on(Instant now, const Join& join, Actions& out) {
   const auto stuck = stuck_.find(node);
   if (stuck != stuck_.end() && join.done_with < stuck->second.generation) return;
   const Member* proposed = proposal_ ? proposal_->member_on(node) : nullptr;
-  if (proposed != nullptr && proposed->offer == join.offer) return;  // said twice
+  if (proposed != nullptr && proposed->offer == join.offer) return;  // a repetition
   if (proposed != nullptr) withdraw(now);
   const bool was_member = lives_on(node);
   const bool stopped_unasked = state_ == State::running && was_member;
@@ -181,11 +181,11 @@ void Coordinator::on(Instant now, const WorkerSucceeded& succeeded, Actions& out
   succeeded_.insert(succeeded.rank);
   if (static_cast<int>(succeeded_.size()) < current_.world_size()) return;
   outcome_ = Outcome{0, "all workers ended with success", {}};
-  stop(SIGTERM, Millis{0}, out);  // what they left behind
+  stop(SIGTERM, Millis{0}, out);  // to end processes that workers left
 }
 
-/// What is wrong between nodes would be so again: a restart would not help, but for one without a
-/// node that has come last.
+/// A fault between nodes would happen again: a restart would not help, except one without a
+/// node that joined last.
 void Coordinator::on(Instant, const StoreUnreachable& unreachable, Actions& out) {
   const Member* member = current_.member_on(unreachable.node);
   if (state_ != State::running || unreachable.generation != current_.number) return;
@@ -212,10 +212,10 @@ void Coordinator::on(Instant, const StoreUnreachable& unreachable, Actions& out)
 void Coordinator::on(Instant now, const Decided& decided, Actions& out) {
   if (state_ != State::deciding || decided.number != proposal_->number) return;
   start(now, *std::exchange(proposal_, std::nullopt), out);
-  consider_joiners(now, out);  // who came meanwhile
+  consider_joiners(now, out);  // nodes that joined meanwhile
 }
 
-/// What was proposed meanwhile may be of too few nodes.
+/// A proposal of the meantime may have too few nodes.
 void Coordinator::on(Instant now, const MarkFound& found, Actions& out) {
   const bool founds = current_.number == GenerationNumber{};
   if (!founds || state_ == State::finished) return;
@@ -283,7 +283,7 @@ void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
   }
 }
 
-/// Instead of the restart that is under way, or as a further wish.
+/// Replaces the restart that is under way, or is a repeated request.
 void Coordinator::stop_sooner(Instant now, const StopRequested& request, Actions& out) {
   if (is_same_wish(now, request)) return;
   const std::set<int>& saving = options_.saving_signals;

@@ -11,7 +11,7 @@
 
 namespace ddprun {
 
-/// Ends the generation for the nodes that joined while it ran, once no more need to be waited for.
+/// Ends the generation for the nodes that joined while it ran, once the wait for more is over.
 void Coordinator::consider_joiners(Instant now, Actions& out) {
   const int room = options_.gathering.nodes_max - static_cast<int>(current_.members.size());
   const int count = gathering_.count_without(aside_);
@@ -48,7 +48,7 @@ std::optional<Outcome> Coordinator::verdict(Instant now) const {
   return member_lost_ ? std::nullopt : restarts_.verdict(now, *failure_);
 }
 
-/// Once no member lives any more: only now is it known what the failures came from.
+/// Once no member is alive: only now the cause of the failures is known.
 void Coordinator::conclude(Instant now, Actions& out) {
   if (stopped_.size() < current_.members.size()) return;
   outcome_ = verdict(now);
@@ -64,7 +64,7 @@ void Coordinator::conclude(Instant now, Actions& out) {
   form(now, out);
 }
 
-/// That nodes have come and gone before counts no more.
+/// Earlier joins and losses of nodes no longer count.
 void Coordinator::settle() {
   settle_deadline_.reset();
   settled_at_.reset();
@@ -142,7 +142,7 @@ void Coordinator::propose(Instant now, Actions& out) {
     if (next.voters.all.size() >= Voters::count_max) return;
     next.voters.all.push_back({offer.agent, offer.node, offer.host, offer.contact});
   };
-  if (!witnesses_.empty()) add_voter(witnesses_.rbegin()->second);  // who came last lives longest
+  if (!witnesses_.empty()) add_voter(witnesses_.rbegin()->second);  // the newest lives longest
   if (!options_.anchored || witnesses_.empty()) {
     for (const Member& member : next.members) add_voter(member.offer);
     for (const auto& [node, offer] : gathering_.ready()) add_voter(offer);
@@ -167,7 +167,7 @@ void Coordinator::put_back() {
   state_ = State::forming;
 }
 
-/// Where the store is a new one itself, nobody can tell whose fault it is that it is not reached.
+/// If the store is new itself, it is unknown which side is at fault when it is not reached.
 void Coordinator::note_newcomers(const Generation& next) {
   const bool same_store = !current_.members.empty() &&
                           current_.members.front().offer.agent == next.members.front().offer.agent;

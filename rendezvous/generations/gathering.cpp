@@ -51,8 +51,8 @@ Gathering::Answer Gathering::ask_first(Instant now) {
   return now >= *give_up_at_ ? Answer::give_up : Answer::wait;
 }
 
-/// Of two agents of one machine one may be dead, and is lost soon: counted like a node, it would
-/// make up for one that is out of reach, and may lead.
+/// Of two agents of one machine one may be dead, and is lost soon: if it counted as a node, it
+/// would replace one that is unreachable, and may lead.
 bool Gathering::has_all_for_certain() const {
   if (!has(nodes_all())) return false;
   if (!options_.heeds_marks) return true;  // all are on one machine, or the risk is taken
@@ -64,7 +64,7 @@ bool Gathering::has_all_for_certain() const {
   return std::ranges::count_if(ready_, is_another) >= nodes_all();
 }
 
-/// Each of those that are needed has been here since then: whoever comes later does not change it.
+/// All needed nodes have been here since then; nodes that join later do not change it.
 std::optional<Instant> Gathering::enough_since(Instant now) {
   for (const NodeId node : std::exchange(changed_, {})) {
     if (ready_.contains(node)) {

@@ -8,7 +8,7 @@
 namespace ddprun {
 namespace {
 
-/// Who founds is the first node unless it was told another place.
+/// The founder is the first node unless it was given another place.
 ParticipantOptions completed(ParticipantOptions options) {
   if (options.founds && !options.witness && !options.node) options.node = NodeId{0};
   options.coordinator.gathering.keeps_marks = options.keeps_marks;
@@ -110,7 +110,7 @@ void Participant::look_at_lease(Instant now, Actions& out) {
   if (uplink_.lease_end() && now >= *uplink_.lease_end()) tell_uplink(now, Timeout{}, out);
 }
 
-/// Each hello is the succession's matter first.
+/// The succession handles each hello first.
 void Participant::hear(Instant now, const Received& received, Actions& out) {
   if (const auto* ballot = std::get_if<Ballot>(&received.message)) {
     return tell_succession(now, BallotArrived{*ballot}, out);
@@ -137,7 +137,7 @@ void Participant::hear(Instant now, const MarkKept& kept, Actions& out) {
   tell_succession(now, kept, out);
 }
 
-/// Who leads stays until all others know how the job has ended.
+/// The leader stays until all others know the job's outcome.
 void Participant::end_job(Instant now, const JobOver& over, Actions& out) {
   is_ending_ = true;
   tell_succession(now, over, out);

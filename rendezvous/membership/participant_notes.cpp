@@ -7,7 +7,7 @@
 namespace ddprun {
 namespace {
 
-/// Returns `text` unless it is what was said last.
+/// Returns `text` unless it equals the last one.
 std::string unless_said(const std::string& text, std::string& said) {
   if (text == said) return {};
   said = text;
@@ -66,7 +66,7 @@ std::string ParticipantNotes::kept(const MarkKept& kept) const {
       kept.why);
 }
 
-/// Why the founder cannot use the folder is said with what was settled then.
+/// Why the founder cannot use the folder is printed with the settlement.
 std::string ParticipantNotes::answered(const FolderAnswer& answer) {
   constexpr std::size_t failures_max = 16;
   const auto* claimed = std::get_if<PlaceClaimed>(&answer);

@@ -1,4 +1,4 @@
-// Where each machine's answers go: to another one, or out.
+// Passes each machine's actions to another machine, or out.
 #include "rendezvous/membership/participant.hpp"
 #include "rendezvous/overloaded.hpp"
 
@@ -23,7 +23,7 @@ void Participant::tell_succession(Instant now, const SuccessionEvent& event, Act
   tell<SuccessionAction>(now, succession_, event, out);
 }
 
-/// Nobody listens while another process coordinates.
+/// There is no receiver while another process coordinates.
 void Participant::tell_coordinator(Instant now, const CoordinatorEvent& event, Actions& out) {
   if (office_) tell<CoordinatorAction>(now, office_->coordinator, event, out);
 }

@@ -73,7 +73,7 @@ void Roster::on(Instant, const VotersChanged& changed, Actions& out) {
   }
 }
 
-/// A tick that comes late was held up with all messages that came meanwhile: those first.
+/// If a tick comes late, messages that came meanwhile are waiting too: handle those first.
 void Roster::on(Instant now, const Timeout&, Actions& out) {
   const Millis interval = options_.times.heartbeat;
   const Millis late = now - (ticked_ + interval);
@@ -103,7 +103,7 @@ void Roster::take(Instant now, SessionId session, const Hello& hello, Actions& o
     return;
   }
   if (from.life > peer->life) {
-    if (peer->life != 0 && !peer->lost) {  // O1: what it says here is not said by the life before
+    if (peer->life != 0 && !peer->lost) {  // O1: its messages here are not of the life before
       speakers_.erase(session);
       if (peer->session == session) peer->session = {};
       return;
@@ -153,7 +153,7 @@ void Roster::take(Instant now, SessionId session, const Numbered<News>& news, Ac
       news.message);
 }
 
-/// Who speaks in `session`; null, and told so, when that life is over.
+/// The agent of `session`; null, after telling it so, if that life is over.
 Roster::Peer* Roster::speaker(SessionId session, Actions& out) {
   const auto found = speakers_.find(session);
   if (found == speakers_.end()) return nullptr;
@@ -169,7 +169,7 @@ AgentId Roster::agent_in(SessionId session) const {
   return found == speakers_.end() ? 0 : found->second.agent;
 }
 
-/// What is heard by a coordinator that was held up may have been sent when that began: its sender
+/// A coordinator that was suspended may hear messages sent before that: their sender
 /// may have ended since then.
 void Roster::hear(Instant now, Peer& peer) const {
   const Instant due = ticked_ + options_.times.heartbeat;

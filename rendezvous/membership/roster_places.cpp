@@ -1,4 +1,4 @@
-// Who gets which place, and who none.
+// The places of agents in the order of nodes, and refusals.
 #include "rendezvous/membership/roster.hpp"
 
 #include <fmt/format.h>
@@ -13,14 +13,14 @@
 namespace ddprun {
 namespace {
 
-/// Those of some agents.
+/// The machines of some agents.
 class Machines {
  public:
   void add(std::string_view host, std::string_view contact) {
     hosts_.insert(host);
     addresses_.insert(machine_of(contact));
   }
-  /// By its host's name where its agent has not come to this coordinator yet.
+  /// By its host's name if its agent has not joined this coordinator yet.
   [[nodiscard]] bool contain(std::string_view host, std::string_view contact) const {
     return contact.empty() ? hosts_.contains(host) : addresses_.contains(machine_of(contact));
   }
@@ -39,7 +39,7 @@ const Roster::Peer* Roster::living_on(NodeId node) const {
   return peer == peers_.end() || peer->second.lost ? nullptr : &peer->second;
 }
 
-/// Of what the agent was told to what the coordinator was; empty: there is none.
+/// Between the agent's options and the coordinator's; empty: there is none.
 std::string Roster::contradiction(const Hello& hello) const {
   if (hello.nodes_min != options_.nodes_min || hello.nodes_max != options_.nodes_max) {
     return fmt::format("{} was started with --nnodes {}:{}, the coordinator with {}:{}",
@@ -75,12 +75,12 @@ Roster::Peer* Roster::admit(Instant now, SessionId session, const Hello& hello, 
   return &peer;
 }
 
-/// Nobody else gets the place of the coordinator's own agent.
+/// No other agent gets the place of the coordinator's own agent.
 bool Roster::is_reserved_from(const Hello& hello, NodeId node) const {
   return node == options_.own_node && hello.from.agent != options_.leader.agent;
 }
 
-/// The one that it asks for, which another may have.
+/// The place that it asks for, which another agent may have.
 NodeId Roster::place_for(const Hello& hello) const {
   if (!hello.node) return next_place(hello);
   const bool is_free = !is_reserved_from(hello, *hello.node) && living_on(*hello.node) == nullptr;
@@ -114,13 +114,13 @@ std::optional<Refused> Roster::reason_against(Instant now, const Hello& hello, N
                  {}};
 }
 
-/// Whose life it was is told so all the same, if it comes again: it has been let in, and is not
-/// known. Places are not forgotten: nobody gets one of theirs but who asks for it.
+/// An agent of a forgotten life still learns that it is lost, if it comes again: it was admitted,
+/// and is unknown. Places are not forgotten: an agent gets one of theirs only if it asks for it.
 void Roster::forget_lost() {
   std::erase_if(peers_, [](const auto& entry) { return entry.second.lost; });
 }
 
-/// Of the nodes that live, where they are all that may take part; null where one more may. An agent
+/// Of the living nodes, if no more may take part; null if one more may. An agent
 /// of the same machine as `hello`, or a silent one beside another of its machine that is heard, may
 /// be dead already, and is not counted.
 const Roster::Peer* Roster::most_silent_of_all(Instant now, const Hello& hello) const {
@@ -147,7 +147,7 @@ const Roster::Peer* Roster::most_silent_of_all(Instant now, const Hello& hello) 
   return count < options_.nodes_all ? nullptr : most_silent;
 }
 
-/// Where another agent has the place, it may be the one before, which is lost soon.
+/// If another agent has the place, it may be this node's earlier one, which is lost soon.
 void Roster::refuse(SessionId session, Refused refusal, Actions& out) const {
   refusal.by = options_.leader;
   std::string note = "refused: " + refusal.why;
@@ -160,7 +160,7 @@ void Roster::refuse(SessionId session, Refused refusal, Actions& out) const {
   out.emplace_back(CloseSession{session, std::move(note)});
 }
 
-/// The one behind all of its kind.
+/// The place after all others of its kind.
 NodeId Roster::next_place(const Hello& hello) const {
   const auto before = [&](std::map<NodeId, AgentId>::const_iterator end, NodeId none) {
     return end == places_.begin() ? none : std::max(none, std::prev(end)->first);

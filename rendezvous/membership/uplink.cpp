@@ -82,14 +82,14 @@ void Uplink::take_voters(const Voters& voters, const RecordId& record, Actions& 
   if (record != RecordId{}) out.emplace_back(RecordDecided{record});
 }
 
-/// Over another connection it may have heard of newer ones.
+/// It may have heard of newer voters over another connection.
 void Uplink::learn_voters(const Voters& voters, const RecordId& record) {
   if (voters.all.empty() || record < voters_of_) return;
   voters_ = voters;
   voters_of_ = record;
 }
 
-/// Whom it follows may lead in another epoch by now, or have founded its job.
+/// The followed leader may lead in another epoch by now, or have founded its job.
 void Uplink::learn_of(const Leader& leader, Actions& out) {
   if (leader == *followed_) return;
   followed_ = served_ = leader;
@@ -108,7 +108,7 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
   }
   attempts_ = 0;
   retry_ = options_.retry_first;
-  if (begins_anew) {  // U4; the one before may be followed again
+  if (begins_anew) {  // U4; it may follow the earlier leader again
     ++self_.life;
     forget_all(now, out);
   } else if (is_another && give_up_at_ && !stop_asked_) {
@@ -142,7 +142,7 @@ bool Uplink::leads_to_followed(const Line& line) const {
   return followed_ && line.leader && followed_->continues(*line.leader);
 }
 
-/// The next attempt is made at once where a connection was lost, and later where nobody answered.
+/// The next attempt comes at once if a connection was lost, and later if there was no answer.
 void Uplink::on(Instant now, const ConnectionDown& down, Actions& out) {
   const auto line = std::ranges::find(lines_, down.connection, &Line::id);
   if (line == lines_.end()) return;
@@ -154,7 +154,7 @@ void Uplink::on(Instant now, const ConnectionDown& down, Actions& out) {
     out.emplace_back(GiveUp{{unavailable, down.why, {}}});
     return;
   }
-  if (const Line* other = newest_entered()) repeat_news(other->id, out);  // some went with that one
+  if (const Line* other = newest_entered()) repeat_news(other->id, out);  // the old one lost some
   if (!lines_.empty()) return;
   if (answered && followed_) return connect(now, out);
   connect_later(now);
@@ -183,7 +183,7 @@ void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
   if (end > now) out.emplace_back(LeaderAnswered{});
   const bool waits_to_start = put_off_ > inbox_.newest();  // the coordinator sees it running
   if (end <= now && give_up_at_ && !stop_asked_ && !waits_to_start) {
-    give_up_at_ = now + patience();  // the coordinator waits as well, and says if it is in vain
+    give_up_at_ = now + patience();  // the coordinator waits as well, and will report a failure
   }
   if (end > now && (!lease_end_ || end > *lease_end_)) {
     lease_end_ = end;
@@ -195,7 +195,7 @@ void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
   }
   const bool had_another = lines_.size() > 1;
   keep_only(from, out);
-  if (had_another) repeat_news(from, out);  // they may have gone over that one, and with it
+  if (had_another) repeat_news(from, out);  // they may have been lost with the old one
 }
 
 void Uplink::take(Instant now, ConnectionId from, const Forgotten& forgotten, Actions& out) {
@@ -207,12 +207,12 @@ void Uplink::take(Instant now, ConnectionId from, const Forgotten& forgotten, Ac
   }
   ++self_.life;
   forget_all(now, out);
-  keep_only(from, out);  // what is still on its way over another one belongs to the old life
+  keep_only(from, out);  // messages still on another one belong to the old life
   suspect_at_ = now + options_.times.lease / 3;
   greet(from, out);
 }
 
-/// But that the job must end is no news of one life.
+/// But a request to end the job outlives the life of the agent.
 void Uplink::forget_all(Instant now, Actions& out) {
   coordinator_ = 0;
   beats_.clear();
@@ -225,15 +225,15 @@ void Uplink::forget_all(Instant now, Actions& out) {
   if (stop_asked_) outbox_.push(*stop_asked_);
 }
 
-/// The holder of this agent's place may be its predecessor. If it was heard after this agent was
-/// first refused, with a margin for what is on its way, it is not. The answer may have been on its
-/// way for long, too: it was given after its connection was up, and how much later nobody knows.
+/// The holder of this agent's place may be this node's earlier agent. It is not if it was heard
+/// after this agent was first refused, with a margin for messages in transit. The answer may have
+/// travelled for long, too: it was given at an unknown time after its connection was up.
 void Uplink::take(Instant now, ConnectionId from, const Refused& refused, Actions& out) {
   if (!refused_since_ || !refused_by_.continues(refused.by)) refused_since_ = now;
   refused_by_ = refused.by;
   refusal_ = refused.why;
   why_down_.clear();
-  find(from)->refused = true;  // it is about to be closed, which says nothing more
+  find(from)->refused = true;  // its end, which follows, adds no information
   const bool may_be_lost =
       refused.holder_silent &&
       find(from)->since - *refused_since_ <= *refused.holder_silent + options_.times.dead_after;
@@ -241,8 +241,8 @@ void Uplink::take(Instant now, ConnectionId from, const Refused& refused, Action
   retry_ = options_.retry_max;
 }
 
-/// Confirmed at once: the last one ends this process. Without a lease nothing is started; what ends
-/// it overtakes it.
+/// Confirmed at once, since the last one ends this process. Without a lease a start is delayed;
+/// a later stop is handled before it.
 void Uplink::take(Instant now,
                   ConnectionId from,
                   const Numbered<Instruction>& instruction,
@@ -260,7 +260,7 @@ void Uplink::take(Instant now,
   out.emplace_back(PassOn{instruction.message});
 }
 
-/// Whoever wants to stop does not wait for a coordinator that does not answer.
+/// A process that is to stop does not wait for a silent coordinator.
 void Uplink::on(Instant, const TellNews& tell, Actions& out) {
   if (const auto* stop = std::get_if<StopRequested>(&tell.news)) {
     stop_asked_ = *stop;
@@ -277,8 +277,8 @@ void Uplink::on(Instant now, const Timeout&, Actions& out) {
   if (suspect_at_ && now >= *suspect_at_) doubt(now, out);
 }
 
-/// Nobody has answered for long: a second connection, and again one in place of an attempt that
-/// takes too long, or of the elder one if the younger has not been answered either.
+/// After a long silence opens a second connection. Later replaces an attempt that
+/// takes too long, or the older connection if the newer one is silent, too.
 void Uplink::doubt(Instant now, Actions& out) {
   const Millis lease = options_.times.lease;
   if (lines_.size() == 2) {
@@ -305,7 +305,7 @@ void Uplink::connect(Instant now, Actions& out) {
   out.emplace_back(Connect{connections_, door});
 }
 
-/// The leader's twice, then turn by turn with the others': a voter's, any host's, the endpoint's.
+/// The leader's address twice, then in turn with others: a voter's, any host's, the endpoint's.
 std::string Uplink::next_door() {
   const int attempt = attempts_++;
   const bool at_leader = followed_ && (attempt < 2 || attempt % 2 == 0);
@@ -325,8 +325,8 @@ void Uplink::hear_of(const Line& line, const Leader& leader, Actions& out) const
   out.emplace_back(HeardOf{leader, replaces ? served_->agent : 0, replaces && is_orphaned(line)});
 }
 
-/// Nobody can be elected without the process that listened at the other end of `line`, or this one
-/// was never let in by anybody, and so has no part in what that one led.
+/// No process can be elected without the one that listened at the other end of `line`, or no leader
+/// ever admitted this one, which so has no part in that job.
 bool Uplink::is_orphaned(const Line& line) const {
   if (!at_own_leaders_place(line)) return false;
   const AgentId dead = served_->agent;
@@ -355,8 +355,8 @@ void Uplink::greet(ConnectionId connection, Actions& out) const {
   out.emplace_back(SendUp{connection, hello});
 }
 
-/// All that is not confirmed goes over each new connection, in order, behind a heartbeat: what it
-/// leads to is taken only under a lease.
+/// Unconfirmed messages are repeated on each new connection, in order, after a heartbeat: a start
+/// that they cause needs a lease.
 void Uplink::enter(Instant now, ConnectionId connection, Actions& out) {
   let_in_ = true;
   coordinator_ = followed_->agent;
@@ -371,7 +371,7 @@ void Uplink::repeat_news(ConnectionId connection, Actions& out) const {
   }
 }
 
-/// On every connection: which of them is alive shows in the answers.
+/// On every connection: answers show which of them is alive.
 void Uplink::beat(Instant now, Actions& out) {
   beat_at_ = now + options_.times.heartbeat;
   while (!beats_.empty() && now - beats_.front().at > options_.times.lease) beats_.pop_front();

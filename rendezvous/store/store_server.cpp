@@ -35,7 +35,7 @@ struct Session {
   std::string peer;
   StoreDecoder decoder;
   std::deque<StoreRequest> requests;  // of one read, not executed yet
-  Result<void> decoded;               // an error: what follows the requests makes no sense
+  Result<void> decoded;               // an error: the bytes after the requests are invalid
   std::string outbox;                 // replies that the kernel has not taken yet
   std::size_t sent = 0;               // of the outbox
   bool writing = false;               // waits until the socket takes more

@@ -79,13 +79,13 @@ std::optional<Instant> Succession::lead_end() const {
   return reign_ ? std::optional(reign_->lead.until()) : std::nullopt;
 }
 
-/// Once the job is over nobody starts anything, and those not told yet should find it. Where voters
-/// claim, who does not lead any more gathers.
+/// Once the job is over no process starts workers, and agents that do not know it yet should find
+/// this process. If voters claim, a leader whose lead is over gathers.
 Instant Succession::lead_end_to_heed() const {
   return job_over_ || claims() ? Lead::forever : reign_->lead.until();
 }
 
-/// Where voters claim, several may gather at once: each in an epoch that hardly anybody else takes.
+/// If voters claim, several may gather at once: each in an epoch that others rarely take.
 Epoch Succession::next_epoch() const {
   const std::int64_t highest = std::max(pledge_.epoch(), highest_).value;
   if (!claims()) return Epoch{highest + 1};
@@ -110,8 +110,8 @@ void Succession::on(Instant now, const Called& called, Actions& out) {
   out.emplace_back(TurnAway{called.session, fresh ? leader_ : std::nullopt});
 }
 
-/// What others say of a leader sends this node's agent there; only the leader itself is promised
-/// anything. One in an epoch that is too low is told so: it may know nobody else who would.
+/// A message that names a leader sends this node's agent there; promises are made only to the
+/// leader itself. A leader in too low an epoch is told so: it may have no other source.
 void Succession::on(Instant now, const HeardOf& heard, Actions& out) {
   if (is_late(heard.leader)) return;
   if (founding() && heard.leader.epoch > Epoch{}) give_way(out);  // V6
@@ -181,7 +181,7 @@ void Succession::on(Instant now, const JobOver& over, Actions& out) {
   election_.reset();
 }
 
-/// Who was held up has heard nothing meanwhile: a leader that lives will soon be heard.
+/// A process that was suspended has heard nothing meanwhile: a living leader will be heard soon.
 void Succession::on(Instant now, const SuccessionTimeout&, Actions& out) {
   const Millis interval = options_.times.heartbeat;
   if (const auto due = next_deadline(); state_ == State::following && due && now >= *due) {
@@ -196,7 +196,7 @@ void Succession::on(Instant now, const SuccessionTimeout&, Actions& out) {
   if (may_raise && highest_ > leader_->epoch) raise_epoch(now, out);
   if (now >= reign_->announce_at) announce(now, out);  // it has, if its own vote was enough
   if (founding()) return settle(now, out);
-  if (mark_by_ && now >= *mark_by_) on(now, MarkKept{}, out);  // nobody waits for a disk for ever
+  if (mark_by_ && now >= *mark_by_) on(now, MarkKept{}, out);  // the wait for a disk is bounded
   if (claims()) return keep_gathering(now, out);
 }
 

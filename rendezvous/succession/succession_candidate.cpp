@@ -17,14 +17,14 @@ std::int64_t scattered(AgentId agent, Epoch epoch, Millis below) {
 
 }  // namespace
 
-/// Who must agree to a leader: the voters of the newest record, and as long as it is not known to
-/// be decided, those of the one before too.
+/// The electors of a leader: the voters of the newest record, and while it is not known to
+/// be decided, also those of the one before.
 std::vector<Voters> Succession::electors() const {
   if (known_->decided) return {known_->record.voters};
   return {known_->before, known_->record.voters};
 }
 
-/// When it stands if nobody leads by then; nothing if it never does.
+/// When it stands if there is no leader by then; nothing if it never does.
 std::optional<Instant> Succession::stand_at() const {
   const AgentId self = options_.self.agent;
   if (state_ != State::following || workers_live_) return std::nullopt;
@@ -43,8 +43,8 @@ std::optional<Instant> Succession::stand_at() const {
   return std::max({turn, stand_after_, pledge_.until()});
 }
 
-/// Whoever knows a record that a candidate has missed will not elect it. One of them need not wait
-/// for its turn, but a round trip, since the others may be enough.
+/// A voter that knows a record which a candidate has missed does not elect it. Such a voter waits
+/// not for its turn, only for a round trip, since the other voters may be enough.
 void Succession::heed_laggard(Instant now) {
   if (laggard_at_ > patience_) return;
   laggard_at_ = now;
@@ -61,7 +61,7 @@ void Succession::stand(Instant now, Actions& out) {
   ask(now, out);
 }
 
-/// Somebody has voted in a higher epoch, in vain, and cannot follow this one any more.
+/// A voter of a failed election in a higher epoch can no longer follow this one.
 void Succession::raise_epoch(Instant now, Actions& out) {
   const Epoch epoch = next_epoch();
   pledge_.vote(now + options_.times.lease, epoch, options_.self.agent);
@@ -84,8 +84,8 @@ void Succession::ask(Instant now, Actions& out) {
   conclude_election(now, out);
 }
 
-/// A vote may come when the candidate has given up, for a request that was long on its way: the
-/// release may have overtaken that one, or have been lost.
+/// A vote may come after the candidate has given up, for a request that travelled long: the
+/// release may have overtaken the request, or have been lost.
 void Succession::take(Instant now, const Vote& vote, Actions& out) {
   if (vote.epoch == given_up_) return release_again(vote.voter, out);
   if (!election_ || vote.epoch != election_->epoch()) return;
@@ -138,7 +138,7 @@ void Succession::release_again(AgentId voter, Actions& out) const {
   answer(voter, Release{options_.self.agent, *given_up_}, out);
 }
 
-/// A voter may not stay bound to who will not be elected.
+/// A voter must not stay bound to a candidate that will not be elected.
 void Succession::give_up(Instant now, Actions& out) {
   const Epoch epoch = election_->epoch();
   const Voter& self = options_.self;

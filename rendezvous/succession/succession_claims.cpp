@@ -1,5 +1,5 @@
-// The succession where voters claim: who hears nobody looks for the newest claim, gathers who is
-// left of it, and claims the next place.
+// The succession if voters claim: a voter that hears no leader looks for the newest claim, gathers
+// the nodes that are left of it, and claims the next place.
 #include "rendezvous/succession/succession.hpp"
 
 #include <algorithm>
@@ -59,8 +59,8 @@ void Succession::take(Instant now, const ClaimsRead& read, Actions& out) {
   if (turn && now >= *turn) gather(now, out);
 }
 
-/// Its head may live: whoever is named waits for it, and may claim the place after it; others come
-/// to it as new ones.
+/// Its head may live: a voter that is named waits for it, and may claim the place after it; others
+/// join it as new nodes.
 void Succession::adopt(Instant now, const Knowledge& newest, Actions& out) {
   if (founding()) {
     give_way(out);
@@ -76,7 +76,7 @@ void Succession::adopt(Instant now, const Knowledge& newest, Actions& out) {
   passes_ = 0;
 }
 
-/// The old head's lead was over when this process had heard nobody for a lease.
+/// The old head's lead was over when this process had heard no leader for a lease.
 void Succession::gather(Instant now, Actions& out) {
   unfollow(out);
   const Epoch epoch = next_epoch();
@@ -86,7 +86,7 @@ void Succession::gather(Instant now, Actions& out) {
   take_lead(now, epoch, now - options_.times.lease, out);
 }
 
-/// Every heartbeat of a leader. Its epoch binds nobody here, so that it may grow at will.
+/// Every heartbeat of a leader. Its epoch binds no voter here, so it may grow freely.
 void Succession::keep_gathering(Instant now, Actions& out) {
   if (highest_ > leader_->epoch) {
     highest_ = leader_->epoch = next_epoch();
@@ -100,7 +100,7 @@ void Succession::keep_gathering(Instant now, Actions& out) {
   if (now >= reign_->lead.until() && now >= read_at_ && !claiming_) read_claims(now, out);
 }
 
-/// It may be heard by those whom it does not hear, and who would gather if they heard nobody.
+/// Others may hear it although it does not hear them; they would gather if they heard no leader.
 bool Succession::gathers_in_vain(Instant now) const {
   if (now < reign_->lead.until() || claiming_ || !known_->decided || !others_may_try())
     return false;
@@ -111,27 +111,27 @@ bool Succession::gathers_in_vain(Instant now) const {
   });
 }
 
-/// By the last in order of the others, besides two leases in which they hear nobody and the first
-/// of them gather: nodes that are lost count as that only dead-after later.
+/// For the last of the others in order, besides two leases in which they hear no leader and the
+/// first of them gather: lost nodes count as lost only dead-after later.
 Millis Succession::time_to_claim() const {
   constexpr int in_two_leases = 4;
   const int later = std::max(0, static_cast<int>(reign_->base.all.size()) - in_two_leases);
   return options_.times.dead_after + options_.times.lease / 4 * later;
 }
 
-/// Twice: where they could not either, it goes on.
+/// Twice: if the others could not claim either, it goes on.
 bool Succession::others_may_try() const {
   return !job_over_ && reign_->base.all.size() > 1 && passes_ < passes_max;
 }
 
-/// They hear nobody for a lease, and need `pause` besides until they have claimed.
+/// They hear no leader for a lease, and need `pause` besides until they have claimed.
 void Succession::let_others_try(Instant now, Millis pause, Actions& out) {
   ++passes_;
   step_down(now, out);
   stand_after_ = now + options_.times.lease * 2 + pause;
 }
 
-/// Whoever is a voter but has not accepted cannot claim after this record, so it need not know it.
+/// A voter that has not accepted this record cannot claim after it, and need not know it.
 void Succession::claim_without_silent(Instant now, Actions& out) {
   name_silent(out);
   std::erase_if(known_->record.voters.all, [&](const Voter& each) { return !has_accepted(each); });
@@ -139,8 +139,8 @@ void Succession::claim_without_silent(Instant now, Actions& out) {
   decide_if_accepted(now, out);
 }
 
-/// Those who are named by a claim on its way may claim after it, whatever is heard of that. So they
-/// bind the lead before any of them hears of the record: a lease that was given without them could
+/// Voters that a claim under way names may claim after it, whether or not its answer arrives. So
+/// they bind the lead before any of them hears of the record: a lease given without them could
 /// outlive a lead that they bound later.
 void Succession::heed_new_voters(Instant now, Actions& out) {
   std::vector<Voters> electors{reign_->base};
@@ -191,9 +191,9 @@ void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
   decided(now, out);
 }
 
-/// Half a heartbeat later, at least. Who cannot for a lease lets others try, and after that waits
-/// for the folder, as long as the coordinator does. Time does not count: while this process was
-/// stopped the others may have had no use for their turn.
+/// Half a heartbeat later, at least. A leader that fails for a lease lets others try, and then
+/// waits for the folder, as long as the coordinator does. Time does not count: while this process was
+/// stopped the others may not have used their turn.
 void Succession::claim_again(Instant now, Actions& out) {
   if (!unreached_since_) unreached_since_ = now;
   claim_after_ = now + options_.times.heartbeat / 2;
@@ -207,8 +207,8 @@ void Succession::claim_again(Instant now, Actions& out) {
   }
 }
 
-/// Of several who gather, the newest claim's own head goes on, else the first in order. Nobody
-/// yields while its claim is on its way.
+/// Of several that gather, the newest claim's own head goes on, else the first in order. None
+/// yields while its claim is under way.
 bool Succession::yields_to(Instant now, const Leading& leading) const {
   if (!claims() || claiming_) return false;
   const std::int64_t own = claimed() + (may_be_linked_ ? 1 : 0);

@@ -11,12 +11,12 @@ bool Succession::founding() const {
   return state_ == State::leading && leader_->epoch == Epoch{};
 }
 
-/// Whether it founds elsewhere than where others look for the job.
+/// Whether it founds elsewhere than at the endpoint, where others look for the job.
 bool Succession::calls_endpoint() const {
   return !options_.endpoint.empty() && options_.endpoint != options_.self.address;
 }
 
-/// Another job lives, or this one goes on elsewhere: whoever came here is sent on.
+/// Another job lives, or this one goes on elsewhere: agents that came here are sent there.
 void Succession::give_way(Actions& out) {
   state_ = State::following;
   leader_.reset();
@@ -25,7 +25,7 @@ void Succession::give_way(Actions& out) {
   out.emplace_back(Unfollow{});
 }
 
-/// What the coordinator has proposed may be of too few nodes; it proposes again.
+/// The coordinator's proposal may have too few nodes; it proposes again.
 void Succession::find_mark(Epoch mark, const std::string& where, Actions& out) {
   if (mark == Epoch{} || !founding()) return;
   superseded_ = std::max(superseded_, mark);
@@ -35,7 +35,7 @@ void Succession::find_mark(Epoch mark, const std::string& where, Actions& out) {
   out.emplace_back(MarkFound{where});
 }
 
-/// Nothing starts before the founder's mark is kept, or the disk has had its time.
+/// No workers start before the founder's mark is kept, or the wait for the disk is over.
 void Succession::found(Instant now, Actions& out) {
   leader_->epoch = Epoch{superseded_.value + 1};
   leader_->founding = {leader_->epoch, options_.self.agent};
@@ -107,7 +107,7 @@ void Succession::take(Instant now, const SurveyAnswer& answer, Actions& out) {
   settle(now, out);
 }
 
-/// One at a time: whoever asked before has given up.
+/// One at a time: an earlier asker has given up.
 void Succession::take(Instant, const SurveyRequest& request, Actions& out) {
   if (options_.folder.empty()) {
     out.emplace_back(

@@ -1,4 +1,4 @@
-// The succession as the leader: it says so, and has records decided.
+// The succession as the leader: it announces its lead, and has records decided.
 #include "rendezvous/succession/succession.hpp"
 
 #include <algorithm>
@@ -43,8 +43,8 @@ void Succession::announce(Instant now, Actions& out) {
   if (reign_->name_silent_at && now >= *reign_->name_silent_at) name_silent(out);
 }
 
-/// Without the record. At the endpoint somebody may have started again, or lead a job of this name;
-/// elsewhere somebody may gather after an older claim.
+/// Without the record. At the endpoint a process may have started again, or lead a job of this
+/// name; elsewhere a voter may gather after an older claim.
 void Succession::call(Instant now, const std::string& address, Actions& out) {
   const RecordId record = known_ ? known_->id() : RecordId{};
   const bool decided = known_ && known_->decided;
@@ -74,7 +74,7 @@ void Succession::name_silent(Actions& out) {
 void Succession::take(Instant now, const Following& following, Actions& out) {
   if (state_ != State::leading) return deny_lead(now, following, out);
   highest_ = std::max(highest_, following.epoch);
-  if (founding()) return;  // it has told nobody anything
+  if (founding()) return;  // it has told no other process
   if (following.epoch < leader_->reign || following.epoch > leader_->epoch) return;
   const Instant before = reign_->lead.until();
   reign_->lead.heard(following.voter, following.sent);
@@ -83,15 +83,15 @@ void Succession::take(Instant now, const Following& following, Actions& out) {
   decide_if_accepted(now, out);
 }
 
-/// What it said while it led came late, and that voter would be bound from then on. A lease after
-/// the lead nobody is bound by it.
+/// A message from its lead arrived late, and would bind that voter from then on. A lease after
+/// the lead no voter is bound by it.
 void Succession::deny_lead(Instant now, const Following& following, Actions& out) const {
   if (!stepped_down_at_) return;
   const Instant end = std::max(now, *stepped_down_at_ + options_.times.lease);
   answer(following.voter, SteppedDown{options_.self.agent, following.epoch, end - now}, out);
 }
 
-/// Itself first. Who claims must have been a member, and know what it was a member of.
+/// Itself first. A claimant must have been a member, and know of which generation.
 std::vector<Voter> Succession::voters_of(const Generation& record, bool claim) const {
   const Voter& self = options_.self;
   std::vector<Voter> voters = record.voters.all;
@@ -164,7 +164,7 @@ void Succession::decided(Instant now, Actions& out) {
   if (reign_->wanted) propose(now, *std::exchange(reign_->wanted, std::nullopt), out);
 }
 
-/// Those of the newest record that is decided: nobody can be elected without a majority of them.
+/// The voters of the newest decided record: every election needs a majority of them.
 void Succession::tell_voters(Actions& out) const {
   out.emplace_back(VotersChanged{reign_->base, reign_->base_of, *leader_});
 }
@@ -173,7 +173,7 @@ void Succession::lead_changed(Actions& out) {
   out.emplace_back(LeadChanged{reign_->lead.until(), leader_->epoch});
 }
 
-/// Until its promises to itself are over it elects nobody else.
+/// Until its promises to itself are over it elects no other.
 void Succession::step_down(Instant now, Actions& out) {
   state_ = State::following;
   election_.reset();

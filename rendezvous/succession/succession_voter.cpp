@@ -1,4 +1,4 @@
-// The succession as a voter: whom it follows and elects, and what it has accepted.
+// The succession as a voter: the leader it follows, its votes, and the records it has accepted.
 #include "rendezvous/succession/succession.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ bool Succession::may_vote(Instant now, const VoteRequest& request) const {
   return !workers_live_ && now >= heard_ + options_.times.lease;  // V2
 }
 
-/// Not where nobody can be elected without the process that listened here before: it is dead.
+/// False if no process can be elected without the one that listened here before: it is dead.
 bool Succession::may_win(const VoteRequest& request) const {
   const auto outlive_it = [&](const Voters& voters) {
     return std::ranges::all_of(voters.all, [&](const Voter& voter) {
@@ -54,7 +54,7 @@ bool Succession::gives_way_to(const VoteRequest& request) const {
   return request.epoch > pledge_.epoch() && goes_before(request);
 }
 
-/// Of two with one record the earlier in order goes on.
+/// Of two candidates with one record the earlier in order goes on.
 bool Succession::goes_before(const VoteRequest& request) const {
   if (!is_asked(request) || has_missed_record(request)) return false;
   const Voters& voters = known_->record.voters;
@@ -145,12 +145,12 @@ void Succession::take(Instant now, const Leading& leading, Actions& out) {
       leader.address, Following{options_.self.agent, leader.epoch, leading.sent, known_->id()}});
 }
 
-/// It asks whether anybody here knows of the job, which must not be founded twice.
+/// The caller asks whether this process knows of the job, which must not be founded twice.
 void Succession::answer_founder(const Leader& founder, Actions& out) {
   if (state_ != State::following || leader_ || known_) refuse(founder.address, out);
 }
 
-/// Of an undecided claim, the newest is what this process's leader says.
+/// For an undecided claim, this process's leader knows the newest.
 bool Succession::is_news(const Knowledge& whole) const {
   if (!known_) return true;
   if (!whole.place || !known_->place) return whole.id() > known_->id();
@@ -171,7 +171,7 @@ bool Succession::may_follow(const Leader& leader) const {
   return pledge_.allows(leader) || (leader_ && leader_->continues(leader));
 }
 
-/// Several may gather: a voter stays with the one that it has, as long as that is heard, unless
+/// Several may gather: a voter stays with its leader, as long as it hears it, unless
 /// another has claimed a newer place.
 bool Succession::may_follow(Instant now, const Leading& leading) const {
   if (!may_follow(leading.leader)) return false;
@@ -181,7 +181,7 @@ bool Succession::may_follow(Instant now, const Leading& leading) const {
   return !workers_live_ && now >= heard_ + options_.times.lease;
 }
 
-/// Whether nobody can be elected any more once `voter` is dead: by the voters of a decided record;
+/// Whether no process can be elected once `voter` is dead: by the voters of a decided record;
 /// of one that may not be, by them and those before, or by those before without this process.
 bool Succession::is_needed(AgentId voter) const {
   const Voters& voters = known_->record.voters;
@@ -195,7 +195,7 @@ bool Succession::is_orphan_of(AgentId leader) const {
   return state_ != State::leading && state_ != State::finished && is_needed(leader);
 }
 
-/// Of others: the agent of this process says so where it finds another process in one's place.
+/// Of other voters: this process's agent reports it if another process has the place of one.
 void Succession::tell_needed(Actions& out) {
   std::set<AgentId> needed;
   if (known_) {
@@ -211,7 +211,7 @@ void Succession::tell_needed(Actions& out) {
   out.emplace_back(NeededVoters{needed_});
 }
 
-/// That it takes part in, if any.
+/// The job that it takes part in, if any.
 Founding Succession::job() const {
   const Founding followed = leader_ ? leader_->founding : Founding{};
   return known_ ? std::max(known_->record.founding, followed) : followed;
@@ -221,7 +221,7 @@ bool Succession::is_of_earlier_job(const Founding& other) const {
   return !other.is_none() && (other <= left_ || other < job());
 }
 
-/// That job is to learn of this one's leader, if there is one.
+/// Tells that job the leader of this one, if there is one.
 void Succession::answer_earlier_job(Instant now, const Leader& leader, Actions& out) {
   if (state_ == State::finished || !leader_ || job_over_) return;
   const bool fresh = state_ == State::leading || now < patience_ + options_.times.lease;
@@ -230,7 +230,7 @@ void Succession::answer_earlier_job(Instant now, const Leader& leader, Actions& 
       SendBallot{leader.address, Refusal{options_.self.agent, leader_->epoch, leader_}});
 }
 
-/// Another job stands. To this one, its promises last for ever: it takes no part any more.
+/// Another job continues. It never takes part in this one again, so its promises there hold.
 void Succession::leave_job(Instant now, Actions& out) {
   if (state_ == State::finished || job_over_ || job().is_none()) return;
   left_ = std::max(left_, job());
@@ -244,7 +244,7 @@ void Succession::leave_job(Instant now, Actions& out) {
   may_be_linked_ = false;
 }
 
-/// It is over: nobody has, nor will have, a promise of this process.
+/// The job is over: no process holds, or will hold, a promise of this one.
 void Succession::forget_job() {
   state_ = State::following;
   election_.reset();
@@ -254,9 +254,9 @@ void Succession::forget_job() {
   pledge_ = {};
 }
 
-/// Whoever is at its place may be followed, in whatever epoch. It may have voted, though it has no
-/// vote as far as it knows, and does not vote again there. A record that does not name it was meant
-/// for the process before it.
+/// It may follow the process at that address, in any epoch. It may have voted, although it knows of
+/// no vote, and does not vote again there. A record that does not name it was meant for the process
+/// before it.
 void Succession::forget_leader(Actions& out) {
   remember_as_over();
   known_.reset();
