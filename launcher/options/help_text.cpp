@@ -54,7 +54,7 @@ std::string help_text(int columns) {
       "       ddprun [options] -f JOB.yaml [-- ARGS...]\n"
       "       ddprun coordinator [options]\n"
       "       ddprun hostlist expand|fold|count LIST...\n"
-      "Start the workers of a training job, and restart them when one fails\n";
+      "Start the workers of a job; restart all when one fails\n";
   for (std::size_t group = 0; group < group_titles.size(); ++group) {
     text += fmt::format("\n{}:\n", group_titles[group]);
     for (const OptionSpec& option : option_table()) {

@@ -192,8 +192,8 @@ void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
 }
 
 /// Half a heartbeat later, at least. A leader that fails for a lease lets others try, and then
-/// waits for the folder, as long as the coordinator does. Time does not count: while this process was
-/// stopped the others may not have used their turn.
+/// waits for the folder, as long as the coordinator does. Time does not count: while this process
+/// was stopped the others may not have used their turn.
 void Succession::claim_again(Instant now, Actions& out) {
   if (!unreached_since_) unreached_since_ = now;
   claim_after_ = now + options_.times.heartbeat / 2;

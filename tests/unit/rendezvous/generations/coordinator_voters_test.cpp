@@ -110,8 +110,8 @@ TEST_CASE("coordinator: that the voters do not agree is said once, after 5 s") {
   CHECK(job.coordinator.next_deadline() == Instant{5'000});
   CHECK(job.waits(Millis{4'999}).empty());
   CHECK(job.waits(Millis{1}) ==
-        Actions{Note{"generation 1 waits for its 3 voters: all nodes must reach each other where "
-                     "they listen"}});
+        Actions{Note{"generation 1 waits for its 3 voters: all nodes must be able to connect "
+                     "to each other"}});
   CHECK(job.coordinator.next_deadline() == Instant{30'000});
 }
 

@@ -82,7 +82,7 @@ TEST_CASE("participant: a node that is silent is lost, and the others go on with
   CHECK(story.peer(0).agent_told == Lines{"start 1 of 2", "stop 1", "start 2 of 1"});
   story.feed(1, TellNews{StopRequested{SIGTERM}});
   CHECK(story.peer(1).agent_told.back() ==
-        "give up: stopped by SIGTERM (15); what was saved is kept: run again; nobody answers at "
+        "give up: stopped by SIGTERM (15); what was saved is kept: run again; no answer from "
         "n0:1");
 }
 
