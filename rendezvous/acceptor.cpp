@@ -72,8 +72,14 @@ void Acceptor::wait() {
   });
 }
 
+void Acceptor::resume() {
+  if (std::exchange(is_held_, false)) wait();
+}
+
 void Acceptor::accept_all() {
   while (acceptor_.is_open()) {
+    is_held_ = handlers_.has_room && !handlers_.has_room();
+    if (is_held_) return;
     const int fd =
         ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     const int reason = errno;

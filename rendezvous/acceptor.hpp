@@ -22,6 +22,8 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
   /// may close it.
   struct Handlers {
     std::function<void(Socket, const Endpoint& peer)> on_connection;
+    /// Whether one more may come now; null: always. Otherwise nothing is accepted until `resume`.
+    std::function<bool()> has_room;
     /// There is no descriptor for the next connection, for this reason. Returns whether one was
     /// freed; null: none can be.
     std::function<bool(const std::string& why)> make_room;
@@ -40,6 +42,9 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
   /// Takes connections from now on. Call once.
   void start() { wait(); }
 
+  /// There may be room again, where there was none.
+  void resume();
+
   /// No handler is called any more.
   void close();
 
@@ -57,6 +62,7 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
   boost::asio::steady_timer retry_;
   Handlers handlers_;
   std::uint16_t port_ = 0;
+  bool is_held_ = false;  // there is no room
 };
 
 }  // namespace ddprun

@@ -78,6 +78,7 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
        AgentServerLimits limits)
       : context_(context),
         patience_(context),
+        room_(context),
         credentials_(credentials),
         handlers_(std::move(handlers)),
         limits_(limits),
@@ -88,6 +89,7 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
     handlers.on_connection = [this](tcp::socket socket, const tcp::endpoint& peer) {
       open_session(std::move(socket), peer);
     };
+    handlers.has_room = [this] { return has_room(); };
     handlers.make_room = [this](const std::string& why) {
       if (strangers_.empty()) return false;
       dismiss_oldest("it was closed for the next one: " + why);
@@ -103,6 +105,7 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
   void close() {
     if (acceptor_) acceptor_->close();
     patience_.cancel();
+    room_.cancel();
     for (const auto& [id, session] : sessions_) session.connection->close();
     sessions_.clear();
     strangers_.clear();
@@ -120,14 +123,14 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
     if (found == sessions_.end()) return;
     found->second.connection->close();
     sessions_.erase(found);
-    strangers_.erase(id);
+    forget_stranger(id);
   }
 
  private:
   struct Session {
     std::shared_ptr<FrameConnection> connection;
     std::string peer;
-    Clock::time_point deadline;  // of a stranger
+    Clock::time_point began;
   };
 
   void open_session(tcp::socket socket, const tcp::endpoint& endpoint) {
@@ -135,9 +138,6 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
     if (sessions_.size() >= limits_.connections_max) {
       return notes_->add(
           fmt::format("a connection from {}: there are {} already", peer, sessions_.size()));
-    }
-    if (strangers_.size() >= limits_.strangers_max) {
-      dismiss_oldest("it had not authenticated when too many others connected");
     }
     Nonce nonce{};
     randombytes_buf(nonce.data(), nonce.size());
@@ -148,13 +148,34 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
                                SecureChannel(Side::coordinator, credentials_, nonce, peer),
                                handlers_of(id)),
         peer,
-        Clock::now() + milliseconds(limits_.stranger_patience)};
+        Clock::now()};
     if (strangers_.size() == 1) wait_for_patience();
+  }
+
+  /// For one more stranger. If there is none, accepting goes on once a stranger has left.
+  bool has_room() {
+    if (strangers_.size() < limits_.strangers_max) return true;
+    const Clock::time_point may_go =
+        sessions_.at(*strangers_.begin()).began + milliseconds(limits_.stranger_time);
+    if (may_go <= Clock::now()) {
+      dismiss_oldest("it had not authenticated when too many others connected");
+      return true;
+    }
+    room_.expires_at(may_go);
+    room_.async_wait([weak = weak_from_this()](error_code error) {
+      const auto self = weak.lock();
+      if (self && !error) self->acceptor_->resume();
+    });
+    return false;
+  }
+
+  void forget_stranger(SessionId id) {
+    if (strangers_.erase(id) > 0) acceptor_->resume();
   }
 
   FrameHandlers handlers_of(SessionId id) {
     return {[weak = weak_from_this(), id] {
-              if (const auto self = weak.lock()) self->strangers_.erase(id);
+              if (const auto self = weak.lock()) self->forget_stranger(id);
             },
             [weak = weak_from_this(), id](const std::string& message) {
               if (const auto self = weak.lock()) self->on_message(id, message);
@@ -167,16 +188,20 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
   /// Until the oldest stranger's patience is over, whoever that is by then.
   void wait_for_patience() {
     if (strangers_.empty()) return;
-    patience_.expires_at(sessions_.at(*strangers_.begin()).deadline);
+    patience_.expires_at(overdue_at(*strangers_.begin()));
     patience_.async_wait([weak = weak_from_this()](error_code error) {
       const auto self = weak.lock();
       if (self && !error) self->dismiss_overdue();
     });
   }
 
+  [[nodiscard]] Clock::time_point overdue_at(SessionId stranger) const {
+    return sessions_.at(stranger).began + milliseconds(limits_.stranger_patience);
+  }
+
   void dismiss_overdue() {
     const Clock::time_point now = Clock::now();
-    while (!strangers_.empty() && sessions_.at(*strangers_.begin()).deadline <= now) {
+    while (!strangers_.empty() && overdue_at(*strangers_.begin()) <= now) {
       dismiss_oldest(
           fmt::format("it had not authenticated after {} ms", limits_.stranger_patience.count));
     }
@@ -211,6 +236,7 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
   boost::asio::io_context& context_;
   std::shared_ptr<Acceptor> acceptor_;
   boost::asio::steady_timer patience_;
+  boost::asio::steady_timer room_;
   Credentials credentials_;
   Handlers handlers_;
   AgentServerLimits limits_;

@@ -2,8 +2,9 @@
 // and delivers their messages.
 //
 // A connection without that proof is a stranger. A stranger costs only a descriptor for a few
-// seconds, and if there are too many the oldest are closed: an agent needs one round trip, so it
-// gets in even among many strangers.
+// seconds. If there are too many, the oldest is closed for the next one once it has had
+// `stranger_time`; until then the next one waits in the kernel's queue. An agent needs one round
+// trip, so it gets in even among many strangers, or among many agents that come at once.
 //
 // Bounds
 //   `AgentServerLimits`; `unsent_bytes_max` for each session. Strangers cause at most one line in
@@ -33,7 +34,8 @@ constexpr Millis stranger_notes_apart{10'000};
 struct AgentServerLimits {
   std::size_t connections_max = 65'536;
   std::size_t strangers_max = 4'096;
-  Millis stranger_patience{5'000};
+  Millis stranger_time{250};        ///< At least, even if others wait,
+  Millis stranger_patience{5'000};  ///< and at most.
 };
 
 class AgentServer {

@@ -24,7 +24,7 @@ namespace {
 using namespace agent_wire;
 
 TEST_CASE("agent wire: a thousand silent strangers keep no agent out, and no descriptors") {
-  AgentWire wire({.strangers_max = 256});
+  AgentWire wire({.strangers_max = 256, .stranger_time = Millis{10}});
   std::vector<tcp::socket> strangers;
   WireAgent agent(wire.context);
   for (int i = 0; i < 1'000; ++i) {
@@ -43,6 +43,20 @@ TEST_CASE("agent wire: a thousand silent strangers keep no agent out, and no des
   CHECK(wire.notes[0].find("it had not authenticated when too many others connected") !=
         std::string::npos);
   CHECK(agent.down.empty());
+}
+
+TEST_CASE("agent wire: agents that come at once, more than strangers may, are all let in") {
+  AgentWire wire({.strangers_max = 8, .stranger_time = Millis{60'000}});
+  std::vector<std::unique_ptr<WireAgent>> agents;
+  for (int i = 0; i < 64; ++i) {
+    agents.push_back(std::make_unique<WireAgent>(wire.context));
+    agents.back()->client.connect({1}, "127.0.0.1", wire.server->port());
+  }
+  CHECK(wire.until([&] {
+    return std::ranges::all_of(agents, [](const auto& agent) { return !agent->up.empty(); });
+  }));
+  CHECK(std::ranges::all_of(agents, [](const auto& agent) { return agent->ends.empty(); }));
+  CHECK(wire.notes.empty());
 }
 
 TEST_CASE("agent wire: a stranger is closed when its time is over, and others are not") {
