@@ -19,6 +19,7 @@ Uplink::Uplink(UplinkOptions options)
     : options_(std::move(options)),
       self_{options_.agent, 1},
       any_place_(!options_.node.has_value()),
+      doors_(options_.doors),
       retry_(options_.retry_first) {}
 
 void Uplink::start(Instant now, Actions& out) {
@@ -106,7 +107,7 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
     served_at_.clear();
     voters_of_ = {};
   }
-  attempts_ = 0;
+  doors_.begin_anew();
   retry_ = options_.retry_first;
   if (begins_anew) {  // U4; it may follow the earlier leader again
     ++self_.life;
@@ -179,7 +180,7 @@ void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
   const Instant end = beats_.front().at + std::min(options_.times.lease, ack.lead);  // U1
   beats_.pop_front();
   suspect_at_ = now + options_.times.lease / 3;
-  attempts_ = 0;
+  doors_.begin_anew();
   if (end > now) out.emplace_back(LeaderAnswered{});
   const bool waits_to_start = put_off_ > inbox_.newest();  // the coordinator sees it running
   if (end <= now && give_up_at_ && !stop_asked_ && !waits_to_start) {
@@ -298,25 +299,11 @@ void Uplink::doubt(Instant now, Actions& out) {
 
 void Uplink::connect(Instant now, Actions& out) {
   connect_at_.reset();
-  const std::string door = next_door();
-  const bool at_endpoint = options_.doors.empty() || door == options_.doors.front();
+  const std::string door = doors_.next(followed_, voters_);
+  const bool at_endpoint = doors_.is_endpoint(door);
   lines_.push_back({++connections_, false, false, now, door, at_endpoint, "", std::nullopt});
   suspect_at_ = now + options_.times.lease / (lines_.size() == 2 ? 8 : 3);
   out.emplace_back(Connect{connections_, door});
-}
-
-/// The leader's address twice, then in turn with others: a voter's, any host's, the endpoint's.
-std::string Uplink::next_door() {
-  const int attempt = attempts_++;
-  const bool at_leader = followed_ && (attempt < 2 || attempt % 2 == 0);
-  const std::vector<std::string>& doors = options_.doors;
-  if (at_leader || doors.empty()) return followed_ ? followed_->address : std::string();
-  const std::size_t round = doors_count_ / 3;
-  const std::size_t kind = doors_count_++ % 3;
-  const std::vector<Voter>& voters = voters_.all;
-  if (kind == 0 && !voters.empty()) return voters[round % voters.size()].address;
-  if (kind == 1 && doors.size() > 1) return doors[1 + round % (doors.size() - 1)];
-  return doors.front();
 }
 
 /// The leader at the other end of `line` says so itself; it may be answered by Follow.

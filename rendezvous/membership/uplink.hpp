@@ -29,13 +29,13 @@
 #pragma once
 
 #include "rendezvous/lease.hpp"
+#include "rendezvous/membership/doors.hpp"
 #include "rendezvous/membership/link_events.hpp"
 #include "rendezvous/membership/messages.hpp"
 #include "rendezvous/membership/outbox.hpp"
 #include "rendezvous/succession/succession.hpp"
 #include "rendezvous/units.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -198,7 +198,6 @@ class Uplink {
   [[nodiscard]] bool is_orphaned(const Line& line) const;
   void enter(Instant now, ConnectionId connection, Actions& out);
   void repeat_news(ConnectionId connection, Actions& out) const;
-  [[nodiscard]] std::string next_door();
   [[nodiscard]] bool leads_to_followed(const Line& line) const;
   void beat(Instant now, Actions& out);
   void end_lease_if_due(Instant now, Actions& out);
@@ -220,8 +219,7 @@ class Uplink {
   Voters voters_;       // to be asked when it is lost
   RecordId voters_of_;  // the record that names them
   std::set<AgentId> needed_;
-  std::size_t doors_count_ = 0;
-  int attempts_ = 0;         // since the last answer
+  Doors doors_;
   std::vector<Line> lines_;  // oldest first
   ConnectionId connections_;
   std::optional<Instant> connect_at_;

@@ -1,0 +1,39 @@
+// The addresses at which an agent looks for the leader, one after the other: the leader's own, those
+// of the last voters, those that it was given.
+#pragma once
+
+#include "rendezvous/succession/ballots.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ddprun {
+
+class Doors {
+ public:
+  /// `given`: the endpoint, then other hosts. None: the shell knows the endpoint.
+  explicit Doors(std::vector<std::string> given) : given_(std::move(given)) {}
+
+  /// The address to try next, "" for the endpoint's: the leader's twice, then in turn with others: a
+  /// voter's, any host's, the endpoint's.
+  [[nodiscard]] std::string next(const std::optional<Leader>& followed, const Voters& voters);
+
+  /// The leader's twice again: it has answered, or another one leads.
+  void begin_anew() { attempts_ = 0; }
+
+  [[nodiscard]] bool is_endpoint(const std::string& door) const {
+    return given_.empty() || door == given_.front();
+  }
+
+  friend bool operator==(const Doors&, const Doors&) = default;
+
+ private:
+  std::vector<std::string> given_;
+  std::size_t others_ = 0;  // attempts that were not made at the leader's
+  int attempts_ = 0;
+};
+
+}  // namespace ddprun
