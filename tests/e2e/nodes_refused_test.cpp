@@ -94,7 +94,7 @@ TEST_CASE_FIXTURE(Case,
   const Words program{"/bin/true"};
   const Job& nowhere = run(Words{"--nnodes", "2"} + program);
   CHECK(nowhere.status() == 2);
-  CHECK(count_of("--nnodes: '2' from the command line needs a place where", nowhere.err) == 1);
+  CHECK(count_of("--nnodes: '2' from the command line needs an endpoint where", nowhere.err) == 1);
   const Job& secret = run(
       Words{
           "--nnodes", "2", "--rdzv-endpoint", "127.0.0.1", "--node-rank", "0", "--require-token"} +
