@@ -157,7 +157,7 @@ TEST_CASE("slurm: workers on too few cores are told of once, with what to write"
   jobs.has(shared, 0);
   jobs.run({"--ntasks=2"}, "srun --ntasks=1 --cpu-bind=cores " + two);
   jobs.has(shared +
-           ", to which srun has bound the task, and the job has 2 here; write srun "
+           ", to which srun has bound the task, but the job has 2 here; write srun "
            "--cpu-bind=none");
   jobs.run({"--ntasks=1"}, two);
   jobs.has(shared + "; add #SBATCH --cpus-per-task=2");
