@@ -47,7 +47,7 @@ TEST_CASE("hosts: a second head is refused, founds no other job and is told who 
     CAPTURE(nodes);
     expect_refusal({{"nnodes", nodes}},
                    {{"node-rank", "0"}},
-                   {"n2 asks for the place of node 0, which n0 has"});
+                   {"n2 asks for the place of node 0, which the coordinator's host n0 has"});
   }
 }
 
