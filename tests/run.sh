@@ -2,18 +2,18 @@
 # Builds and tests this project from a fresh clone, missing Debian packages included. The last line
 # says how many tests passed, failed and were skipped.
 #   tests/run.sh          the preset dev and all its tests
-#   tests/run.sh --quick  what a change needs before it is shown: texts, and what the preset ci
-#                         builds of launcher and rendezvous, with the tests that need no other host
-#   tests/run.sh --all    the quick start, all tests, also by the presets asan and ci, by clang and
-#                         the linters, and with PyTorch from PyPI
+#   tests/run.sh --quick  what a change needs before it is shown: texts, and what the preset
+#                         quick builds, with the tests that need no other host
+#   tests/run.sh --all    the quick start, all tests, also by the presets asan and release, by clang
+#                         and the linters, and with PyTorch from PyPI
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=.ci/checks.sh
 source .ci/checks.sh
 
 pytorch_tests='^(e2e store|interoperation):'  # those that run TEST_PYTHON
-declare -A build_s=([dev]=600 [asan]=450 [clang]=240 [ci]=450)  # what each preset may take
-declare -A test_s=([asan]=500 [ci]=300)
+declare -A build_s=([dev]=600 [asan]=450 [clang]=240 [release]=400)  # what each preset may take
+declare -A test_s=([asan]=500 [release]=300)
 
 # What no compiler is needed for.
 check_texts() {
@@ -51,8 +51,8 @@ run_everything_else() {
     part "slurm" 240 tests_of dev -L '^slurm$' -j 4 || true
     if part "mutations" 600 check_mutations; then cat "$results/mutations"; fi
     run_preset asan
-    run_preset ci
-    # Clang compiles and looks; its programs do what those of asan and ci do.
+    run_preset release
+    # Clang compiles and looks; its programs do what those of asan and release do.
     part "build clang" "${build_s[clang]}" build clang all || true
     part "clang-tidy" 300 check_tidy || true
     part "pypi torch" 420 check_pypi_torch "$pytorch_tests" || true
@@ -68,7 +68,7 @@ esac
 case $what in
     --all)
         check_texts
-        part "quick start" 420 check_quick_start || true
+        part "quick start" 240 check_quick_start || true
         run_dev
         run_everything_else
         ;;
