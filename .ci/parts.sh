@@ -1,10 +1,38 @@
 # Shell functions for tests/run.sh: timed parts, and one count of all that they tested.
 # shellcheck shell=bash
 
-# In it: tests, one line each, "status<tab>part: name<tab>reason"; log, of the newest part.
+# In it: tests, one line each, "status<tab>part: name<tab>reason"; built.PRESET.TARGET; and of each
+# lane LANE.log of its newest part, LANE.times and LANE.xml.
 results=$(mktemp -d)
-trap 'rm -rf "$results"' EXIT
+lane=main   # parts of different lanes run at once
+lane_pids=()
+trap 'end_lanes; rm -rf "$results"' EXIT
 : >"$results/tests"
+
+# Each lane is a process group: ctrl-C ends this shell alone.
+end_lanes() {
+    local pid
+    for pid in "${lane_pids[@]}"; do kill -TERM -- "-$pid" 2>/dev/null || true; done
+}
+
+# beside FUNCTION...: runs each in a lane of its own, and waits for all.
+in_lane() { lane=$1; "$1"; }
+beside() {
+    local each pid
+    set -m  # without it, what runs in a lane would ignore SIGINT
+    for each in "$@"; do
+        in_lane "$each" </dev/null &
+        lane_pids+=($!)
+    done
+    set +m
+    for pid in "${lane_pids[@]}"; do
+        wait "$pid" || record failed "lane of $pid" "it ended before its parts had run"
+    done
+    lane_pids=()
+}
+
+# To be the first in a lane that compiles: what waits for events in another comes before it.
+give_way() { renice -n 19 -p "$BASHPID" >/dev/null; }
 
 # record STATUS NAME [REASON]: counts one test.
 record() { printf '%s\t%s\t%s\n' "$1" "$2" "${3:-}" >>"$results/tests"; }
@@ -20,16 +48,16 @@ processor_s() {
 # record counts as one failed test. A part that takes twice its budget of the processor fails:
 # unlike the time that it takes, that hardly depends on what else the machine does.
 part() {
-    local name=$1 budget=$2 start=$SECONDS status=0 before took used used_before
+    local name=$1 budget=$2 start=$SECONDS status=0 took used used_before
+    local log=$results/$lane.log times=$results/$lane.times
     shift 2
-    before=$(wc -l <"$results/tests")
-    times >"$results/times"
-    used_before=$(processor_s "$results/times")
+    times >"$times"
+    used_before=$(processor_s "$times")
     part_name=$name
-    "$@" >"$results/log" 2>&1 || status=1
+    "$@" >"$log" 2>&1 || status=1
     took=$((SECONDS - start))
-    times >"$results/times"
-    used=$(($(processor_s "$results/times") - used_before))
+    times >"$times"
+    used=$(($(processor_s "$times") - used_before))
     printf 'part %s: %d s of %d s, processor %d s%s\n' "$name" "$took" "$budget" "$used" \
         "$([[ $took -le $budget ]] || echo ', over its budget')"
     if ((used > 2 * budget)); then
@@ -37,8 +65,8 @@ part() {
         status=1
     fi
     [[ $status -eq 0 ]] && return 0
-    tail -n 400 "$results/log"
-    if ! tail -n +$((before + 1)) "$results/tests" | grep '^failed' >/dev/null; then
+    tail -n 400 "$log"
+    if ! grep "^failed	$name" "$results/tests" >/dev/null; then
         record failed "$name" "see its output above"
     fi
     return 1
@@ -46,16 +74,15 @@ part() {
 
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 
-# build PRESET TARGET...: configures and compiles.
+# build PRESET TARGET: configures and compiles; leaves built.PRESET.TARGET.
 build() {
-    local preset=$1
-    shift
-    cmake --preset "$preset" && cmake --build --preset "$preset" -j "$jobs" --target "$@"
+    cmake --preset "$1" && cmake --build --preset "$1" -j "$jobs" --target "$2" &&
+        : >"$results/built.$1.$2"
 }
 
 # tests_of PRESET [OPTIONS FOR CTEST...]: runs tests by ctest and records each of them.
 tests_of() {
-    local preset=$1 status=0 junit="$results/junit.xml"
+    local preset=$1 status=0 junit="$results/$lane.xml"
     shift
     rm -f "$junit"
     ctest --test-dir "build/$preset" -j 2 --quiet --no-tests=error --output-junit "$junit" \

@@ -12,8 +12,6 @@ cd "$(dirname "$0")/.."
 source .ci/checks.sh
 
 pytorch_tests='^(e2e store|interoperation):'  # those that run TEST_PYTHON
-declare -A build_s=([dev]=600 [asan]=450 [clang]=240 [release]=400)  # what each preset may take
-declare -A test_s=([asan]=500 [release]=300)
 
 # What no compiler is needed for.
 check_texts() {
@@ -22,40 +20,71 @@ check_texts() {
     part "format" 30 check_format || true
 }
 
+# check_rules PRESET: those of the house need the launcher, for what the documents say of it.
+check_rules() {
+    part "build tidy" 200 build "$1" tidy_test || return 0
+    part "tidy" 30 tests_of "$1" -L '^tidy$' || true
+}
+
 run_quick() {
-    check_texts
+    check_rules quick
     part "build quick" 240 build quick all || return 0
-    part "tidy" 30 tests_of quick -L '^tidy$' || true
     part "test quick" 150 tests_of quick -L '^(unit|scenario|sim|e2e)$' || true
 }
 
-# The preset dev, a part for each kind of test.
-run_dev() {
-    part "build dev" "${build_s[dev]}" build dev all || return 0
+# The preset dev's tests, a part for each kind.
+test_dev() {
     local kind
-    for kind in tidy unit scenario sim e2e worker; do
+    for kind in unit scenario sim e2e worker; do
         part "$kind" 150 tests_of dev -L "^$kind\$" || true
     done
 }
 
-# run_preset NAME: another preset, its tests in one part; those on many hosts ran in dev.
-run_preset() {
-    part "build $1" "${build_s[$1]}" build "$1" all || return 0
-    part "test $1" "${test_s[$1]}" tests_of "$1" -LE '^(hosts|slurm)' || true
+run_dev() {
+    check_rules dev
+    part "build dev" 600 build dev all || return 0
+    test_dev
 }
 
-run_everything_else() {
-    part "hosts_kit" 60 tests_of dev -L '^hosts_kit$' || true
-    part "hosts" 360 tests_of dev -L '^hosts$' || true
-    part "slurm_kit" 90 tests_of dev -L '^slurm_kit$' -j 4 || true  # they mostly wait
+# What waits, beside what compiles.
+test_all_of_dev() {
+    [[ -e $results/built.dev.all ]] || return 0
+    # They mostly wait, each on hosts of its own.
+    part "hosts_kit" 60 tests_of dev -L '^hosts_kit$' -j 4 || true
+    part "hosts" 180 tests_of dev -L '^hosts$' -j 4 || true
+    part "slurm_kit" 90 tests_of dev -L '^slurm_kit$' -j 4 || true
     part "slurm" 240 tests_of dev -L '^slurm$' -j 4 || true
-    if part "mutations" 600 check_mutations; then cat "$results/mutations"; fi
-    run_preset asan
-    run_preset release
-    # Clang compiles and looks; its programs do what those of asan and release do.
-    part "build clang" "${build_s[clang]}" build clang all || true
-    part "clang-tidy" 300 check_tidy || true
+    test_dev
     part "pypi torch" 420 check_pypi_torch "$pytorch_tests" || true
+}
+build_others() {
+    give_way
+    part "build asan" 450 build asan all || true
+    part "build release" 400 build release all || true
+    # Clang compiles and looks; its programs do what those of the others do.
+    part "build clang" 240 build clang all || true
+    part "clang-tidy" 300 check_tidy || true
+}
+
+# What runs on many hosts has done so in dev.
+test_others() {
+    local preset
+    for preset in asan release; do
+        [[ -e $results/built.$preset.all ]] || continue
+        part "test $preset" 500 tests_of "$preset" -LE '^(hosts|slurm)' || true
+    done
+}
+replay_mutations() {
+    give_way
+    if part "mutations" 600 check_mutations; then cat "$results/mutations"; fi
+}
+
+run_all() {
+    check_rules dev
+    part "quick start" 240 check_quick_start || true
+    part "build dev" 600 build dev all || true
+    beside test_all_of_dev build_others
+    beside test_others replay_mutations
 }
 
 what=${1:-}
@@ -65,13 +94,9 @@ case $what in
     "") .ci/packages.sh build data test ;;
     *) echo "usage: tests/run.sh [--quick | --all]" >&2; exit 2 ;;
 esac
+[[ -z $what ]] || check_texts
 case $what in
-    --all)
-        check_texts
-        part "quick start" 240 check_quick_start || true
-        run_dev
-        run_everything_else
-        ;;
+    --all) run_all ;;
     --quick) run_quick ;;
     "") run_dev ;;
 esac
