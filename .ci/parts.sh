@@ -94,6 +94,18 @@ tests_of() {
     return "$status"
 }
 
+# Where root may make namespaces, a test that is skipped lacks something that could be there, as CI
+# has it. What no machine changes: that PyPI cannot be reached, a device that the kernel lacks, and
+# what a sanitizer cannot do; those tests run in the other presets.
+no_machine_can='from PyPI here|/dev/loop-control|sanitizer'
+fail_needless_skips() {
+    [[ $EUID -eq 0 ]] && unshare --mount --net --uts --pid --fork true 2>/dev/null || return 0
+    awk -F '\t' -v OFS='\t' -v excused="$no_machine_can" '
+        $1 == "skipped" && $3 !~ excused { $1 = "failed"; $3 = "skipped, and need not be: " $3 }
+        { print }' "$results/tests" >"$results/judged"
+    mv "$results/judged" "$results/tests"
+}
+
 # summary: names what was skipped and what failed, then the closing line. Returns 1 after a failure.
 summary() {
     awk -F '\t' '$1 == "skipped" { count[$3]++; name[$3] = $2 }

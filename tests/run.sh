@@ -5,7 +5,8 @@
 #   tests/run.sh --quick  what a change needs before it is shown: texts, and what the preset
 #                         quick builds, with the tests that need no other host
 #   tests/run.sh --all    the quick start, all tests, also by the presets asan and release, by clang
-#                         and the linters, and with PyTorch from PyPI
+#                         and the linters, and with PyTorch from PyPI; as root, a test that is
+#                         skipped without need fails
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=.ci/checks.sh
@@ -85,6 +86,7 @@ run_all() {
     part "build dev" 600 build dev all || true
     beside test_all_of_dev build_others
     beside test_others replay_mutations
+    fail_needless_skips
 }
 
 what=${1:-}
