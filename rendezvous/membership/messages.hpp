@@ -6,6 +6,7 @@
 #include "rendezvous/succession/ballots.hpp"
 #include "rendezvous/units.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +14,8 @@
 #include <vector>
 
 namespace ddprun {
+
+constexpr std::size_t relayed_max = 1'024;  ///< Agents whose heartbeats go through one relay.
 
 /// The first message on a connection, and again when a new life begins on it.
 struct Hello {
@@ -38,8 +41,26 @@ struct Heartbeat {
   std::int64_t received = 0;  ///< The newest instruction that has arrived.
   friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
-/// A ballot is for the succession, and needs no Hello before it.
-using ToCoordinator = std::variant<Hello, Heartbeat, Numbered<News>, Ballot>;
+struct RelayedBeat {
+  Incarnation from;
+  Heartbeat heartbeat;
+  friend bool operator==(const RelayedBeat&, const RelayedBeat&) = default;
+};
+/// To the agent's relay, which passes it on if it follows the same leader.
+struct BeatForRelay {
+  AgentId leader = 0;
+  Epoch reign;
+  RelayedBeat relayed;
+  friend bool operator==(const BeatForRelay&, const BeatForRelay&) = default;
+};
+/// From a relay.
+struct BeatBatch {
+  std::vector<RelayedBeat> beats;
+  friend bool operator==(const BeatBatch&, const BeatBatch&) = default;
+};
+/// A ballot is for the succession and a BeatForRelay for the relay: neither needs a Hello before it.
+using ToCoordinator =
+    std::variant<Hello, Heartbeat, Numbered<News>, BeatBatch, BeatForRelay, Ballot>;
 
 /// The answer to a Hello: heartbeats and news are taken from now on.
 struct Welcome {
@@ -61,6 +82,28 @@ struct Ack {
   Millis lead;                ///< For this time no other process can lead the job.
   friend bool operator==(const Ack&, const Ack&) = default;
 };
+/// From now on heartbeats may go through the agent that listens there; empty: through none.
+struct UseRelay {
+  std::string address;
+  friend bool operator==(const UseRelay&, const UseRelay&) = default;
+};
+struct RelayedAck {
+  Incarnation to;
+  Ack ack;
+  friend bool operator==(const RelayedAck&, const RelayedAck&) = default;
+};
+/// To a relay, the answer to a BeatBatch.
+struct AckBatch {
+  std::vector<RelayedAck> acks;
+  friend bool operator==(const AckBatch&, const AckBatch&) = default;
+};
+/// The leader's answer, from a relay.
+struct AckFromRelay {
+  AgentId leader = 0;
+  Epoch reign;
+  Ack ack;
+  friend bool operator==(const AckFromRelay&, const AckFromRelay&) = default;
+};
 /// This life was declared lost: its workers must end, and a new life may begin.
 struct Forgotten {
   Incarnation who;
@@ -81,7 +124,15 @@ struct Refused {
 };
 /// An instruction for the node.
 using Instruction = std::variant<StartGeneration, StopGeneration, FinishJob>;
-using ToAgent =
-    std::variant<Welcome, Redirect, VotersChanged, Ack, Forgotten, Refused, Numbered<Instruction>>;
+using ToAgent = std::variant<Welcome,
+                             Redirect,
+                             VotersChanged,
+                             Ack,
+                             Forgotten,
+                             Refused,
+                             Numbered<Instruction>,
+                             UseRelay,
+                             AckBatch,
+                             AckFromRelay>;
 
 }  // namespace ddprun

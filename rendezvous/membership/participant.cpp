@@ -52,6 +52,7 @@ Participant::Participant(ParticipantOptions options, ParticipantObserver& observ
       observer_(observer),
       uplink_(uplink_options(options_)),
       succession_(succession_options(options_)),
+      relay_(options_.times),
       notes_(options_.host) {}
 
 void Participant::start(Instant now, Actions& out) {
@@ -92,6 +93,7 @@ std::optional<Instant> Participant::next_deadline() const {
     if (other) next = next ? std::min(*next, *other) : other;
   };
   consider(succession_.next_deadline());
+  consider(relay_.next_deadline());
   if (!office_) return next;
   consider(office_->roster.next_deadline());
   consider(office_->coordinator.next_deadline());
@@ -101,6 +103,7 @@ std::optional<Instant> Participant::next_deadline() const {
 void Participant::time_out(Instant now, Actions& out) {
   tell_succession(now, SuccessionTimeout{}, out);
   tell_uplink(now, Timeout{}, out);
+  tell_relay(now, Timeout{}, out);
   tell_roster(now, Timeout{}, out);
   tell_coordinator(now, Timeout{}, out);
 }
@@ -115,6 +118,9 @@ void Participant::hear(Instant now, const Received& received, Actions& out) {
   if (const auto* ballot = std::get_if<Ballot>(&received.message)) {
     return tell_succession(now, BallotArrived{*ballot}, out);
   }
+  if (const auto* beat = std::get_if<BeatForRelay>(&received.message)) {
+    return tell_relay(now, BeatArrived{received.session, *beat}, out);
+  }
   const auto* hello = std::get_if<Hello>(&received.message);
   if (hello == nullptr) return tell_roster(now, received, out);
   sessions_[received.session] = *hello;
@@ -124,6 +130,7 @@ void Participant::hear(Instant now, const Received& received, Actions& out) {
 
 void Participant::lose(Instant now, const SessionClosed& closed, Actions& out) {
   sessions_.erase(closed.session);
+  tell_relay(now, closed, out);
   tell_roster(now, closed, out);
 }
 

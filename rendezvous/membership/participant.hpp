@@ -15,6 +15,7 @@
 #include "rendezvous/generations/coordinator.hpp"
 #include "rendezvous/membership/link_events.hpp"
 #include "rendezvous/membership/participant_notes.hpp"
+#include "rendezvous/membership/relay.hpp"
 #include "rendezvous/membership/roster.hpp"
 #include "rendezvous/membership/uplink.hpp"
 #include "rendezvous/succession/succession.hpp"
@@ -44,6 +45,7 @@ struct ParticipantOptions {
   bool keeps_marks = false;
   Epoch mark;  ///< That was left on this node, of a job that has not ended; 0: none was.
   LeaseTimes times;
+  RelayOptions relays;
   CoordinatorOptions coordinator;
 };
 
@@ -93,10 +95,12 @@ class ParticipantObserver {
   virtual void told(const Succession&, const SuccessionEvent&) {}
   virtual void told(const Coordinator&, const CoordinatorEvent&) {}
   virtual void told(const Roster&, const RosterEvent&) {}
+  virtual void told(const Relay&, const RelayEvent&) {}
   virtual void answered(const Uplink&, const std::vector<UplinkAction>&) {}
   virtual void answered(const Succession&, const std::vector<SuccessionAction>&) {}
   virtual void answered(const Coordinator&, const std::vector<CoordinatorAction>&) {}
   virtual void answered(const Roster&, const std::vector<RosterAction>&) {}
+  virtual void answered(const Relay&, const std::vector<RelayAction>&) {}
 
  protected:
   ParticipantObserver() = default;
@@ -143,10 +147,12 @@ class Participant {
   void tell_succession(Instant now, const SuccessionEvent& event, Actions& out);
   void tell_coordinator(Instant now, const CoordinatorEvent& event, Actions& out);
   void tell_roster(Instant now, const RosterEvent& event, Actions& out);
+  void tell_relay(Instant now, const RelayEvent& event, Actions& out);
   void perform(Instant now, const UplinkAction& action, Actions& out);
   void perform(Instant now, const SuccessionAction& action, Actions& out);
   void perform(Instant now, const CoordinatorAction& action, Actions& out);
   void perform(Instant now, const RosterAction& action, Actions& out);
+  void perform(Instant now, const RelayAction& action, Actions& out);
   void hear(Instant now, const Received& received, Actions& out);
   void hear(Instant now, const FolderAnswer& answer, Actions& out);
   void hear(Instant now, const MarkKept& kept, Actions& out);
@@ -165,6 +171,7 @@ class Participant {
   ParticipantObserver& observer_;
   Uplink uplink_;
   Succession succession_;
+  Relay relay_;
   std::unique_ptr<Office> office_;  // while it coordinates
   /// Pending messages between its two machines.
   std::deque<std::variant<CoordinatorEvent, Instruct>> later_;

@@ -32,12 +32,17 @@ void Participant::tell_roster(Instant now, const RosterEvent& event, Actions& ou
   if (office_) tell<RosterAction>(now, office_->roster, event, out);
 }
 
+void Participant::tell_relay(Instant now, const RelayEvent& event, Actions& out) {
+  tell<RelayAction>(now, relay_, event, out);
+}
+
 void Participant::perform(Instant now, const UplinkAction& action, Actions& out) {
   const auto to_agent = [&](const auto& what) { out.emplace_back(TellAgent{what}); };
   const auto to_succession = [&](const auto& what) { tell_succession(now, what, out); };
   std::visit(Overloaded{[&](const HeardOf& what) { to_succession(what); },
                         [&](const LeaderAnswered& what) { to_succession(what); },
                         [&](const RecordDecided& what) { to_succession(what); },
+                        [&](const PassAcks& what) { tell_relay(now, what, out); },
                         [&](const PassOn& pass) { std::visit(to_agent, pass.instruction); },
                         [&](const LifeEnded& what) { to_agent(what); },
                         [&](const GiveUp& what) { to_agent(what); },
@@ -91,6 +96,12 @@ void Participant::perform(Instant, const RosterAction& action, Actions& out) {
              action);
 }
 
+void Participant::perform(Instant now, const RelayAction& action, Actions& out) {
+  std::visit(Overloaded{[&](const PassBeats& what) { tell_uplink(now, what, out); },
+                        [&](const SendDown& what) { out.emplace_back(what); }},
+             action);
+}
+
 void Participant::admit(Instant now, SessionId session, Actions& out) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
@@ -112,7 +123,8 @@ void Participant::take_lead(Instant now, const TakeLead& lead, Actions& out) {
                        .own_node = options_.node.value_or(NodeId{0}),
                        .nodes_min = gathering.nodes_min,
                        .nodes_max = gathering.nodes_max,
-                       .nodes_all = gathering.nodes_all};
+                       .nodes_all = gathering.nodes_all,
+                       .relays = options_.relays};
   constexpr NodeId none{-1};  // of all nodes, this one's agent is a member like the others
   if (lead.record || options_.witness) roster.own_node = none;
   office_ =

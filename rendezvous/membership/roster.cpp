@@ -44,6 +44,7 @@ void Roster::on(Instant, const SessionClosed& closed, Actions&) {
   if (found.empty()) return;
   const auto peer = peers_.find(found.mapped().agent);
   if (peer != peers_.end() && peer->second.session == closed.session) peer->second.session = {};
+  regroups_ = true;
 }
 
 void Roster::on(Instant now, const Instruct& instruct, Actions& out) {
@@ -82,13 +83,14 @@ void Roster::on(Instant now, const Timeout&, Actions& out) {
   for (auto& [agent, peer] : peers_) {
     if (late > interval / 2) peer.patience_from = std::min(now, peer.patience_from + late);
     if (peer.lost || now - peer.patience_from < options_.times.dead_after) continue;
-    peer.lost = true;
+    peer.lost = regroups_ = true;
     peer.outbox = {};
     out.emplace_back(Report{
         NodeLost{peer.node,
                  fmt::format("silent for {:g} s",
                              static_cast<double>(options_.times.dead_after.count) / 1000.0)}});
   }
+  if (regroups_) name_relays(out);
 }
 
 void Roster::take(Instant now, SessionId session, const Hello& hello, Actions& out) {
@@ -121,6 +123,8 @@ void Roster::take(Instant now, SessionId session, const Hello& hello, Actions& o
   peer->session = session;
   hear(now, *peer);
   peer->contact = hello.contact;
+  peer->relay.clear();
+  regroups_ = true;
   out.emplace_back(SendDown{session, Welcome{options_.leader, peer->node, voters_, voters_of_}});
   resend(now, *peer, out);
 }
@@ -128,12 +132,33 @@ void Roster::take(Instant now, SessionId session, const Hello& hello, Actions& o
 void Roster::take(Instant now, SessionId session, const Heartbeat& heartbeat, Actions& out) {
   Peer* peer = speaker(session, out);
   if (peer == nullptr) return;
-  hear(now, *peer);
-  peer->outbox.confirm(heartbeat.received);
-  const Millis lead = std::clamp(lead_end_ - now, Millis{0}, options_.times.lease);  // O6
-  out.emplace_back(SendDown{session, Ack{heartbeat.number, peer->inbox.newest(), lead}});
-  const bool first_lease = !std::exchange(peer->leased, lead > Millis{0}) && peer->leased;
+  const Ack ack = answer(now, *peer, heartbeat);
+  out.emplace_back(SendDown{session, ack});
+  const bool first_lease = !std::exchange(peer->leased, ack.lead > Millis{0}) && peer->leased;
+  regroups_ = regroups_ || first_lease;
   if (first_lease || now - peer->sent >= options_.times.heartbeat) resend(now, *peer, out);
+}
+
+/// Whoever has not confirmed an instruction is not answered here, and so asks on its own connection.
+void Roster::take(Instant now, SessionId session, const BeatBatch& batch, Actions& out) {
+  if (speaker(session, out) == nullptr) return;
+  AckBatch answers;
+  for (const auto& [from, heartbeat] : batch.beats) {
+    const auto found = peers_.find(from.agent);
+    if (found == peers_.end()) continue;
+    Peer& peer = found->second;
+    if (peer.life != from.life || peer.lost) continue;
+    const Ack ack = answer(now, peer, heartbeat);
+    if (peer.outbox.unconfirmed().empty()) answers.acks.push_back({from, ack});
+  }
+  out.emplace_back(SendDown{session, std::move(answers)});
+}
+
+Ack Roster::answer(Instant now, Peer& peer, const Heartbeat& heartbeat) const {
+  hear(now, peer);
+  peer.outbox.confirm(heartbeat.received);
+  const Millis lead = std::clamp(lead_end_ - now, Millis{0}, options_.times.lease);  // O6
+  return {heartbeat.number, peer.inbox.newest(), lead};
 }
 
 void Roster::take(Instant now, SessionId session, const Numbered<News>& news, Actions& out) {

@@ -4,6 +4,9 @@
 // cause, and a lost node's workers are certainly dead only when its lease is
 // over. From then on messages of that life are ignored; the agent is told to begin another one.
 //
+// In a job of more than `RelayOptions::above` agents, one of each group of neighbours is the relay
+// of the others: it passes on their heartbeats, and the answers. Nothing else changes.
+//
 // Invariants
 //   O1  Between the events of a node that are passed on, one life ends (NodeLost) before another's
 //       begin; of a life that is lost nothing is passed on.
@@ -35,6 +38,14 @@
 
 namespace ddprun {
 
+/// Of the nodes' heartbeats in a large job: groups of neighbours send theirs through one of them.
+struct RelayOptions {
+  std::size_t above = 256;  ///< So many agents send theirs to the coordinator itself.
+  int group_min = 32;       ///< Places of a group, which doubles as long as there are more than
+  int relays_max = 64;      ///< so many groups.
+  friend bool operator==(const RelayOptions&, const RelayOptions&) = default;
+};
+
 struct RosterOptions {
   Leader leader;  ///< The coordinator, as agents are told; its number is not 0.
   LeaseTimes times;
@@ -43,6 +54,7 @@ struct RosterOptions {
   int nodes_max = 1;
   int nodes_all = 0;  ///< Nodes that may take part, spares included; 0: any number.
   std::size_t agents_max = 20'000;
+  RelayOptions relays;
   friend bool operator==(const RosterOptions&, const RosterOptions&) = default;
 };
 
@@ -113,6 +125,7 @@ class Roster {
     Inbox inbox;
     Instant sent;         // when all of the outbox was,
     bool leased = false;  // or before it was told of any leader
+    std::string relay;    // that it was told of in this session; empty: none
     friend bool operator==(const Peer&, const Peer&) = default;
   };
   struct Speaker {
@@ -130,7 +143,12 @@ class Roster {
   void take(Instant now, SessionId session, const Hello& hello, Actions& out);
   void take(Instant now, SessionId session, const Heartbeat& heartbeat, Actions& out);
   void take(Instant now, SessionId session, const Numbered<News>& news, Actions& out);
-  void take(Instant, SessionId, const Ballot&, Actions&) {}  // it is the succession's
+  void take(Instant now, SessionId session, const BeatBatch& batch, Actions& out);
+  void take(Instant, SessionId, const Ballot&, Actions&) {}        // it is the succession's
+  void take(Instant, SessionId, const BeatForRelay&, Actions&) {}  // it is the relay's
+  [[nodiscard]] Ack answer(Instant now, Peer& peer, const Heartbeat& heartbeat) const;
+  void name_relays(Actions& out);
+  [[nodiscard]] int group_size() const;
 
   [[nodiscard]] Peer* speaker(SessionId session, Actions& out);
   [[nodiscard]] AgentId agent_in(SessionId session) const;
@@ -157,6 +175,8 @@ class Roster {
   RecordId voters_of_;
   Instant lead_end_ = Lead::forever;
   Instant ticked_;
+  bool names_relays_ = false;  // there were many agents once
+  bool regroups_ = false;      // at the next tick
 };
 
 }  // namespace ddprun

@@ -20,6 +20,7 @@ Uplink::Uplink(UplinkOptions options)
       self_{options_.agent, 1},
       any_place_(!options_.node.has_value()),
       doors_(options_.doors),
+      relay_(options_.times),
       retry_(options_.retry_first) {}
 
 void Uplink::start(Instant now, Actions& out) {
@@ -37,13 +38,15 @@ void Uplink::on_event(Instant now, const UplinkEvent& event, Actions& out) {
 
 std::optional<Instant> Uplink::next_deadline() const {
   Instant next = beat_at_;
-  for (const auto& other : {connect_at_, suspect_at_, lease_end_, give_up_at_}) {
+  for (const auto& other :
+       {connect_at_, suspect_at_, lease_end_, give_up_at_, relay_.connect_at()}) {
     if (other) next = std::min(next, *other);
   }
   return next;
 }
 
 void Uplink::on(Instant now, const ConnectionUp& up, Actions& out) {
+  if (relay_.has(up.connection)) return relay_.up();
   const auto line = std::ranges::find(lines_, up.connection, &Line::id);
   if (line == lines_.end()) return;
   line->up = true;
@@ -126,6 +129,7 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
 
 void Uplink::on(Instant now, const Unfollow&, Actions& out) {
   followed_.reset();
+  use_relay(now, "", out);
   retry_ = options_.retry_first;
   keep_only({}, out);
   if (!connect_at_) connect_later(now);
@@ -145,6 +149,7 @@ bool Uplink::leads_to_followed(const Line& line) const {
 
 /// The next attempt comes at once if a connection was lost, and later if there was no answer.
 void Uplink::on(Instant now, const ConnectionDown& down, Actions& out) {
+  if (relay_.has(down.connection)) return relay_.down(now);
   const auto line = std::ranges::find(lines_, down.connection, &Line::id);
   if (line == lines_.end()) return;
   const bool answered = line->answered;
@@ -167,36 +172,10 @@ void Uplink::connect_later(Instant now) {
 }
 
 void Uplink::on(Instant now, const Heard& heard, Actions& out) {
+  if (relay_.has(heard.connection)) return hear_relay(now, heard.message, out);
   if (find(heard.connection) == nullptr) return;
   std::visit([&](const auto& message) { take(now, heard.connection, message, out); },
              heard.message);
-}
-
-void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) {
-  if (!leads_to_followed(*find(from))) return;
-  outbox_.confirm(ack.received);
-  while (!beats_.empty() && beats_.front().number < ack.answers) beats_.pop_front();
-  if (beats_.empty() || beats_.front().number != ack.answers) return;  // too old to matter
-  const Instant end = beats_.front().at + std::min(options_.times.lease, ack.lead);  // U1
-  beats_.pop_front();
-  suspect_at_ = now + options_.times.lease / 3;
-  doors_.begin_anew();
-  if (end > now) out.emplace_back(LeaderAnswered{});
-  const bool waits_to_start = put_off_ > inbox_.newest();  // the coordinator sees it running
-  if (end <= now && give_up_at_ && !stop_asked_ && !waits_to_start) {
-    give_up_at_ = now + patience();  // the coordinator waits as well, and will report a failure
-  }
-  if (end > now && (!lease_end_ || end > *lease_end_)) {
-    lease_end_ = end;
-    answered_ = true;
-    retry_ = options_.retry_first;
-    refused_since_.reset();
-    refusal_.clear();
-    give_up_at_.reset();
-  }
-  const bool had_another = lines_.size() > 1;
-  keep_only(from, out);
-  if (had_another) repeat_news(from, out);  // they may have been lost with the old one
 }
 
 void Uplink::take(Instant now, ConnectionId from, const Forgotten& forgotten, Actions& out) {
@@ -216,6 +195,7 @@ void Uplink::take(Instant now, ConnectionId from, const Forgotten& forgotten, Ac
 /// But a request to end the job outlives the life of the agent.
 void Uplink::forget_all(Instant now, Actions& out) {
   coordinator_ = 0;
+  use_relay(now, "", out);
   beats_.clear();
   outbox_ = {};
   inbox_ = {};
@@ -252,12 +232,12 @@ void Uplink::take(Instant now,
   const bool is_next = instruction.number == inbox_.newest() + 1;
   if (!lease_end_ && std::holds_alternative<StartGeneration>(instruction.message)) {
     if (is_next) put_off_ = instruction.number;
-    return beat(now, out);  // it is repeated under a lease
+    return beat(now, Way::direct, out);  // it is repeated under a lease
   }
   const bool overtakes = put_off_ == inbox_.newest() + 1 && instruction.number == put_off_ + 1;
   if (overtakes) (void)inbox_.accept(put_off_);
   if (!inbox_.accept(instruction.number)) return;
-  beat(now, out);
+  beat(now, Way::direct, out);
   out.emplace_back(PassOn{instruction.message});
 }
 
@@ -273,8 +253,9 @@ void Uplink::on(Instant, const TellNews& tell, Actions& out) {
 
 void Uplink::on(Instant now, const Timeout&, Actions& out) {
   if (give_up_at_ && now >= *give_up_at_) stop_waiting(out);
-  if (now >= beat_at_) beat(now, out);
+  if (now >= beat_at_) beat(now, Way::any, out);
   if (connect_at_ && now >= *connect_at_) connect(now, out);
+  if (relay_.connect_at() && now >= *relay_.connect_at()) connect_relay(out);
   if (suspect_at_ && now >= *suspect_at_) doubt(now, out);
 }
 
@@ -348,7 +329,7 @@ void Uplink::enter(Instant now, ConnectionId connection, Actions& out) {
   let_in_ = true;
   coordinator_ = followed_->agent;
   served_at_ = find(connection)->peer;
-  beat(now, out);
+  beat(now, Way::direct, out);
   repeat_news(connection, out);
 }
 
@@ -356,28 +337,6 @@ void Uplink::repeat_news(ConnectionId connection, Actions& out) const {
   for (const Numbered<News>& news : outbox_.unconfirmed()) {
     out.emplace_back(SendUp{connection, news});
   }
-}
-
-/// On every connection: answers show which of them is alive.
-void Uplink::beat(Instant now, Actions& out) {
-  beat_at_ = now + options_.times.heartbeat;
-  while (!beats_.empty() && now - beats_.front().at > options_.times.lease) beats_.pop_front();
-  const Heartbeat heartbeat{++beats_count_, inbox_.newest()};
-  bool sent = false;
-  for (const Line& line : lines_) {
-    if (!leads_to_followed(line)) continue;
-    out.emplace_back(SendUp{line.id, heartbeat});
-    sent = true;
-  }
-  if (sent) beats_.push_back({heartbeat.number, now});
-}
-
-void Uplink::end_lease_if_due(Instant now, Actions& out) {
-  if (!lease_end_ || now < *lease_end_) return;
-  lease_end_.reset();
-  give_up_at_ = now + options_.replace_timeout;
-  out.emplace_back(LeaseEnded{});
-  if (stop_asked_) stop_waiting(out);
 }
 
 Millis Uplink::patience() const {

@@ -25,7 +25,7 @@
 //   U3  Of each life, the coordinator hears all news once and in order, or declares it lost.
 //   U4  News for one leader is not repeated to another, and its lease does not count there.
 // Bounds
-//   Two connections. Heartbeats older than the lease are not waited for.
+//   Two connections, and one to a relay. Heartbeats older than the lease are not waited for.
 #pragma once
 
 #include "rendezvous/lease.hpp"
@@ -33,6 +33,8 @@
 #include "rendezvous/membership/link_events.hpp"
 #include "rendezvous/membership/messages.hpp"
 #include "rendezvous/membership/outbox.hpp"
+#include "rendezvous/membership/relay.hpp"
+#include "rendezvous/membership/relay_path.hpp"
 #include "rendezvous/succession/succession.hpp"
 #include "rendezvous/units.hpp"
 
@@ -93,6 +95,7 @@ using UplinkEvent = std::variant<ConnectionUp,
                                  Unfollow,
                                  VotersChanged,
                                  NeededVoters,
+                                 PassBeats,
                                  Timeout>;
 
 struct Connect {
@@ -123,6 +126,7 @@ using UplinkAction = std::variant<Connect,
                                   HeardOf,
                                   LeaderAnswered,
                                   RecordDecided,
+                                  PassAcks,
                                   LeaseChanged,
                                   LeaseEnded,
                                   LifeEnded,
@@ -177,6 +181,7 @@ class Uplink {
   void on(Instant now, const Unfollow&, Actions& out);
   void on(Instant now, const VotersChanged& changed, Actions& out);
   void on(Instant now, const NeededVoters& needed, Actions& out);
+  void on(Instant now, const PassBeats& pass, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
   void take(Instant now, ConnectionId from, const Welcome& welcome, Actions& out);
   void take(Instant now, ConnectionId from, const Redirect& redirect, Actions& out);
@@ -199,7 +204,15 @@ class Uplink {
   void enter(Instant now, ConnectionId connection, Actions& out);
   void repeat_news(ConnectionId connection, Actions& out) const;
   [[nodiscard]] bool leads_to_followed(const Line& line) const;
-  void beat(Instant now, Actions& out);
+  void take(Instant now, ConnectionId from, const UseRelay& use, Actions& out);
+  void take(Instant now, ConnectionId from, const AckBatch& batch, Actions& out);
+  void take(Instant, ConnectionId, const AckFromRelay&, Actions&) {}  // it comes over no line
+  void hear_relay(Instant now, const ToAgent& message, Actions& out);
+  void connect_relay(Actions& out);
+  void use_relay(Instant now, const std::string& address, Actions& out);
+  [[nodiscard]] bool count(Instant now, const Ack& ack, Actions& out);
+  enum class Way { any, direct };
+  void beat(Instant now, Way way, Actions& out);
   void end_lease_if_due(Instant now, Actions& out);
   [[nodiscard]] Millis patience() const;
   void stop_waiting(Actions& out);
@@ -226,6 +239,7 @@ class Uplink {
   std::optional<Instant> suspect_at_;
   Instant beat_at_;
   std::deque<Sent> beats_;  // not answered yet
+  RelayPath relay_;
   std::int64_t beats_count_ = 0;
   std::optional<Instant> lease_end_;
   AgentId coordinator_ = 0;            // the one that has admitted this life

@@ -284,6 +284,33 @@ void fields(auto& archive, Is<Ack> auto& ack) {
   archive.integer(ack.received, 0);
   fields(archive, ack.lead);
 }
+void fields(auto& archive, Is<RelayedBeat> auto& relayed) {
+  fields(archive, relayed.from);
+  fields(archive, relayed.heartbeat);
+}
+void fields(auto& archive, Is<BeatForRelay> auto& beat) {
+  archive.integer(beat.leader);
+  fields(archive, beat.reign);
+  fields(archive, beat.relayed);
+}
+void fields(auto& archive, Is<BeatBatch> auto& batch) {
+  archive.list(batch.beats, relayed_max);
+}
+void fields(auto& archive, Is<UseRelay> auto& use) {
+  archive.string(use.address, name_bytes_max);
+}
+void fields(auto& archive, Is<RelayedAck> auto& relayed) {
+  fields(archive, relayed.to);
+  fields(archive, relayed.ack);
+}
+void fields(auto& archive, Is<AckBatch> auto& batch) {
+  archive.list(batch.acks, relayed_max);
+}
+void fields(auto& archive, Is<AckFromRelay> auto& from_relay) {
+  archive.integer(from_relay.leader);
+  fields(archive, from_relay.reign);
+  fields(archive, from_relay.ack);
+}
 void fields(auto& archive, Is<Forgotten> auto& forgotten) {
   fields(archive, forgotten.who);
   fields(archive, forgotten.by);

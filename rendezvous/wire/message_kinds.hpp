@@ -18,6 +18,10 @@ inline constexpr std::uint8_t kind_of<Numbered<News>> = 0x03;
 template <>
 inline constexpr std::uint8_t kind_of<Ballot> = 0x04;
 template <>
+inline constexpr std::uint8_t kind_of<BeatForRelay> = 0x05;
+template <>
+inline constexpr std::uint8_t kind_of<BeatBatch> = 0x06;
+template <>
 inline constexpr std::uint8_t kind_of<Join> = 0x11;
 template <>
 inline constexpr std::uint8_t kind_of<WorkerFailed> = 0x12;
@@ -61,6 +65,12 @@ template <>
 inline constexpr std::uint8_t kind_of<Redirect> = 0x86;
 template <>
 inline constexpr std::uint8_t kind_of<VotersChanged> = 0x87;
+template <>
+inline constexpr std::uint8_t kind_of<UseRelay> = 0x88;
+template <>
+inline constexpr std::uint8_t kind_of<AckBatch> = 0x89;
+template <>
+inline constexpr std::uint8_t kind_of<AckFromRelay> = 0x8a;
 template <>
 inline constexpr std::uint8_t kind_of<StartGeneration> = 0x91;
 template <>

@@ -31,32 +31,22 @@ constexpr std::array<std::string_view, 10> coordinator_events{"Join",
                                                               "MarkFound",
                                                               "Timeout"};
 constexpr std::array<std::string_view, 2> uplink_states{"without a lease", "leased"};
-constexpr std::array<std::string_view, 16> uplink_events{"ConnectionUp",
-                                                         "ConnectionDown",
-                                                         "Heard",
-                                                         "TellNews",
-                                                         "Follow",
-                                                         "Unfollow",
-                                                         "VotersKnown",
-                                                         "NeededVoters",
-                                                         "Timeout",
-                                                         "Welcome",
-                                                         "Redirect",
-                                                         "VotersChanged",
-                                                         "Ack",
-                                                         "Forgotten",
-                                                         "Refused",
-                                                         "Instruction"};
+constexpr std::array<std::string_view, 20> uplink_events{
+    "ConnectionUp", "ConnectionDown", "Heard",         "TellNews",  "Follow",
+    "Unfollow",     "VotersKnown",    "NeededVoters",  "PassBeats", "Timeout",
+    "Welcome",      "Redirect",       "VotersChanged", "Ack",       "Forgotten",
+    "Refused",      "Instruction",    "UseRelay",      "AckBatch",  "AckFromRelay"};
 constexpr std::array<std::string_view, 1> roster_states{""};
-constexpr std::array<std::string_view, 9> roster_events{"Received",
-                                                        "SessionClosed",
-                                                        "Instruct",
-                                                        "LeadChanged",
-                                                        "VotersChanged",
-                                                        "Timeout",
-                                                        "Hello",
-                                                        "Heartbeat",
-                                                        "News"};
+constexpr std::array<std::string_view, 10> roster_events{"Received",
+                                                         "SessionClosed",
+                                                         "Instruct",
+                                                         "LeadChanged",
+                                                         "VotersChanged",
+                                                         "Timeout",
+                                                         "Hello",
+                                                         "Heartbeat",
+                                                         "News",
+                                                         "BeatBatch"};
 
 /// What no seed can reach, and why.
 struct Impossible {

@@ -42,8 +42,8 @@ class Cells {
   Table<4, std::variant_size_v<SuccessionEvent> + std::variant_size_v<Ballot>> succession_{};
   Table<5, std::variant_size_v<CoordinatorEvent>> coordinator_{};
   Table<2, std::variant_size_v<UplinkEvent> + std::variant_size_v<ToAgent>> uplink_{};
-  /// Ballots, the last of what is said to a coordinator, do not come to the roster.
-  Table<1, std::variant_size_v<RosterEvent> + std::variant_size_v<ToCoordinator> - 1> roster_{};
+  /// The last two of what is said to a coordinator do not come to the roster.
+  Table<1, std::variant_size_v<RosterEvent> + std::variant_size_v<ToCoordinator> - 2> roster_{};
 };
 
 }  // namespace ddprun::sim

@@ -76,6 +76,7 @@ HostOptions Cluster::host_options(int index) {
   host.kill_max = story_.kill_max;
   host.job = options_;
   host.keeps_marks = story_.elects && story_.marks;
+  if (story_.relay_group > 0) host.relays = {.above = 0, .group_min = story_.relay_group};
   if (story_.claims && drawn.workers > 0) {
     host.folder = index == story_.other_folder ? &other_folder_ : &folder_;
   }

@@ -32,6 +32,7 @@ ParticipantOptions participant_options(const HostOptions& options) {
   if (options.folder != nullptr) participant.folder = "the folder";
   participant.keeps_marks = options.keeps_marks;
   participant.times = options.job.times;
+  participant.relays = options.relays;
   participant.coordinator = options.job.coordinator;
   return participant;
 }

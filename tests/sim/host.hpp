@@ -33,6 +33,7 @@ struct HostOptions {
   Millis kill_max{300};  ///< From SIGKILL to the last process's end.
   JobOptions job;
   bool keeps_marks = false;
+  RelayOptions relays;
   ClaimFolder* folder = nullptr;  ///< None: its job votes.
   Millis folder_slow_max{100};    ///< For one task.
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Plays for hours: votes, claims and a witness, each with 2 to 9 hosts, of which one to all are
-# needed, so many seeds each, from FIRST on; and a tenth as many variants of each scenario. Prints a
-# line for each kind, the seeds that break a promise, and the cells that none has reached.
+# Plays for hours: votes, claims, a witness and relays, each with 2 to 9 hosts, of which one to all
+# are needed, so many seeds each, from FIRST on; and a tenth as many variants of each scenario.
+# Prints a line for each kind, the seeds that break a promise, and the cells that none has reached.
 #   tests/sim/long.sh COUNT [FIRST]
 # JOBS says how many at once. What it says is put down in RESULTS.md by hand.
 set -euo pipefail
@@ -31,7 +31,7 @@ vary() {  # SCENARIO
 export -f play vary
 export results first count
 
-for kind in votes claims witness; do
+for kind in votes claims witness relays; do
     for hosts in 2 3 4 5 6 7 8 9; do echo "$kind $hosts"; done
 done | xargs -P "${JOBS:-2}" -L 1 bash -c 'play "$@"' play
 

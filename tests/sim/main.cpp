@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto usage =
     "usage: sim [--seeds A-B] [--step N] [--hosts N] [--faults N] [--one-head] [--witness]\n"
-    "           [--claims] [--votes] [--near FILE]...\n"
+    "           [--claims] [--votes] [--relays] [--near FILE]...\n"
     "           [--scenario FILE]... [--first] [--cells] [--reaches CELL] [--print] [--options]\n"
     "       plays the stories of seeds, and those that are written down\n"
     "       sim --text SEED [--hosts N]...                  writes a seed's story down\n"
@@ -26,8 +26,8 @@ constexpr auto usage =
     "                                                       or reaches the cell\n"
     "       sim --hashes N | --check-hashes FILE            of what happens in N stories\n"
     "       sim --scale N,M                                 messages of jobs of so many hosts\n"
-    "--hosts, --faults, --one-head, --witness, --claims and --votes are asked of all stories; the\n"
-    "rest is drawn.\n"
+    "--hosts, --faults, --one-head, --witness, --claims, --votes and --relays are asked of all\n"
+    "stories; the rest is drawn.\n"
     "--near makes seeds vary what is written in each file.\n"
     "--first stops at the first seed that breaks a promise, --cells fails where an event never\n"
     "met a machine in one of its states, --reaches names the stories where one did, --options\n"
@@ -64,6 +64,8 @@ ddprun::sim::Plan plan_of(const std::vector<std::string>& arguments) {
       plan.wishes.claims = true;
     } else if (is("--votes")) {
       plan.wishes.votes = true;
+    } else if (is("--relays")) {
+      plan.wishes.relays = true;
     } else if (is("--print")) {
       plan.prints = ddprun::sim::Cluster::Prints::events;
     } else if (is("--options")) {

@@ -107,6 +107,7 @@ void visit_settings(Of& story, Visit visit) {
   visit("mild", story.mild);
   visit("losses_hurt", story.losses_hurt);
   visit("loses_head", story.loses_head);
+  visit("relay_group", story.relay_group);
   visit("nodes_min", story.nodes_min);
   visit("nodes_max", story.nodes_max);
   visit("join_policy", story.join_policy);

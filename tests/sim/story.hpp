@@ -109,6 +109,7 @@ struct Story {
   bool may_lose_majority = false;  ///< Of the voters; safety is asked for even so.
   bool mild = false;               ///< Nothing that happens is a reason for a restart.
   bool losses_hurt = false;        ///< Workers elsewhere fail soon after a host was lost.
+  int relay_group = 0;             ///< Heartbeats go through relays, one for so many places.
   bool loses_head = false;         ///< Of Ending::failures: the head is, after the first of them.
   int nodes_min = 1;
   int nodes_max = 1;
@@ -174,6 +175,7 @@ struct Wishes {
   bool witness = false;
   bool claims = false;
   bool votes = false;  ///< Nobody claims.
+  bool relays = false;
 };
 [[nodiscard]] Story draw_story(std::uint64_t seed, const Wishes& wishes);
 

@@ -313,6 +313,7 @@ Story draw_story(std::uint64_t seed, const Wishes& wishes) {
     story.losses_hurt = aim.percent(30);
     story.loses_head = aim.percent(30);
   }
+  if (wishes.relays) story.relay_group = 2 + static_cast<int>(seed % 3);
   if (story.mild) {
     make_mild(chance, story);
   } else if (story.ending == Ending::stop_amid) {

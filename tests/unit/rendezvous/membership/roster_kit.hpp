@@ -33,6 +33,14 @@ inline std::string text_of(const ToAgent& message) {
   if (const auto* changed = std::get_if<VotersChanged>(&message)) {
     return fmt::format("{} voters", changed->voters.all.size());
   }
+  if (const auto* use = std::get_if<UseRelay>(&message)) return "use relay " + use->address;
+  if (const auto* batch = std::get_if<AckBatch>(&message)) {
+    std::string text = "answers";
+    for (const RelayedAck& each : batch->acks) {
+      text += fmt::format(" {}:{}", each.to.agent, each.ack.answers);
+    }
+    return text;
+  }
   return fmt::format("instruction {}", std::get<Numbered<Instruction>>(message).number);
 }
 

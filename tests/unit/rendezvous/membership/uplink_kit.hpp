@@ -26,6 +26,14 @@ inline std::string text_of(const ToCoordinator& message) {
   if (const auto* beat = std::get_if<Heartbeat>(&message)) {
     return fmt::format("heartbeat {} got {}", beat->number, beat->received);
   }
+  if (const auto* beat = std::get_if<BeatForRelay>(&message)) {
+    const RelayedBeat& relayed = beat->relayed;
+    return fmt::format(
+        "to relay: heartbeat {} of life {}", relayed.heartbeat.number, relayed.from.life);
+  }
+  if (const auto* batch = std::get_if<BeatBatch>(&message)) {
+    return fmt::format("{} heartbeats", batch->beats.size());
+  }
   return fmt::format("news {}", std::get<Numbered<News>>(message).number);
 }
 
@@ -53,6 +61,9 @@ inline std::string text_of(const UplinkAction& action) {
   if (std::holds_alternative<LeaseChanged>(action)) return "";
   if (const auto* decided = std::get_if<RecordDecided>(&action)) {
     return fmt::format("record {} is decided", decided->record.number.value);
+  }
+  if (const auto* pass = std::get_if<PassAcks>(&action)) {
+    return fmt::format("{} answers of {}", pass->batch.acks.size(), pass->leader);
   }
   return std::holds_alternative<LeaseEnded>(action) ? "lease ended" : "life ended";
 }

@@ -65,6 +65,8 @@ std::vector<ToCoordinator> messages_up() {
       Hello{somebody, "n1", NodeId{5}, 2, 4, Millis{1'500}, 77, true, "10.0.0.1:29400", Epoch{3}},
       Hello{.from = somebody, .host = "", .witness = true},
       Heartbeat{12, 3},
+      BeatForRelay{11, Epoch{3}, {somebody, {12, 3}}},
+      BeatBatch{{{somebody, {12, 3}}, {somebody, {13, 3}}}},
       Numbered<News>{1, Join{offer, GenerationNumber{6}}},
       Numbered<News>{1, Join{offer, GenerationNumber{6}, SnapshotPosition{7, 8, 9}}},
       Numbered<News>{2, WorkerFailed{GenerationNumber{7}, failure}},
@@ -103,6 +105,9 @@ const Part sample_part{GenerationNumber{7},
 std::vector<ToAgent> messages_down() {
   return {
       Ack{12, 3, Millis{2'500}},
+      UseRelay{"10.0.0.1:29400"},
+      AckBatch{{{somebody, {12, 3, Millis{2'500}}}}},
+      AckFromRelay{11, Epoch{3}, {12, 3, Millis{2'500}}},
       Forgotten{somebody, sample_leader},
       Welcome{sample_leader, NodeId{5}, sample_voters, RecordId{Epoch{3}, GenerationNumber{2}}},
       Welcome{sample_leader, NodeId{0}, {}, {}},
