@@ -7,7 +7,11 @@
 namespace ddprun {
 
 Lead::Lead(AgentId self, LeaseTimes times, std::vector<Voters> electors)
-    : times_(times), heard_{{self, forever}}, electors_(std::move(electors)), until_(end()) {}
+    : self_(self),
+      times_(times),
+      heard_{{self, forever}},
+      electors_(std::move(electors)),
+      until_(end()) {}
 
 void Lead::heard(AgentId voter, Instant sent) {
   const auto [entry, is_new] = heard_.emplace(voter, sent);
@@ -22,6 +26,10 @@ bool Lead::heard_after(Instant sent, AgentId voter) const {
 
 void Lead::change_electors(Instant now, std::vector<Voters> electors) {
   electors_ = std::move(electors);
+  std::erase_if(heard_, [&](const auto& entry) {
+    const auto has = [&](const Voters& voters) { return voters.contains(entry.first); };
+    return entry.first != self_ && std::ranges::none_of(electors_, has);
+  });
   granted_ = std::min(until_, now + times_.lease);  // H2
   until_ = end();
 }

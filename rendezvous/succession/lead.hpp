@@ -57,8 +57,9 @@ class Lead {
  private:
   [[nodiscard]] Instant end() const;
 
+  AgentId self_ = 0;
   LeaseTimes times_;
-  std::map<AgentId, Instant> heard_;
+  std::map<AgentId, Instant> heard_;  // of others only who may elect, or has answered since then
   std::vector<Voters> electors_;
   Instant granted_;  // to it before the electors changed
   Instant until_ = forever;

@@ -124,6 +124,9 @@ void Succession::propose(Instant now, Generation record, Actions& out) {
   if (claims()) known_->place = Place{reign_->claimed->folder, reign_->claimed->number + 1};
   reign_->accept_by = now + options_.times.dead_after / 2;
   reign_->name_silent_at = now + options_.times.dead_after * 2;
+  std::erase_if(reign_->accepted, [&](const auto& entry) {
+    return !known_->record.voters.contains(entry.first) && !known_->before.contains(entry.first);
+  });
   reign_->accepted[self.agent] = known_->id();
   if (claims()) {
     heed_new_voters(now, out);

@@ -48,6 +48,18 @@ TEST_CASE("lead: H1 where two sets of voters may elect another, both have to be 
   CHECK(lead.until() == Instant{10'000});
 }
 
+TEST_CASE("lead: who may elect nobody any more is forgotten, and who may from now on is not") {
+  Lead lead(1, usual_times, {lead_voters({1, 2, 3})});
+  lead.heard(2, Instant{10'000});
+  lead.heard(4, Instant{10'100});
+  CHECK(lead.heard_after(Instant{9'999}, 2));
+  lead.change_electors(Instant{10'500}, {lead_voters({1, 3, 4})});
+  CHECK_FALSE(lead.heard_after(Instant{9'999}, 2));
+  CHECK(lead.heard_after(Instant{9'999}, 4));
+  CHECK(lead.heard_after(Instant{9'999}, 1));
+  CHECK(lead.until() == Instant{13'100});
+}
+
 TEST_CASE("lead: H1 where voters claim, each of them may lead next: all have to be heard") {
   Voters voters = lead_voters({1, 2, 3});
   voters.claim = true;
