@@ -18,6 +18,7 @@ void Relay::on(Instant now, const BeatArrived& arrived, Actions&) {
 
 void Relay::on(Instant, const SessionClosed& closed, Actions&) {
   std::erase_if(callers_, [&](const auto& caller) { return caller.second == closed.session; });
+  std::erase_if(waiting_, [&](const auto& waiting) { return !callers_.contains(waiting.first); });
 }
 
 void Relay::on(Instant, const PassAcks& pass, Actions& out) {

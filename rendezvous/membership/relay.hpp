@@ -62,8 +62,8 @@ class Relay {
 
   Millis collect_for_;
   std::map<AgentId, SessionId> callers_;
-  std::map<AgentId, BeatForRelay> waiting_;
-  std::optional<Instant> pass_at_;  // while some wait
+  std::map<AgentId, BeatForRelay> waiting_;  // of callers
+  std::optional<Instant> pass_at_;           // while some wait
 };
 
 }  // namespace ddprun

@@ -82,6 +82,9 @@ TEST_CASE("relay: whoever has gone is not answered any more") {
   CHECK(story.meets(SessionClosed{{1}}).empty());
   CHECK(story.meets(answers_to({11})).empty());
   CHECK(story.meets(answers_to({12})).size() == 1);
+  const auto passed = story.after(62);
+  REQUIRE(passed);
+  CHECK(passed->beats == std::vector{beat_of(12, 2, 5).beat});
 }
 
 TEST_CASE("relay: more agents than it may have get no answer, until one has gone") {
@@ -90,13 +93,13 @@ TEST_CASE("relay: more agents than it may have get no answer, until one has gone
     (void)story.meets(beat_of(1'000 + i, static_cast<std::int64_t>(i) + 1, 1));
   }
   (void)story.meets(beat_of(7, 5'000, 1));
-  const auto passed = story.after(62);
-  REQUIRE(passed);
-  CHECK(passed->beats.size() == relayed_max);
   CHECK(story.meets(answers_to({7})).empty());
   (void)story.meets(SessionClosed{{1}});
   (void)story.meets(beat_of(7, 5'000, 2));
   CHECK(story.meets(answers_to({7})).size() == 1);
+  const auto passed = story.after(62);
+  REQUIRE(passed);
+  CHECK(passed->beats.size() == relayed_max);  // as many as a message may have
 }
 
 }  // namespace
