@@ -1,5 +1,5 @@
-// The addresses at which an agent looks for the leader, one after the other: the leader's own, those
-// of the last voters, those that it was given.
+// The addresses at which an agent looks for the leader, one after the other: the leader's own,
+// those of the last voters, those that it was given.
 #pragma once
 
 #include "rendezvous/succession/ballots.hpp"
@@ -17,8 +17,8 @@ class Doors {
   /// `given`: the endpoint, then other hosts. None: the shell knows the endpoint.
   explicit Doors(std::vector<std::string> given) : given_(std::move(given)) {}
 
-  /// The address to try next, "" for the endpoint's: the leader's twice, then in turn with others: a
-  /// voter's, any host's, the endpoint's.
+  /// The address to try next, "" for the endpoint's: the leader's twice, then in turn with others:
+  /// a voter's, any host's, the endpoint's.
   [[nodiscard]] std::string next(const std::optional<Leader>& followed, const Voters& voters);
 
   /// The leader's twice again: it has answered, or another one leads.

@@ -58,7 +58,7 @@ struct BeatBatch {
   std::vector<RelayedBeat> beats;
   friend bool operator==(const BeatBatch&, const BeatBatch&) = default;
 };
-/// A ballot is for the succession and a BeatForRelay for the relay: neither needs a Hello before it.
+/// A ballot is for the succession, a BeatForRelay for the relay: neither needs a Hello before it.
 using ToCoordinator =
     std::variant<Hello, Heartbeat, Numbered<News>, BeatBatch, BeatForRelay, Ballot>;
 

@@ -2,8 +2,8 @@
 //
 // The agent's own connection to the coordinator stays, for all other messages. Its heartbeats go
 // through the relay alone only while both answer: the relay within a quarter of the lease, before
-// a silence is doubted, and its own connection within `proof_max` intervals, since a connection that
-// carries nothing may die unseen.
+// a silence is doubted, and its own connection within `proof_max` intervals, since a connection
+// that carries nothing may die unseen.
 #pragma once
 
 #include "rendezvous/lease.hpp"

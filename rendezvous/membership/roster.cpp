@@ -139,7 +139,7 @@ void Roster::take(Instant now, SessionId session, const Heartbeat& heartbeat, Ac
   if (first_lease || now - peer->sent >= options_.times.heartbeat) resend(now, *peer, out);
 }
 
-/// Whoever has not confirmed an instruction is not answered here, and so asks on its own connection.
+/// Whoever has not confirmed an instruction is not answered here, and so uses its own connection.
 void Roster::take(Instant now, SessionId session, const BeatBatch& batch, Actions& out) {
   if (speaker(session, out) == nullptr) return;
   AckBatch answers;
