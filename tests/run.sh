@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 source .ci/checks.sh
 
 pytorch_tests='^(e2e store|interoperation):'  # those that run TEST_PYTHON
-declare -A rules_s=([quick]=200 [dev]=500)  # dev compiles each source alone
+declare -A rules_s=([quick]=200 [dev]=600)  # dev compiles each source alone
 
 # What no compiler is needed for.
 check_texts() {
@@ -44,7 +44,7 @@ test_dev() {
 
 run_dev() {
     check_rules dev
-    part "build dev" 600 build dev all || return 0
+    part "build dev" 1000 build dev all || return 0
     test_dev
 }
 
@@ -53,7 +53,7 @@ test_all_of_dev() {
     [[ -e $results/built.dev.all ]] || return 0
     # They mostly wait, each on hosts of its own.
     part "hosts_kit" 60 tests_of dev -L '^hosts_kit$' -j 4 || true
-    part "hosts" 180 tests_of dev -L '^hosts$' -j 4 || true
+    part "hosts" 240 tests_of dev -L '^hosts$' -j 4 || true
     part "slurm_kit" 90 tests_of dev -L '^slurm_kit$' -j 4 || true
     part "slurm" 240 tests_of dev -L '^slurm$' -j 4 || true
     test_dev
@@ -61,11 +61,11 @@ test_all_of_dev() {
 }
 build_others() {
     give_way
-    part "build asan" 450 build asan all || true
-    part "build release" 400 build release all || true
+    part "build asan" 700 build asan all || true
+    part "build release" 600 build release all || true
     # Clang compiles and looks; its programs do what those of the others do.
-    part "build clang" 350 build clang all || true
-    part "clang-tidy" 300 check_tidy || true
+    part "build clang" 450 build clang all || true
+    part "clang-tidy" 450 check_tidy || true
 }
 
 # What runs on many hosts has done so in dev.
@@ -73,18 +73,18 @@ test_others() {
     local preset
     for preset in asan release; do
         [[ -e $results/built.$preset.all ]] || continue
-        part "test $preset" 500 tests_of "$preset" -LE '^(hosts|slurm)' || true
+        part "test $preset" 600 tests_of "$preset" -LE '^(hosts|slurm)' || true
     done
 }
 replay_mutations() {
     give_way
-    if part "mutations" 900 check_mutations; then cat "$results/mutations"; fi
+    if part "mutations" 1200 check_mutations; then cat "$results/mutations"; fi
 }
 
 run_all() {
     check_rules dev
-    part "quick start" 300 check_quick_start || true
-    part "build dev" 600 build dev all || true
+    part "quick start" 400 check_quick_start || true
+    part "build dev" 1000 build dev all || true
     beside test_all_of_dev build_others
     beside test_others replay_mutations
     fail_needless_skips
