@@ -38,7 +38,7 @@ run_quick() {
 test_dev() {
     local kind
     for kind in unit scenario sim e2e worker; do
-        part "$kind" 150 tests_of dev -L "^$kind\$" || true
+        part "$kind" 250 tests_of dev -L "^$kind\$" || true
     done
 }
 
