@@ -207,6 +207,7 @@ class Uplink {
   void take(Instant now, ConnectionId from, const UseRelay& use, Actions& out);
   void take(Instant now, ConnectionId from, const AckBatch& batch, Actions& out);
   void take(Instant, ConnectionId, const AckFromRelay&, Actions&) {}  // it comes over no line
+  [[nodiscard]] bool is_followed(AgentId leader, Epoch reign) const;
   void hear_relay(Instant now, const ToAgent& message, Actions& out);
   void connect_relay(Actions& out);
   void use_relay(Instant now, const std::string& address, Actions& out);

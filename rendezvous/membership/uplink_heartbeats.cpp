@@ -87,10 +87,13 @@ void Uplink::connect_relay(Actions& out) {
 /// Of a leader that this agent does not follow any more, or not yet, it counts nothing.
 void Uplink::hear_relay(Instant now, const ToAgent& message, Actions& out) {
   const auto* answer = std::get_if<AckFromRelay>(&message);
-  if (answer == nullptr || !followed_ || coordinator_ == 0) return;
-  if (answer->leader != followed_->agent || answer->reign != followed_->reign) return;
+  if (answer == nullptr || coordinator_ == 0 || !is_followed(answer->leader, answer->reign)) return;
   relay_.answered(now);
   (void)count(now, answer->ack, out);
+}
+
+bool Uplink::is_followed(AgentId leader, Epoch reign) const {
+  return followed_ && followed_->agent == leader && followed_->reign == reign;
 }
 
 /// As a relay: those of agents with another leader go nowhere.
@@ -99,8 +102,7 @@ void Uplink::on(Instant, const PassBeats& pass, Actions& out) {
   if (line == nullptr) return;
   BeatBatch batch;
   for (const BeatForRelay& beat : pass.beats) {
-    const bool is_ours = beat.leader == followed_->agent && beat.reign == followed_->reign;
-    if (is_ours) batch.beats.push_back(beat.relayed);
+    if (is_followed(beat.leader, beat.reign)) batch.beats.push_back(beat.relayed);
   }
   if (!batch.beats.empty()) out.emplace_back(SendUp{line->id, std::move(batch)});
 }
