@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstdio>
 
 namespace hosts {
@@ -16,7 +17,8 @@ void suffer_in_training(const Sufferer& usual) {
   Options options = run.options();
   options["claim-dir"] = usual.claims ? snapshot_folder : "none";
   options["snapshot"] = std::string(snapshot_folder) + "/snapshot.pt";
-  Training job(suffering_hosts, options, {.time_max = run.time_max()}, {"./train.sh"});
+  const std::chrono::seconds time_max = 2 * run.time_max();  // all of it is trained again
+  Training job(suffering_hosts, options, {.time_max = time_max}, {"./train.sh"});
   const e2e::Case& test = job.cluster().test();
   const KeptLogs kept(test.folder());
   REQUIRE(test.script("train.sh", training_script()) == "./train.sh");
