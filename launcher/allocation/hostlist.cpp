@@ -77,7 +77,7 @@ class HostlistReader {
       return text_.refuse(begin, "a host's name begins with '-'", "leave it out");
     }
     pattern.texts.push_back(text_.take_while(belongs_to_host));
-    while (text_.take('[')) {
+    while (text_.consume('[')) {
       Result<Bracket> bracket = read_bracket();
       if (!bracket) return bracket.error();
       pattern.host_count = std::min(pattern.host_count * bracket->count, hosts_max + 1);
@@ -108,8 +108,8 @@ class HostlistReader {
       if (bracket.count > hosts_max) return too_many(begin);
       bracket.width_max = std::max(bracket.width_max, range->width_max);
       bracket.ranges.push_back(*range);
-    } while (text_.take(','));
-    if (!text_.take(']')) return text_.unexpected("',' or ']'");
+    } while (text_.consume(','));
+    if (!text_.consume(']')) return text_.unexpected("',' or ']'");
     return bracket;
   }
 
@@ -119,7 +119,7 @@ class HostlistReader {
     if (!first) return first.error();
     const std::size_t width = text_.at() - begin;
     NumberRange range{*first, 1, width, width};
-    if (!text_.take('-')) return range;
+    if (!text_.consume('-')) return range;
     const std::size_t last_begin = text_.at();
     const Result<std::uint64_t> last = text_.take_number();
     if (!last) return last.error();

@@ -13,12 +13,12 @@ namespace {
 
 /// The 3 behind "2(x".
 Result<std::uint64_t> read_repetition(TextReader& text) {
-  if (!text.take('x')) return text.unexpected("'x'");
+  if (!text.consume('x')) return text.unexpected("'x'");
   const std::size_t begin = text.at();
   const Result<std::uint64_t> count = text.take_number();
   if (!count) return count.error();
   if (*count == 0) return text.refuse(begin, "no nodes", "write how many nodes in a row");
-  if (!text.take(')')) return text.unexpected("')'");
+  if (!text.consume(')')) return text.unexpected("')'");
   return *count;
 }
 
@@ -36,13 +36,13 @@ Result<std::vector<int>> parse_task_counts(const Setting& list) {
                          fmt::format("{} tasks on one node", *tasks),
                          fmt::format("write {} at most", tasks_per_node_max));
     }
-    const Result<std::uint64_t> nodes = text.take('(') ? read_repetition(text) : 1;
+    const Result<std::uint64_t> nodes = text.consume('(') ? read_repetition(text) : 1;
     if (!nodes) return nodes.error();
     if (*nodes > hosts_max - counts.size()) {
       return text.refuse(begin, fmt::format("more than {} nodes", hosts_max), "name fewer nodes");
     }
     counts.insert(counts.end(), *nodes, static_cast<int>(*tasks));
-  } while (text.take(','));
+  } while (text.consume(','));
   if (!text.is_at_end()) return text.unexpected("',' or '('");
   return counts;
 }

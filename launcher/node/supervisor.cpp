@@ -103,24 +103,24 @@ void Supervisor::reach_coordinator() {
 }
 
 void Supervisor::perform(const AgentAction& action) {
-  std::visit([this](const auto& what) { on(what); }, action);
+  std::visit([this](const auto& what) { perform(what); }, action);
 }
 
-void Supervisor::on(const BindStore&) {
+void Supervisor::perform(const BindStore&) {
   const Result<std::uint16_t> port = store_.open(address_);
   if (!port) return agent_.tell(StoreUnavailable{port.error()});
   agent_.tell(StoreBound{*port, address_});
 }
 
-void Supervisor::on(const CloseStore&) {
+void Supervisor::perform(const CloseStore&) {
   store_.close();
 }
 
-void Supervisor::on(const LookAtSnapshot&) {
+void Supervisor::perform(const LookAtSnapshot&) {
   snapshot_.start();
 }
 
-void Supervisor::on(const SpawnWorkers& spawn) {
+void Supervisor::perform(const SpawnWorkers& spawn) {
   part_ = spawn.part;
   coordinator_->workers_start();
   lease_.workers_start();
@@ -137,17 +137,17 @@ void Supervisor::on(const SpawnWorkers& spawn) {
   for (const WorkerEnded& worker : refused) agent_.tell(worker);
 }
 
-void Supervisor::on(const SignalWorkers& signal) {
+void Supervisor::perform(const SignalWorkers& signal) {
   workers_.signal(signal.signal);
 }
 
-void Supervisor::on(const KillAll&) {
+void Supervisor::perform(const KillAll&) {
   sweeping_ = true;
   store_.stop_looking();
   reap();
 }
 
-void Supervisor::on(const TellCoordinator& tell) {
+void Supervisor::perform(const TellCoordinator& tell) {
   // They got SIGKILL: they execute nothing any more, and need no lease.
   if (std::holds_alternative<WorkersStuck>(tell.news)) workers_are_gone();
   coordinator_->tell(tell.news);
@@ -159,7 +159,7 @@ void Supervisor::workers_are_gone() {
 }
 
 /// A further signal or the guard's death cuts this short.
-void Supervisor::on(const ExitWith& exit) {
+void Supervisor::perform(const ExitWith& exit) {
   ending_.exits_with(exit.outcome.exit_status);
   if (guard_.is_lost()) ending_.exit_now();  // no process waits for the rest of the output
   coordinator_->when_told(exit.outcome, [this, outcome = exit.outcome] {

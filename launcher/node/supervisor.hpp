@@ -36,14 +36,14 @@ class Supervisor {
  private:
   void perform(const AgentAction& action);
 
-  void on(const BindStore&);
-  void on(const CloseStore&);
-  void on(const LookAtSnapshot&);
-  void on(const SpawnWorkers& spawn);
-  void on(const SignalWorkers& signal);
-  void on(const KillAll&);
-  void on(const TellCoordinator& tell);
-  void on(const ExitWith& exit);
+  void perform(const BindStore&);
+  void perform(const CloseStore&);
+  void perform(const LookAtSnapshot&);
+  void perform(const SpawnWorkers& spawn);
+  void perform(const SignalWorkers& signal);
+  void perform(const KillAll&);
+  void perform(const TellCoordinator& tell);
+  void perform(const ExitWith& exit);
 
   void reach_coordinator();
   void take_signal(int signal, bool from_terminal);

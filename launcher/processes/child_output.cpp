@@ -54,11 +54,11 @@ ChildOutput::Left ChildOutput::read_once() {
   if (count < 0 && errno == EINTR) return Left::more;
   if (count < 0 && errno == EAGAIN) return Left::nothing_now;
   if (count <= 0) return Left::ended;
-  take({buffer.data(), static_cast<std::size_t>(count)});
+  add({buffer.data(), static_cast<std::size_t>(count)});
   return Left::more;
 }
 
-void ChildOutput::take(std::string_view bytes) {
+void ChildOutput::add(std::string_view bytes) {
   tail_.feed(bytes);
   if (destination_.log) writer_.write(destination_.log, std::string(bytes));
   if (destination_.console) writer_.write(destination_.console, lines_.feed(bytes));

@@ -40,7 +40,7 @@ class ChildOutput : public std::enable_shared_from_this<ChildOutput> {
 
   void wait();
   [[nodiscard]] Left read_once();
-  void take(std::string_view bytes);
+  void add(std::string_view bytes);
 
   Writer& writer_;
   boost::asio::posix::stream_descriptor pipe_;

@@ -33,7 +33,7 @@ BatchJob::BatchJob(boost::asio::io_context& context,
       end_(context,
            EndWatch({.before_end = options.before_end}),
            [this](const EndAction& action) {
-             std::visit([this](const auto& what) { on(what); }, action);
+             std::visit([this](const auto& what) { perform(what); }, action);
            }),
       ask_end_(context, writer, user_signals),
       ask_slurm_(context, writer, user_signals) {}
@@ -54,7 +54,7 @@ void BatchJob::on_child(const EndedChild& child) {
   ask_slurm_.on_child(child);
 }
 
-void BatchJob::on(const AskForEnd& question) {
+void BatchJob::perform(const AskForEnd& question) {
   if (slurm_.ask_end.executable.empty()) return answer({false, "squeue not found on PATH"});
   if (!handlers_.may_start()) return answer({false, "processes are being ended"});
   const auto on_end = [this](const CommandRun::End& end) { answer(end); };
@@ -70,7 +70,7 @@ void BatchJob::answer(const CommandRun::End& end) {
   boost::asio::post(context_, [this, answer] { end_.tell(answer); });
 }
 
-void BatchJob::on(const StopJob& stop) const {
+void BatchJob::perform(const StopJob& stop) const {
   handlers_.on_note(
       fmt::format("Slurm ends job {} in {:.0f} s: workers get SIGTERM, so that they save; see "
                   "--stop-before-end",
@@ -79,7 +79,7 @@ void BatchJob::on(const StopJob& stop) const {
   handlers_.on_stop();
 }
 
-void BatchJob::on(const Note& note) const {
+void BatchJob::perform(const Note& note) const {
   handlers_.on_note(note.text);
 }
 
@@ -93,13 +93,13 @@ void BatchJob::finish(const Outcome& outcome, OnFinished done) {
 
 void BatchJob::perform(const std::vector<RequeueAction>& actions) {
   for (const RequeueAction& action : actions) {
-    std::visit([this](const auto& what) { on(what); }, action);
+    std::visit([this](const auto& what) { perform(what); }, action);
   }
 }
 
 /// If the job is queued again, Slurm's end of this step may kill its scontrol, whether or not
 /// Slurm has received its request.
-void BatchJob::on(const AskSlurm& question) {
+void BatchJob::perform(const AskSlurm& question) {
   const auto on_end = [this](const CommandRun::End& end) {
     std::vector<RequeueAction> actions;
     requeue_->on_event({end.success, end.text}, actions);
@@ -108,7 +108,7 @@ void BatchJob::on(const AskSlurm& question) {
   ask_slurm_.start(question.command, slurm_.environment, question.patience, on_end);
 }
 
-void BatchJob::on(const LeaveJob& leave) {
+void BatchJob::perform(const LeaveJob& leave) {
   std::exchange(done_, nullptr)(leave.outcome);
 }
 

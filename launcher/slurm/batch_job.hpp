@@ -53,13 +53,13 @@ class BatchJob {
   void finish(const Outcome& outcome, OnFinished done);
 
  private:
-  void on(const AskForEnd& question);
-  void on(const StopJob& stop) const;
-  void on(const Note& note) const;
+  void perform(const AskForEnd& question);
+  void perform(const StopJob& stop) const;
+  void perform(const Note& note) const;
   void answer(const CommandRun::End& end);
   void perform(const std::vector<RequeueAction>& actions);
-  void on(const AskSlurm& question);
-  void on(const LeaveJob& leave);
+  void perform(const AskSlurm& question);
+  void perform(const LeaveJob& leave);
 
   boost::asio::io_context& context_;
   SlurmControl slurm_;

@@ -40,7 +40,7 @@ NodeSteps::NodeSteps(boost::asio::io_context& context,
           context,
           StepKeeper(keeper_options(options_)),
           [this](const StepAction& action) {
-            std::visit([this](const auto& what) { on(what); }, action);
+            std::visit([this](const auto& what) { perform(what); }, action);
           },
           [this] { tell(Timeout{}); }) {
   keeper_.start(now());
@@ -82,7 +82,7 @@ void NodeSteps::tell(const StepEvent& event) {
   }
 }
 
-void NodeSteps::on(const StartStep& start) {
+void NodeSteps::perform(const StartStep& start) {
   const std::string& node = options_.nodes.at(static_cast<std::size_t>(start.node.value));
   Step step;
   try {
@@ -100,20 +100,20 @@ void NodeSteps::on(const StartStep& start) {
 }
 
 /// srun then sends Slurm no message, but Slurm notices that it is gone.
-void NodeSteps::on(const KillStep& kill) {
+void NodeSteps::perform(const KillStep& kill) {
   const auto step = steps_.find(kill.node);
   if (step != steps_.end()) ::kill(step->second.pid, SIGKILL);
 }
 
-void NodeSteps::on(const AbandonJob& abandon) const {
+void NodeSteps::perform(const AbandonJob& abandon) const {
   handlers_.on_abandon(abandon.why);
 }
 
-void NodeSteps::on(const NoneLeft&) const {
+void NodeSteps::perform(const NoneLeft&) const {
   handlers_.on_none_left();
 }
 
-void NodeSteps::on(const Note& note) const {
+void NodeSteps::perform(const Note& note) const {
   handlers_.on_note(note.text);
 }
 

@@ -57,11 +57,11 @@ class NodeSteps {
   };
 
   void tell(const StepEvent& event);
-  void on(const StartStep& start);
-  void on(const KillStep& kill);
-  void on(const AbandonJob& abandon) const;
-  void on(const NoneLeft&) const;
-  void on(const Note& note) const;
+  void perform(const StartStep& start);
+  void perform(const KillStep& kill);
+  void perform(const AbandonJob& abandon) const;
+  void perform(const NoneLeft&) const;
+  void perform(const Note& note) const;
   [[nodiscard]] std::shared_ptr<ChildOutput> open_output(Fd pipe,
                                                          const std::shared_ptr<Sink>& console,
                                                          const std::string& node);

@@ -19,7 +19,7 @@ std::string printable(std::string_view text) {
 TextReader::TextReader(const Setting& text, std::string kind, std::string example)
     : text_(text), kind_(std::move(kind)), example_(std::move(example)) {}
 
-bool TextReader::take(char c) {
+bool TextReader::consume(char c) {
   if (is_at_end() || next() != c) return false;
   ++at_;
   return true;

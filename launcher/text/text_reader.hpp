@@ -28,7 +28,7 @@ class TextReader {
   [[nodiscard]] char next() const { return is_at_end() ? '\0' : text_.value[at_]; }
 
   /// Reads one `c`, if it is next.
-  bool take(char c);
+  bool consume(char c);
 
   /// Reads all that `belongs` up to a character that does not.
   std::string take_while(bool (*belongs)(char));

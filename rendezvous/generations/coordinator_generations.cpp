@@ -124,7 +124,8 @@ void Coordinator::propose(Instant now, Actions& out) {
   restarts_.record(now, next);
   next.blames = aside_.record();
   int rank = 0;
-  for (const Offer& offer : gathering_.take(current_, aside_)) {  // C3: it is in order of nodes
+  for (const Offer& offer :
+       gathering_.take_members(current_, aside_)) {  // C3: it is in order of nodes
     next.members.push_back({offer, Rank{rank}});
     rank += offer.worker_count;
   }

@@ -94,7 +94,7 @@ std::optional<Instant> Gathering::next_deadline() const {
   return start_at_ ? start_at_ : give_up_at_;
 }
 
-std::vector<Offer> Gathering::take(const Generation& last, const SetAside& aside) {
+std::vector<Offer> Gathering::take_members(const Generation& last, const SetAside& aside) {
   std::vector<Offer> taken;
   const auto take_some = [&](int count_max, bool are_aside, bool were_members) {
     for (const auto& [node, offer] : ready_) {

@@ -63,7 +63,7 @@ class Gathering {
   /// Takes at most `nodes_max` out, in order of nodes; members of `last` come before others, which
   /// stay as spares. Those of `aside` only make up for missing ones, up to `nodes_min`. Ends all
   /// waiting.
-  [[nodiscard]] std::vector<Offer> take(const Generation& last, const SetAside& aside);
+  [[nodiscard]] std::vector<Offer> take_members(const Generation& last, const SetAside& aside);
 
   /// The nodes that are ready and not in `aside`: number and hosts, "n0, n1 and 3 more".
   [[nodiscard]] int count_without(const SetAside& aside) const;

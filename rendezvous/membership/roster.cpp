@@ -18,7 +18,7 @@ void Roster::inherit(Instant now, const Generation& record, Instant old_head_hea
     Peer peer;
     peer.node = offer.node;
     peer.host = offer.host;
-    hear(offer.agent == record.voters.head ? old_head_heard : now, peer);
+    keep_alive(offer.agent == record.voters.head ? old_head_heard : now, peer);
     peers_[offer.agent] = peer;
     places_[offer.node] = offer.agent;
   }
@@ -35,7 +35,7 @@ bool Roster::all_told() const {
 }
 
 void Roster::on(Instant now, const Received& received, Actions& out) {
-  std::visit([&](const auto& message) { take(now, received.session, message, out); },
+  std::visit([&](const auto& message) { hear(now, received.session, message, out); },
              received.message);
 }
 
@@ -93,7 +93,7 @@ void Roster::on(Instant now, const Timeout&, Actions& out) {
   if (regroups_) name_relays(out);
 }
 
-void Roster::take(Instant now, SessionId session, const Hello& hello, Actions& out) {
+void Roster::hear(Instant now, SessionId session, const Hello& hello, Actions& out) {
   const Incarnation& from = hello.from;
   Peer* peer = admit(now, session, hello, out);
   if (peer == nullptr) return;
@@ -121,7 +121,7 @@ void Roster::take(Instant now, SessionId session, const Hello& hello, Actions& o
   }
   speakers_[session] = {from.agent, from.life};
   peer->session = session;
-  hear(now, *peer);
+  keep_alive(now, *peer);
   peer->contact = hello.contact;
   peer->relay.clear();
   regroups_ = true;
@@ -129,7 +129,7 @@ void Roster::take(Instant now, SessionId session, const Hello& hello, Actions& o
   resend(now, *peer, out);
 }
 
-void Roster::take(Instant now, SessionId session, const Heartbeat& heartbeat, Actions& out) {
+void Roster::hear(Instant now, SessionId session, const Heartbeat& heartbeat, Actions& out) {
   Peer* peer = speaker(session, out);
   if (peer == nullptr) return;
   const Ack ack = answer(now, *peer, heartbeat);
@@ -140,7 +140,7 @@ void Roster::take(Instant now, SessionId session, const Heartbeat& heartbeat, Ac
 }
 
 /// Whoever has not confirmed an instruction is not answered here, and so uses its own connection.
-void Roster::take(Instant now, SessionId session, const BeatBatch& batch, Actions& out) {
+void Roster::hear(Instant now, SessionId session, const BeatBatch& batch, Actions& out) {
   if (speaker(session, out) == nullptr) return;
   AckBatch answers;
   for (const auto& [from, heartbeat] : batch.beats) {
@@ -155,16 +155,16 @@ void Roster::take(Instant now, SessionId session, const BeatBatch& batch, Action
 }
 
 Ack Roster::answer(Instant now, Peer& peer, const Heartbeat& heartbeat) const {
-  hear(now, peer);
+  keep_alive(now, peer);
   peer.outbox.confirm(heartbeat.received);
   const Millis lead = std::clamp(lead_end_ - now, Millis{0}, options_.times.lease);  // O6
   return {heartbeat.number, peer.inbox.newest(), lead};
 }
 
-void Roster::take(Instant now, SessionId session, const Numbered<News>& news, Actions& out) {
+void Roster::hear(Instant now, SessionId session, const Numbered<News>& news, Actions& out) {
   Peer* peer = speaker(session, out);
   if (peer == nullptr || !peer->inbox.accept(news.number)) return;
-  hear(now, *peer);
+  keep_alive(now, *peer);
   std::visit(
       [&](auto told) {
         if constexpr (std::is_same_v<decltype(told), Join>) {
@@ -196,7 +196,7 @@ AgentId Roster::agent_in(SessionId session) const {
 
 /// A coordinator that was suspended may hear messages sent before that: their sender
 /// may have ended since then.
-void Roster::hear(Instant now, Peer& peer) const {
+void Roster::keep_alive(Instant now, Peer& peer) const {
   const Instant due = ticked_ + options_.times.heartbeat;
   peer.heard = now - due > options_.times.heartbeat / 2 ? due : now;
   peer.patience_from = now;

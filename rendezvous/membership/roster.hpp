@@ -140,12 +140,12 @@ class Roster {
   void on(Instant now, const LeadChanged& lead, Actions& out);
   void on(Instant now, const VotersChanged& changed, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
-  void take(Instant now, SessionId session, const Hello& hello, Actions& out);
-  void take(Instant now, SessionId session, const Heartbeat& heartbeat, Actions& out);
-  void take(Instant now, SessionId session, const Numbered<News>& news, Actions& out);
-  void take(Instant now, SessionId session, const BeatBatch& batch, Actions& out);
-  void take(Instant, SessionId, const Ballot&, Actions&) {}        // it is the succession's
-  void take(Instant, SessionId, const BeatForRelay&, Actions&) {}  // it is the relay's
+  void hear(Instant now, SessionId session, const Hello& hello, Actions& out);
+  void hear(Instant now, SessionId session, const Heartbeat& heartbeat, Actions& out);
+  void hear(Instant now, SessionId session, const Numbered<News>& news, Actions& out);
+  void hear(Instant now, SessionId session, const BeatBatch& batch, Actions& out);
+  void hear(Instant, SessionId, const Ballot&, Actions&) {}        // it is the succession's
+  void hear(Instant, SessionId, const BeatForRelay&, Actions&) {}  // it is the relay's
   [[nodiscard]] Ack answer(Instant now, Peer& peer, const Heartbeat& heartbeat) const;
   void name_relays(Actions& out);
   [[nodiscard]] int group_size() const;
@@ -162,7 +162,7 @@ class Roster {
   [[nodiscard]] Peer* admit(Instant now, SessionId session, const Hello& hello, Actions& out);
   void forget_lost();
   [[nodiscard]] const Peer* most_silent_of_all(Instant now, const Hello& hello) const;
-  void hear(Instant now, Peer& peer) const;
+  void keep_alive(Instant now, Peer& peer) const;
   void refuse(SessionId session, Refused refusal, Actions& out) const;
   [[nodiscard]] NodeId next_place(const Hello& hello) const;
   static void resend(Instant now, Peer& peer, Actions& out);

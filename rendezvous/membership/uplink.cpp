@@ -55,7 +55,7 @@ void Uplink::on(Instant now, const ConnectionUp& up, Actions& out) {
   greet(up.connection, out);
 }
 
-void Uplink::take(Instant now, ConnectionId from, const Welcome& welcome, Actions& out) {
+void Uplink::hear(Instant now, ConnectionId from, const Welcome& welcome, Actions& out) {
   Line& line = *find(from);
   line.leader = welcome.leader;
   if (any_place_) options_.node = welcome.node;
@@ -68,14 +68,14 @@ void Uplink::take(Instant now, ConnectionId from, const Welcome& welcome, Action
   }
 }
 
-void Uplink::take(Instant now, ConnectionId from, const Redirect& redirect, Actions& out) {
+void Uplink::hear(Instant now, ConnectionId from, const Redirect& redirect, Actions& out) {
   std::erase_if(lines_, [&](const Line& line) { return line.id == from; });
   out.emplace_back(Disconnect{from});
   if (lines_.empty()) connect_later(now);
   if (redirect.leader) out.emplace_back(HeardOf{*redirect.leader});
 }
 
-void Uplink::take(Instant, ConnectionId from, const VotersChanged& changed, Actions& out) {
+void Uplink::hear(Instant, ConnectionId from, const VotersChanged& changed, Actions& out) {
   if (!leads_to_followed(*find(from))) return;
   take_voters(changed.voters, changed.record, out);
   learn_of(changed.leader, out);
@@ -174,11 +174,11 @@ void Uplink::connect_later(Instant now) {
 void Uplink::on(Instant now, const Heard& heard, Actions& out) {
   if (relay_.has(heard.connection)) return hear_relay(now, heard.message, out);
   if (find(heard.connection) == nullptr) return;
-  std::visit([&](const auto& message) { take(now, heard.connection, message, out); },
+  std::visit([&](const auto& message) { hear(now, heard.connection, message, out); },
              heard.message);
 }
 
-void Uplink::take(Instant now, ConnectionId from, const Forgotten& forgotten, Actions& out) {
+void Uplink::hear(Instant now, ConnectionId from, const Forgotten& forgotten, Actions& out) {
   if (forgotten.who != self_) return;
   Line& line = *find(from);
   line.leader = forgotten.by;
@@ -209,7 +209,7 @@ void Uplink::forget_all(Instant now, Actions& out) {
 /// The holder of this agent's place may be this node's earlier agent. It is not if it was heard
 /// after this agent was first refused, with a margin for messages in transit. The answer may have
 /// travelled for long, too: it was given at an unknown time after its connection was up.
-void Uplink::take(Instant now, ConnectionId from, const Refused& refused, Actions& out) {
+void Uplink::hear(Instant now, ConnectionId from, const Refused& refused, Actions& out) {
   if (!refused_since_ || !refused_by_.continues(refused.by)) refused_since_ = now;
   refused_by_ = refused.by;
   refusal_ = refused.why;
@@ -224,7 +224,7 @@ void Uplink::take(Instant now, ConnectionId from, const Refused& refused, Action
 
 /// Confirmed at once, since the last one ends this process. Without a lease a start is delayed;
 /// a later stop is handled before it.
-void Uplink::take(Instant now,
+void Uplink::hear(Instant now,
                   ConnectionId from,
                   const Numbered<Instruction>& instruction,
                   Actions& out) {

@@ -183,13 +183,13 @@ class Uplink {
   void on(Instant now, const NeededVoters& needed, Actions& out);
   void on(Instant now, const PassBeats& pass, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
-  void take(Instant now, ConnectionId from, const Welcome& welcome, Actions& out);
-  void take(Instant now, ConnectionId from, const Redirect& redirect, Actions& out);
-  void take(Instant now, ConnectionId from, const VotersChanged& changed, Actions& out);
-  void take(Instant now, ConnectionId from, const Ack& ack, Actions& out);
-  void take(Instant now, ConnectionId from, const Forgotten& forgotten, Actions& out);
-  void take(Instant now, ConnectionId from, const Refused& refused, Actions& out);
-  void take(Instant now, ConnectionId from, const Numbered<Instruction>& instruction, Actions& out);
+  void hear(Instant now, ConnectionId from, const Welcome& welcome, Actions& out);
+  void hear(Instant now, ConnectionId from, const Redirect& redirect, Actions& out);
+  void hear(Instant now, ConnectionId from, const VotersChanged& changed, Actions& out);
+  void hear(Instant now, ConnectionId from, const Ack& ack, Actions& out);
+  void hear(Instant now, ConnectionId from, const Forgotten& forgotten, Actions& out);
+  void hear(Instant now, ConnectionId from, const Refused& refused, Actions& out);
+  void hear(Instant now, ConnectionId from, const Numbered<Instruction>& instruction, Actions& out);
 
   void connect(Instant now, Actions& out);
   void connect_later(Instant now);
@@ -204,9 +204,9 @@ class Uplink {
   void enter(Instant now, ConnectionId connection, Actions& out);
   void repeat_news(ConnectionId connection, Actions& out) const;
   [[nodiscard]] bool leads_to_followed(const Line& line) const;
-  void take(Instant now, ConnectionId from, const UseRelay& use, Actions& out);
-  void take(Instant now, ConnectionId from, const AckBatch& batch, Actions& out);
-  void take(Instant, ConnectionId, const AckFromRelay&, Actions&) {}  // it comes over no line
+  void hear(Instant now, ConnectionId from, const UseRelay& use, Actions& out);
+  void hear(Instant now, ConnectionId from, const AckBatch& batch, Actions& out);
+  void hear(Instant, ConnectionId, const AckFromRelay&, Actions&) {}  // it comes over no line
   [[nodiscard]] bool is_followed(AgentId leader, Epoch reign) const;
   void hear_relay(Instant now, const ToAgent& message, Actions& out);
   void connect_relay(Actions& out);

@@ -28,7 +28,7 @@ void Uplink::beat(Instant now, Way way, Actions& out) {
   if (sent) beats_.push_back({heartbeat.number, now});
 }
 
-void Uplink::take(Instant now, ConnectionId from, const Ack& ack, Actions& out) {
+void Uplink::hear(Instant now, ConnectionId from, const Ack& ack, Actions& out) {
   if (!leads_to_followed(*find(from))) return;
   relay_.proven(now);
   if (!count(now, ack, out)) return;
@@ -70,7 +70,7 @@ void Uplink::end_lease_if_due(Instant now, Actions& out) {
   if (stop_asked_) stop_waiting(out);
 }
 
-void Uplink::take(Instant now, ConnectionId from, const UseRelay& use, Actions& out) {
+void Uplink::hear(Instant now, ConnectionId from, const UseRelay& use, Actions& out) {
   if (leads_to_followed(*find(from))) use_relay(now, use.address, out);
 }
 
@@ -108,7 +108,7 @@ void Uplink::on(Instant, const PassBeats& pass, Actions& out) {
 }
 
 /// As a relay: of the answers to them.
-void Uplink::take(Instant, ConnectionId from, const AckBatch& batch, Actions& out) {
+void Uplink::hear(Instant, ConnectionId from, const AckBatch& batch, Actions& out) {
   if (!leads_to_followed(*find(from))) return;
   out.emplace_back(PassAcks{followed_->agent, followed_->reign, batch});
 }

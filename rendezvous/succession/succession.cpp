@@ -95,7 +95,7 @@ Epoch Succession::next_epoch() const {
 
 void Succession::on(Instant now, const BallotArrived& arrived, Actions& out) {
   if (state_ == State::finished) return;
-  std::visit([&](const auto& ballot) { take(now, ballot, out); }, arrived.ballot);
+  std::visit([&](const auto& ballot) { hear(now, ballot, out); }, arrived.ballot);
 }
 
 void Succession::on(Instant now, const Called& called, Actions& out) {

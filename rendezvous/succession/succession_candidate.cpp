@@ -86,7 +86,7 @@ void Succession::ask(Instant now, Actions& out) {
 
 /// A vote may come after the candidate has given up, for a request that travelled long: the
 /// release may have overtaken the request, or have been lost.
-void Succession::take(Instant now, const Vote& vote, Actions& out) {
+void Succession::hear(Instant now, const Vote& vote, Actions& out) {
   if (vote.epoch == given_up_) return release_again(vote.voter, out);
   if (!election_ || vote.epoch != election_->epoch()) return;
   election_->count(now, vote);

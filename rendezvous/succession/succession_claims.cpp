@@ -24,7 +24,7 @@ std::int64_t Succession::claimed() const {
 
 void Succession::on(Instant now, const FolderAnswer& answer, Actions& out) {
   if (state_ == State::finished) return;
-  std::visit([&](const auto& what) { take(now, what, out); }, answer);
+  std::visit([&](const auto& what) { hear(now, what, out); }, answer);
 }
 
 /// V7: before it gathers, and while it does.
@@ -37,7 +37,7 @@ void Succession::read_claims(Instant now, Actions& out) {
   out.emplace_back(FolderTask(ReadClaims{folder}));
 }
 
-void Succession::take(Instant now, const ClaimsRead& read, Actions& out) {
+void Succession::hear(Instant now, const ClaimsRead& read, Actions& out) {
   reading_ = false;
   if (!claims() || !read.newest || claiming_) return;
   const Knowledge& newest = *read.newest;
@@ -157,7 +157,7 @@ void Succession::claim(Actions& out) {
   out.emplace_back(FolderTask(ClaimPlace{std::move(decided)}));
 }
 
-void Succession::take(Instant now, const PlaceClaimed& claimed, Actions& out) {
+void Succession::hear(Instant now, const PlaceClaimed& claimed, Actions& out) {
   const bool is_bar = settlement_.end_bar();
   if (!is_bar) claiming_ = false;
   may_be_linked_ = may_be_linked_ || claimed.may_be_linked;

@@ -50,7 +50,7 @@ void Succession::keep_mark(Actions& out) {
   out.emplace_back(KeepMark{marked_});
 }
 
-void Succession::take(Instant now, const FolderOpened& opened, Actions& out) {
+void Succession::hear(Instant now, const FolderOpened& opened, Actions& out) {
   if (settlement_.is_over() && !claims()) {  // too late
     out.emplace_back(FolderTask(CloseFolder{{options_.self.agent}}));
     return;
@@ -101,14 +101,14 @@ void Succession::bar_earlier_job(Actions& out) const {
   out.emplace_back(FolderTask(ClaimPlace{std::move(bar)}));
 }
 
-void Succession::take(Instant now, const SurveyAnswer& answer, Actions& out) {
+void Succession::hear(Instant now, const SurveyAnswer& answer, Actions& out) {
   if (!founding() || answer.folder.proof != options_.self.agent) return;
   settlement_.count(answer.voter, answer.sees);
   settle(now, out);
 }
 
 /// One at a time: an earlier asker has given up.
-void Succession::take(Instant, const SurveyRequest& request, Actions& out) {
+void Succession::hear(Instant, const SurveyRequest& request, Actions& out) {
   if (options_.folder.empty()) {
     out.emplace_back(
         SendBallot{request.address, SurveyAnswer{options_.self.agent, request.folder, false}});
@@ -118,7 +118,7 @@ void Succession::take(Instant, const SurveyRequest& request, Actions& out) {
   out.emplace_back(FolderTask(LookForProof{request.folder}));
 }
 
-void Succession::take(Instant, const ProofSought& sought, Actions& out) {
+void Succession::hear(Instant, const ProofSought& sought, Actions& out) {
   out.emplace_back(
       SendBallot{survey_from_, SurveyAnswer{options_.self.agent, sought.folder, sought.seen}});
 }

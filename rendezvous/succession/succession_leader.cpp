@@ -71,7 +71,7 @@ void Succession::name_silent(Actions& out) {
   }
 }
 
-void Succession::take(Instant now, const Following& following, Actions& out) {
+void Succession::hear(Instant now, const Following& following, Actions& out) {
   if (state_ != State::leading) return deny_lead(now, following, out);
   highest_ = std::max(highest_, following.epoch);
   if (founding()) return;  // it has told no other process

@@ -62,7 +62,7 @@ bool Succession::goes_before(const VoteRequest& request) const {
   return voters.place_of(request.candidate.agent) < voters.place_of(options_.self.agent);
 }
 
-void Succession::take(Instant now, const VoteRequest& request, Actions& out) {
+void Succession::hear(Instant now, const VoteRequest& request, Actions& out) {
   const Voter& candidate = request.candidate;
   highest_ = std::max(highest_, request.epoch);
   if (founding() && may_win(request)) give_way(out);  // V6
@@ -82,13 +82,13 @@ void Succession::take(Instant now, const VoteRequest& request, Actions& out) {
       SendBallot{candidate.address, Vote{options_.self.agent, request.epoch, request.sent}});
 }
 
-void Succession::take(Instant now, const Refusal& refusal, Actions& out) {
+void Succession::hear(Instant now, const Refusal& refusal, Actions& out) {
   highest_ = std::max(highest_, refusal.epoch);
   if (founding() && calls_endpoint()) give_way(out);  // V6
   if (refusal.leader) on(now, HeardOf{*refusal.leader}, out);
 }
 
-void Succession::take(Instant now, const Release& release, Actions&) {
+void Succession::hear(Instant now, const Release& release, Actions&) {
   pledge_.release(release.epoch, release.candidate);
   if (state_ != State::following || !known_) return;
   const int place = known_->record.voters.place_of(options_.self.agent);
@@ -96,7 +96,7 @@ void Succession::take(Instant now, const Release& release, Actions&) {
 }
 
 /// As if it had been heard when it still led, at the latest.
-void Succession::take(Instant now, const SteppedDown& stepped_down, Actions& out) {
+void Succession::hear(Instant now, const SteppedDown& stepped_down, Actions& out) {
   const bool is_followed = leader_ && leader_->agent == stepped_down.leader;
   if (!is_followed || leader_->epoch != stepped_down.epoch) return;
   const Instant bound_since = now + stepped_down.binds - options_.times.lease;
@@ -104,7 +104,7 @@ void Succession::take(Instant now, const SteppedDown& stepped_down, Actions& out
   unfollow(out);
 }
 
-void Succession::take(Instant now, const Leading& leading, Actions& out) {
+void Succession::hear(Instant now, const Leading& leading, Actions& out) {
   const Leader& leader = leading.leader;
   if (leader.agent == options_.self.agent || is_late(leader)) return;
   highest_ = std::max(highest_, leader.epoch);

@@ -86,7 +86,7 @@ void FrameConnection::on_readable() {
   }
   const bool was_established = channel_.established();
   std::vector<std::string> messages;
-  const Result<void> taken = channel_.take({buffer.data(), count}, outbox_, messages);
+  const Result<void> taken = channel_.receive({buffer.data(), count}, outbox_, messages);
   flush();
   if (!was_established && (channel_.established() || !messages.empty()) && !ended_) {
     handlers_.on_established();

@@ -88,9 +88,9 @@ void SecureChannel::start(std::string& to_send) {
   to_send += opening_;
 }
 
-Result<void> SecureChannel::take(std::string_view received,
-                                 std::string& to_send,
-                                 std::vector<std::string>& messages) {
+Result<void> SecureChannel::receive(std::string_view received,
+                                    std::string& to_send,
+                                    std::vector<std::string>& messages) {
   while (!received.empty()) {
     if (state_ == State::failed) return error("it sent data after its end", "");
     const std::size_t count = std::min(wanted() - pending_.size(), received.size());

@@ -55,9 +55,9 @@ class SecureChannel {
   /// Takes all of `received`, in pieces of any size, and appends the messages that it completes and
   /// what must be sent. After an error, what was appended must still be sent; then the connection
   /// must be closed.
-  [[nodiscard]] Result<void> take(std::string_view received,
-                                  std::string& to_send,
-                                  std::vector<std::string>& messages);
+  [[nodiscard]] Result<void> receive(std::string_view received,
+                                     std::string& to_send,
+                                     std::vector<std::string>& messages);
 
   /// Whether the other side has proven itself and messages may be sealed.
   [[nodiscard]] bool established() const { return state_ == State::open; }

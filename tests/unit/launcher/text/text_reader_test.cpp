@@ -16,15 +16,15 @@ TEST_CASE("text reader: reads characters, runs of them and numbers from left to 
   TextReader reader(text, "text", "write one");
   CHECK(reader.take_while(is_letter_a) == "aa");
   CHECK(reader.take_while(is_letter_a).empty());
-  CHECK_FALSE(reader.take('a'));
+  CHECK_FALSE(reader.consume('a'));
   CHECK(reader.next() == 'b');
-  CHECK(reader.take('b'));
-  CHECK(reader.take(','));
+  CHECK(reader.consume('b'));
+  CHECK(reader.consume(','));
   CHECK(reader.at() == 4);
   CHECK(reader.take_number().value() == 123);
   CHECK(reader.is_at_end());
   CHECK(reader.next() == '\0');
-  CHECK_FALSE(reader.take('\0'));
+  CHECK_FALSE(reader.consume('\0'));
 }
 
 TEST_CASE("text reader: a number has no sign, and what is refused is not read") {

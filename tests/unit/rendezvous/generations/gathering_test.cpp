@@ -29,7 +29,7 @@ std::vector<int> taken_from(Gathering& gathering,
                             const Generation& last,
                             const SetAside& aside = {}) {
   std::vector<int> nodes;
-  for (const Offer& offer : gathering.take(last, aside)) nodes.push_back(offer.node.value);
+  for (const Offer& offer : gathering.take_members(last, aside)) nodes.push_back(offer.node.value);
   return nodes;
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("gathering: members of the last generation come before others, in orde
 TEST_CASE("gathering: each forming has patience of its own") {
   Gathering gathering = gathering_of({0, 1});
   CHECK(gathering.ask_first(Instant{0}) == Answer::wait);
-  (void)gathering.take({}, {});
+  (void)gathering.take_members({}, {});
   CHECK_FALSE(gathering.next_deadline());
   gathering.add({NodeId{0}});
   CHECK(gathering.ask_next(Instant{100'000}) == Answer::wait);

@@ -38,7 +38,7 @@ struct ChannelEnd {
   /// Feeds `bytes` in pieces, until an error.
   void take(std::string_view bytes, std::size_t piece = 4'096) {
     for (; !bytes.empty() && error.empty(); bytes.remove_prefix(std::min(piece, bytes.size()))) {
-      const auto taken = channel.take(bytes.substr(0, piece), said, messages);
+      const auto taken = channel.receive(bytes.substr(0, piece), said, messages);
       if (!taken) error = taken.error().message();
     }
   }
