@@ -30,20 +30,18 @@ void Succession::on(Instant now, const FolderAnswer& answer, Actions& out) {
 /// V7: before it gathers, and while it does.
 void Succession::read_claims(Instant now, Actions& out) {
   if (state_ == State::following) stand_after_ = reread_at_ = now + options_.times.lease / 4;
-  read_at_ = now + options_.call_interval;
-  if (std::exchange(reading_, true)) return;
+  if (!folder_.begin_look(now + options_.call_interval)) return;
   const FolderId folder =
       state_ == State::leading ? reign_->claimed->folder : known_->place->folder;
   out.emplace_back(FolderTask(ReadClaims{folder}));
 }
 
 void Succession::hear(Instant now, const ClaimsRead& read, Actions& out) {
-  reading_ = false;
-  if (!claims() || !read.newest || claiming_) return;
+  folder_.end_look();
+  if (!claims() || !read.newest || folder_.is_claiming()) return;
   const Knowledge& newest = *read.newest;
   const std::int64_t place = newest.claimed();
-  seen_ = place;
-  may_be_linked_ = false;
+  folder_.saw(place);
   if (state_ == State::leading) {
     if (place > claimed()) adopt(now, newest, out);
     return;
@@ -70,10 +68,10 @@ void Succession::adopt(Instant now, const Knowledge& newest, Actions& out) {
     unfollow(out);
   }
   patience_ = now;
-  seen_ = std::max(seen_, newest.claimed());
+  folder_.heard_of(newest.claimed());
   known_.reset();
   if (newest.record.voters.contains(options_.self.agent)) known_ = newest;
-  passes_ = 0;
+  folder_.forget_passes();
 }
 
 /// The old head's lead was over when this process had heard no leader for a lease.
@@ -92,18 +90,20 @@ void Succession::keep_gathering(Instant now, Actions& out) {
     highest_ = leader_->epoch = next_epoch();
     lead_changed(out);
   }
-  if (!known_->decided && !claiming_ && now >= reign_->accept_by) claim_without_silent(now, out);
+  const bool waits_for_voters = !known_->decided && !folder_.is_claiming();
+  if (waits_for_voters && now >= reign_->accept_by) claim_without_silent(now, out);
   reign_->beats_in_vain = gathers_in_vain(now) ? reign_->beats_in_vain + 1 : 0;
   if (options_.times.heartbeat * reign_->beats_in_vain >= options_.times.dead_after * 2) {
     return let_others_try(now, time_to_claim(), out);
   }
-  if (now >= reign_->lead.until() && now >= read_at_ && !claiming_) read_claims(now, out);
+  const bool may_look = folder_.look_is_due(now) && !folder_.is_claiming();
+  if (now >= reign_->lead.until() && may_look) read_claims(now, out);
 }
 
 /// Others may hear it although it does not hear them; they would gather if they heard no leader.
 bool Succession::gathers_in_vain(Instant now) const {
-  if (now < reign_->lead.until() || claiming_ || !known_->decided || !others_may_try())
-    return false;
+  const bool may_be_decided = folder_.is_claiming() || !known_->decided;
+  if (now < reign_->lead.until() || may_be_decided || !others_may_try()) return false;
   if (std::ssize(known_->record.members) <= options_.nodes_min) return false;  // they were too few
   return std::ranges::none_of(reign_->base.all, [&](const Voter& voter) {
     return voter.agent != options_.self.agent &&
@@ -121,12 +121,12 @@ Millis Succession::time_to_claim() const {
 
 /// Twice: if the others could not claim either, it goes on.
 bool Succession::others_may_try() const {
-  return !job_over_ && reign_->base.all.size() > 1 && passes_ < passes_max;
+  return !job_over_ && reign_->base.all.size() > 1 && folder_.passes() < passes_max;
 }
 
 /// They hear no leader for a lease, and need `pause` besides until they have claimed.
 void Succession::let_others_try(Instant now, Millis pause, Actions& out) {
-  ++passes_;
+  folder_.pass();
   step_down(now, out);
   stand_after_ = now + options_.times.lease * 2 + pause;
 }
@@ -144,14 +144,14 @@ void Succession::claim_without_silent(Instant now, Actions& out) {
 /// outlive a lead that they bound later.
 void Succession::heed_new_voters(Instant now, Actions& out) {
   std::vector<Voters> electors{reign_->base};
-  if (may_be_linked_) electors = reign_->lead.electors();
+  if (folder_.may_be_linked()) electors = reign_->lead.electors();
   electors.push_back(known_->record.voters);
   reign_->lead.change_electors(now, std::move(electors));
   lead_changed(out);
 }
 
 void Succession::claim(Actions& out) {
-  if (std::exchange(claiming_, true)) return;
+  if (!folder_.begin_claim()) return;
   Knowledge decided = *known_;
   decided.decided = true;
   out.emplace_back(FolderTask(ClaimPlace{std::move(decided)}));
@@ -159,8 +159,7 @@ void Succession::claim(Actions& out) {
 
 void Succession::hear(Instant now, const PlaceClaimed& claimed, Actions& out) {
   const bool is_bar = settlement_.end_bar();
-  if (!is_bar) claiming_ = false;
-  may_be_linked_ = may_be_linked_ || claimed.may_be_linked;
+  folder_.end_claim(claimed.may_be_linked);
   const FolderId own{options_.self.agent};
   const FolderId folder =
       claims() ? known_->place->folder : own;  // the first records are all alike
@@ -184,9 +183,7 @@ void Succession::hear(Instant now, const PlaceClaimed& claimed, Actions& out) {
   if (!is_newest) return;
   if (state_ != State::leading) return;  // the folder will tell
   if (!claimed.why.empty()) return claim_again(now, out);
-  unreached_since_.reset();
-  passes_ = 0;
-  may_be_linked_ = false;
+  folder_.claimed();
   if (is_ours) known_->record.voters = claimed.taken->record.voters;  // none was left out there
   decided(now, out);
 }
@@ -195,12 +192,10 @@ void Succession::hear(Instant now, const PlaceClaimed& claimed, Actions& out) {
 /// waits for the folder, as long as the coordinator does. Time does not count: while this process
 /// was stopped the others may not have used their turn.
 void Succession::claim_again(Instant now, Actions& out) {
-  if (!unreached_since_) unreached_since_ = now;
-  claim_after_ = now + options_.times.heartbeat / 2;
+  const Millis fails_for = folder_.failed(now, now + options_.times.heartbeat / 2);
   reign_->accept_by = now;
-  if (now - *unreached_since_ >= options_.times.lease && others_may_try()) {
-    if (may_be_linked_) seen_ = claimed() + 1;
-    unreached_since_.reset();
+  if (fails_for >= options_.times.lease && others_may_try()) {
+    folder_.give_up_claim(claimed() + 1);
     let_others_try(now, Millis{}, out);
   } else if (reign_->wanted) {
     propose(now, *std::exchange(reign_->wanted, std::nullopt), out);
@@ -210,8 +205,8 @@ void Succession::claim_again(Instant now, Actions& out) {
 /// Of several that gather, the newest claim's own head goes on, else the first in order. None
 /// yields while its claim is under way.
 bool Succession::yields_to(Instant now, const Leading& leading) const {
-  if (!claims() || claiming_) return false;
-  const std::int64_t own = claimed() + (may_be_linked_ ? 1 : 0);
+  if (!claims() || folder_.is_claiming()) return false;
+  const std::int64_t own = claimed() + (folder_.may_be_linked() ? 1 : 0);
   if (leading.claimed != own) return leading.claimed > own;
   if (now < reign_->lead.until()) return false;
   const auto rank = [&](AgentId agent) {

@@ -106,7 +106,7 @@ std::vector<Voter> Succession::voters_of(const Generation& record, bool claim) c
 }
 
 void Succession::propose(Instant now, Generation record, Actions& out) {
-  if (claiming_ || (founding() && !settlement_.is_over())) {
+  if (folder_.is_claiming() || (founding() && !settlement_.is_over())) {
     reign_->wanted = std::move(record);
     settlement_.forget_survey();  // it may have other voters
     if (founding()) settle(now, out);
@@ -146,7 +146,7 @@ void Succession::decide_if_accepted(Instant now, Actions& out) {
   }
   if (!known_->record.voters.is_majority(agents)) return;
   if (claims()) {
-    if (now >= claim_after_) claim(out);
+    if (folder_.may_claim(now)) claim(out);
     return;
   }
   if (known_->before.is_majority(agents)) decided(now, out);

@@ -126,8 +126,8 @@ void Succession::hear(Instant now, const Leading& leading, Actions& out) {
   }
   patience_ = now;
   if (!may_follow(now, leading)) {
-    const bool is_stale = claims() && leading.claimed < seen_;
-    if (is_stale && now >= read_at_) read_claims(now, out);
+    const bool is_stale = claims() && leading.claimed < folder_.newest();
+    if (is_stale && folder_.look_is_due(now)) read_claims(now, out);
     return refuse(leader.address, out);
   }
   const std::size_t count = out.size();
@@ -163,7 +163,7 @@ void Succession::learn(const Leading& leading) {
   const std::int64_t before = claimed();
   if (leading.whole && is_news(*leading.whole)) known_ = leading.whole;
   if (known_ && leading.decided && leading.record == known_->id()) known_->decided = true;
-  if (claimed() > before) passes_ = 0;
+  if (claimed() > before) folder_.forget_passes();
 }
 
 /// A leader that asked for a higher epoch leads in the lower one until it is elected.
@@ -175,7 +175,7 @@ bool Succession::may_follow(const Leader& leader) const {
 /// another has claimed a newer place.
 bool Succession::may_follow(Instant now, const Leading& leading) const {
   if (!may_follow(leading.leader)) return false;
-  if (leading.claimed != 0 && leading.claimed < seen_) return false;
+  if (leading.claimed != 0 && leading.claimed < folder_.newest()) return false;
   if (!claims() || (leader_ && leader_->continues(leading.leader))) return true;
   if (leading.claimed != claimed()) return leading.claimed > claimed();
   return !workers_live_ && now >= heard_ + options_.times.lease;
@@ -240,8 +240,7 @@ void Succession::leave_job(Instant now, Actions& out) {
   known_.reset();
   pledge_ = {};
   stand_after_ = {};
-  seen_ = 0;
-  may_be_linked_ = false;
+  folder_.forget_claims();
 }
 
 /// The job is over: no process holds, or will hold, a promise of this one.
