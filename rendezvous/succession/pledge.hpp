@@ -36,9 +36,9 @@ class Pledge {
 
  private:
   Epoch epoch_;
-  Epoch floor_;  // nothing below it is accepted,
-  Epoch floor_before_vote_;
-  AgentId to_ = 0;  // but from here
+  Epoch floor_;              // nothing below it is accepted, but from `to_`
+  Epoch floor_before_vote_;  // what the floor was before the last vote
+  AgentId to_ = 0;
   Instant until_;
 };
 

@@ -103,124 +103,129 @@ class Succession {
 
  private:
   using Actions = std::vector<SuccessionAction>;
-  struct Forgotten {
+  struct JobBefore {
     Founding job;
     Epoch epoch;      // of its last leader: messages of it or an earlier one are late
     RecordId record;  // it votes for no candidate with this record or an earlier one
-    friend bool operator==(const Forgotten&, const Forgotten&) = default;
+    friend bool operator==(const JobBefore&, const JobBefore&) = default;
   };
 
+  [[nodiscard]] Instant lead_end_to_heed() const;
+  [[nodiscard]] Epoch next_epoch() const;
   void on(Instant now, const BallotArrived& arrived, Actions& out);
   void on(Instant now, const Called& called, Actions& out);
   void on(Instant now, const HeardOf& heard, Actions& out);
   void on(Instant now, const LeaderAnswered&, Actions& out);
   void on(Instant now, const RecordDecided& decided, Actions& out);
-  void on(Instant now, const MarkKept&, Actions& out);
   void on(Instant now, const WorkersStarted&, Actions& out);
+  void on(Instant now, const MarkKept&, Actions& out);
   void on(Instant now, const WorkersGone&, Actions& out);
   void on(Instant now, const Propose& propose, Actions& out);
   void on(Instant now, const JobOver&, Actions& out);
-  void on(Instant now, const FolderAnswer& answer, Actions& out);
   void on(Instant now, const SuccessionTimeout&, Actions& out);
-  void hear(Instant now, const VoteRequest& request, Actions& out);
-  void hear(Instant now, const Vote& vote, Actions& out);
-  void hear(Instant now, const Refusal& refusal, Actions& out);
-  void hear(Instant now, const Release& release, Actions& out);
-  void hear(Instant now, const Leading& leading, Actions& out);
-  void hear(Instant now, const Following& following, Actions& out);
-  void hear(Instant now, const SteppedDown& stepped_down, Actions& out);
-  void hear(Instant now, const SurveyRequest& request, Actions& out);
-  void hear(Instant now, const SurveyAnswer& answer, Actions& out);
-  void hear(Instant now, const FolderOpened& opened, Actions& out);
-  void hear(Instant now, const ProofSought& sought, Actions& out);
-  void hear(Instant now, const ClaimsRead& read, Actions& out);
-  void hear(Instant now, const PlaceClaimed& claimed, Actions& out);
 
-  [[nodiscard]] Instant lead_end_to_heed() const;
-  [[nodiscard]] Epoch next_epoch() const;
-
-  // As a voter.
+  // As a voter: succession_voter.cpp
   [[nodiscard]] bool is_voter() const;
-  [[nodiscard]] bool may_vote(Instant now, const VoteRequest& request) const;
-  [[nodiscard]] bool may_win(const VoteRequest& request) const;
+  [[nodiscard]] RecordId decided_record() const;
+  [[nodiscard]] std::vector<Voters> electors() const;
   [[nodiscard]] bool is_asked(const VoteRequest& request) const;
   [[nodiscard]] bool has_missed_record(const VoteRequest& request) const;
+  [[nodiscard]] bool may_vote(Instant now, const VoteRequest& request) const;
+  [[nodiscard]] bool may_win(const VoteRequest& request) const;
   [[nodiscard]] bool gives_way_to(const VoteRequest& request) const;
   [[nodiscard]] bool goes_before(const VoteRequest& request) const;
-  [[nodiscard]] std::vector<Voters> electors() const;
-  [[nodiscard]] bool may_follow(const Leader& leader) const;
-  [[nodiscard]] bool may_follow(Instant now, const Leading& leading) const;
-  [[nodiscard]] bool is_news(const Knowledge& whole) const;
+  void hear(Instant now, const VoteRequest& request, Actions& out);
+  void hear(Instant now, const Release& release, Actions& out);
   [[nodiscard]] bool is_needed(AgentId voter) const;
   [[nodiscard]] bool is_orphan_of(AgentId leader) const;
   void tell_needed(Actions& out);
+  void hear(Instant now, const SurveyRequest& request, Actions& out);
+  void hear(Instant now, const ProofSought& sought, Actions& out);
+
+  // As a follower: succession_follower.cpp
+  void hear(Instant now, const Refusal& refusal, Actions& out);
+  void hear(Instant now, const SteppedDown& stepped_down, Actions& out);
+  void hear(Instant now, const Leading& leading, Actions& out);
+  void answer_founder(const Leader& founder, Actions& out);
+  [[nodiscard]] bool is_news(const Knowledge& whole) const;
+  void learn(const Leading& leading);
+  [[nodiscard]] bool may_follow(const Leader& leader) const;
+  [[nodiscard]] bool may_follow(Instant now, const Leading& leading) const;
+  [[nodiscard]] Founding job() const;
+  [[nodiscard]] bool is_of_earlier_job(const Founding& other) const;
+  void answer_earlier_job(Instant now, const Leader& leader, Actions& out);
+  void leave_job(Instant now, Actions& out);
   void forget_job();
   void forget_leader(Actions& out);
   void remember_as_over();
   [[nodiscard]] bool is_late(const Leader& leader) const;
-  [[nodiscard]] Founding job() const;
-  [[nodiscard]] bool is_of_earlier_job(const Founding& other) const;
-  void leave_job(Instant now, Actions& out);
-  void answer_earlier_job(Instant now, const Leader& leader, Actions& out);
   void follow(const Leader& leader, Actions& out);
   void unfollow(Actions& out);
   void refuse(const std::string& address, Actions& out);
-  void answer_founder(const Leader& founder, Actions& out);
-  void learn(const Leading& leading);
-  [[nodiscard]] RecordId decided_record() const;
-  // As the founder.
+
+  // As the founder: succession_founder.cpp
   [[nodiscard]] bool founding() const;
   [[nodiscard]] bool calls_endpoint() const;
   void give_way(Actions& out);
   void find_mark(Epoch mark, const std::string& where, Actions& out);
   void found(Instant now, Actions& out);
   void keep_mark(Actions& out);
+  void hear(Instant now, const FolderOpened& opened, Actions& out);
   void settle(Instant now, Actions& out);
   void ask_survey(Actions& out) const;
   void bar_earlier_job(Actions& out) const;
-  // As a candidate.
+  void hear(Instant now, const SurveyAnswer& answer, Actions& out);
+
+  // As a candidate: succession_candidate.cpp
   [[nodiscard]] std::optional<Instant> stand_at() const;
   void heed_laggard(Instant now);
   void stand(Instant now, Actions& out);
+  void raise_epoch(Instant now, Actions& out);
   void ask(Instant now, Actions& out);
+  void hear(Instant now, const Vote& vote, Actions& out);
   void conclude_election(Instant now, Actions& out);
-  void give_up(Instant now, Actions& out);
-  void release_again(AgentId voter, Actions& out) const;
   void be_elected(Instant now, Actions& out);
   void take_lead(Instant now, Epoch epoch, Instant old_head_heard, Actions& out);
-  // As the leader.
+  void release_again(AgentId voter, Actions& out) const;
+  void give_up(Instant now, Actions& out);
+
+  // As the leader: succession_leader.cpp
+  [[nodiscard]] std::vector<Voter> others() const;
+  void answer(AgentId voter, const Ballot& ballot, Actions& out) const;
   void announce(Instant now, Actions& out);
-  void deny_lead(Instant now, const Following& following, Actions& out) const;
-  void tell(Instant now, const Voter& voter, Actions& out);
   void call(Instant now, const std::string& address, Actions& out);
-  void name_silent(Actions& out);
+  void tell(Instant now, const Voter& voter, Actions& out);
   [[nodiscard]] bool has_accepted(const Voter& voter) const;
+  void name_silent(Actions& out);
+  void hear(Instant now, const Following& following, Actions& out);
+  void deny_lead(Instant now, const Following& following, Actions& out) const;
+  [[nodiscard]] std::vector<Voter> voters_of(const Generation& record, bool claim) const;
   void propose(Instant now, Generation record, Actions& out);
   void decide_if_accepted(Instant now, Actions& out);
   void decided(Instant now, Actions& out);
-  void raise_epoch(Instant now, Actions& out);
-  void lead_changed(Actions& out);
   void tell_voters(Actions& out) const;
+  void lead_changed(Actions& out);
   void step_down(Instant now, Actions& out);
-  [[nodiscard]] std::vector<Voter> others() const;
-  void answer(AgentId voter, const Ballot& ballot, Actions& out) const;
-  [[nodiscard]] std::vector<Voter> voters_of(const Generation& record, bool claim) const;
-  // Where voters claim.
+
+  // Where voters claim: succession_claims.cpp
   [[nodiscard]] bool claims() const;
   [[nodiscard]] std::int64_t claimed() const;
+  void on(Instant now, const FolderAnswer& answer, Actions& out);
   void read_claims(Instant now, Actions& out);
+  void hear(Instant now, const ClaimsRead& read, Actions& out);
+  void adopt(Instant now, const Knowledge& newest, Actions& out);
   void gather(Instant now, Actions& out);
   void keep_gathering(Instant now, Actions& out);
-  void heed_new_voters(Instant now, Actions& out);
-  void claim(Actions& out);
-  void claim_again(Instant now, Actions& out);
-  void claim_without_silent(Instant now, Actions& out);
   [[nodiscard]] bool gathers_in_vain(Instant now) const;
   [[nodiscard]] Millis time_to_claim() const;
   [[nodiscard]] bool others_may_try() const;
   void let_others_try(Instant now, Millis pause, Actions& out);
+  void claim_without_silent(Instant now, Actions& out);
+  void heed_new_voters(Instant now, Actions& out);
+  void claim(Actions& out);
+  void hear(Instant now, const PlaceClaimed& claimed, Actions& out);
+  void claim_again(Instant now, Actions& out);
   [[nodiscard]] bool yields_to(Instant now, const Leading& leading) const;
-  void adopt(Instant now, const Knowledge& newest, Actions& out);
 
   SuccessionOptions options_;
   State state_ = State::following;
@@ -241,7 +246,7 @@ class Succession {
   std::optional<Reign> reign_;
   Epoch highest_;            // of all that it has heard of
   Epoch superseded_;         // while it founds: of the job that it replaces
-  Forgotten forgotten_;      // the job that it has forgotten since that is over
+  JobBefore forgotten_;      // the job that it has forgotten since that is over
   Founding left_;            // the newest job that it has left for a later one
   Founding marked_;          // the job that its mark names
   std::string survey_from_;  // the founder's address, for the answer to its survey

@@ -17,13 +17,6 @@ std::int64_t scattered(AgentId agent, Epoch epoch, Millis below) {
 
 }  // namespace
 
-/// The electors of a leader: the voters of the newest record, and while it is not known to
-/// be decided, also those of the one before.
-std::vector<Voters> Succession::electors() const {
-  if (known_->decided) return {known_->record.voters};
-  return {known_->before, known_->record.voters};
-}
-
 /// When it stands if there is no leader by then; nothing if it never does.
 std::optional<Instant> Succession::stand_at() const {
   const AgentId self = options_.self.agent;

@@ -107,20 +107,4 @@ void Succession::hear(Instant now, const SurveyAnswer& answer, Actions& out) {
   settle(now, out);
 }
 
-/// One at a time: an earlier asker has given up.
-void Succession::hear(Instant, const SurveyRequest& request, Actions& out) {
-  if (options_.folder.empty()) {
-    out.emplace_back(
-        SendBallot{request.address, SurveyAnswer{options_.self.agent, request.folder, false}});
-    return;
-  }
-  survey_from_ = request.address;
-  out.emplace_back(FolderTask(LookForProof{request.folder}));
-}
-
-void Succession::hear(Instant, const ProofSought& sought, Actions& out) {
-  out.emplace_back(
-      SendBallot{survey_from_, SurveyAnswer{options_.self.agent, sought.folder, sought.seen}});
-}
-
 }  // namespace ddprun
