@@ -49,7 +49,7 @@ class Error {
   std::string fix_;
 };
 
-/// Carries an Error out of shell code; core code returns a Result instead.
+/// Carries an Error out of shell code; pure code returns a Result instead.
 class Failure : public std::runtime_error {
  public:
   explicit Failure(Error error) : std::runtime_error(error.message()), error_(std::move(error)) {}

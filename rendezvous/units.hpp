@@ -50,10 +50,13 @@ struct NodeId {
   auto operator<=>(const NodeId&) const = default;
 };
 
+/// A process, not a node: one that is started again is another. Drawn at random by the process.
+using AgentId = std::uint64_t;
+
 /// One life of an agent. A new one begins with each start of the process, and when the coordinator
 /// has declared the one before lost.
 struct Incarnation {
-  std::uint64_t agent = 0;  ///< Drawn at random by the process.
+  AgentId agent = 0;
   std::uint32_t life = 0;
   auto operator<=>(const Incarnation&) const = default;
 };

@@ -4,6 +4,7 @@
 #include "launcher/system/random_number.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/wire/message_codec.hpp"
+#include "rendezvous/wire/message_limits.hpp"
 
 #include <fmt/format.h>
 

@@ -14,7 +14,7 @@
 //   One question at a time, `retry` or `retry_later` after one without an answer.
 #pragma once
 
-#include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/machine_events.hpp"
 #include "rendezvous/units.hpp"
 
 #include <cstdint>

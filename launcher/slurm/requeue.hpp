@@ -16,7 +16,7 @@
 #pragma once
 
 #include "launcher/slurm/slurm_control.hpp"
-#include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/machine_events.hpp"
 #include "rendezvous/outcome.hpp"
 #include "rendezvous/units.hpp"
 

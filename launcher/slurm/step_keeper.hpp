@@ -22,7 +22,7 @@
 //   `join_timeout` at most, since steps that hang do not end.
 #pragma once
 
-#include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/machine_events.hpp"
 #include "rendezvous/units.hpp"
 
 #include <cstdint>

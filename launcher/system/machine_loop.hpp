@@ -5,6 +5,7 @@
 #include "launcher/system/clock.hpp"
 #include "launcher/system/deadline_timer.hpp"
 #include "rendezvous/event_queue.hpp"
+#include "rendezvous/machine_events.hpp"
 
 #include <boost/asio/io_context.hpp>
 

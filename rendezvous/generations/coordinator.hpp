@@ -33,6 +33,7 @@
 #include "rendezvous/generations/generation.hpp"
 #include "rendezvous/generations/restart_policy.hpp"
 #include "rendezvous/generations/set_aside.hpp"
+#include "rendezvous/machine_events.hpp"
 #include "rendezvous/outcome.hpp"
 #include "rendezvous/units.hpp"
 #include "rendezvous/worker_end.hpp"
@@ -113,8 +114,8 @@ struct WorkersStuck {
 /// request was to save, a second one except SIGINT still leaves workers `grace`; repeating the
 /// request to save changes nothing.
 struct StopRequested {
-  int signal = 0;           ///< The signal that was sent; 0 if its
-  bool time_is_up = false;  ///< time is up: the batch system will soon end the job.
+  int signal = 0;           ///< That was sent; 0: none was, since `time_is_up`.
+  bool time_is_up = false;  ///< The batch system will soon end the job.
   friend bool operator==(const StopRequested&, const StopRequested&) = default;
 };
 /// Whether the job is to go on later after such an end, and its outcome.
@@ -125,8 +126,6 @@ struct StopRequested {
 using News = std::
     variant<Join, WorkerFailed, WorkerSucceeded, StopRequested, WorkersStuck, StoreUnreachable>;
 
-/// `next_deadline()` has come.
-struct Timeout {};
 using CoordinatorEvent = std::variant<Join,
                                       NodeLost,
                                       WorkerFailed,
@@ -161,11 +160,6 @@ struct FinishJob {
   NodeId node;
   Outcome outcome;
   friend bool operator==(const FinishJob&, const FinishJob&) = default;
-};
-/// One line for users.
-struct Note {
-  std::string text;
-  friend bool operator==(const Note&, const Note&) = default;
 };
 using CoordinatorAction = std::variant<StartGeneration, StopGeneration, FinishJob, Note, Propose>;
 

@@ -124,14 +124,14 @@ void Coordinator::propose(Instant now, Actions& out) {
   restarts_.record(now, next);
   next.blames = aside_.record();
   int rank = 0;
-  for (const Offer& offer :
-       gathering_.take_members(current_, aside_)) {  // C3: it is in order of nodes
+  const std::vector<Offer> members = gathering_.take_members(current_, aside_);
+  for (const Offer& offer : members) {  // C3: they are in order of nodes
     next.members.push_back({offer, Rank{rank}});
     rank += offer.worker_count;
   }
   DDPRUN_ASSERT(rank > 0);
-  if (const Offer& head = next.members.front().offer; head.store_port == 0) {
-    outcome_ = Outcome{static_cast<int>(ExitStatus::system_refused), head.store_error, {}};
+  if (const Offer& owner = next.members.front().offer; owner.store_port == 0) {
+    outcome_ = Outcome{static_cast<int>(ExitStatus::system_refused), owner.store_error, {}};
     for (const Member& member : next.members) gathering_.add(member.offer);
     return finish(out);
   }
@@ -139,6 +139,7 @@ void Coordinator::propose(Instant now, Actions& out) {
     out.emplace_back(Note{std::move(text)});
   }
   if (!options_.voters_decide) return start(now, std::move(next), out);
+  // The succession may leave some out again: see its voters_of.
   const auto add_voter = [&](const Offer& offer) {
     if (next.voters.all.size() >= Voters::count_max) return;
     next.voters.all.push_back({offer.agent, offer.node, offer.host, offer.contact});

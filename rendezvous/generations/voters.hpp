@@ -13,9 +13,6 @@
 
 namespace ddprun {
 
-/// A process, not a node: one that is started again is another, and has no vote.
-using AgentId = std::uint64_t;
-
 struct Voter {
   AgentId agent = 0;
   NodeId node;

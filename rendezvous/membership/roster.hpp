@@ -123,8 +123,8 @@ class Roster {
     bool lost = false;
     Outbox<Instruction> outbox;
     Inbox inbox;
-    Instant sent;         // when all of the outbox was,
-    bool leased = false;  // or before it was told of any leader
+    Instant sent;         // when the whole outbox was sent last
+    bool leased = false;  // it has had an answer that gave it a lease
     std::string relay;    // that it was told of in this session; empty: none
     friend bool operator==(const Peer&, const Peer&) = default;
   };

@@ -48,7 +48,7 @@
 namespace ddprun {
 
 struct UplinkOptions {
-  std::uint64_t agent = 0;  ///< Drawn at random.
+  AgentId agent = 0;
   std::string host;
   std::optional<NodeId> node;  ///< Its place in the order of nodes, if it was given one.
   bool witness = false;        ///< It is no node, and only votes.
@@ -211,7 +211,7 @@ class Uplink {
   void hear_relay(Instant now, const ToAgent& message, Actions& out);
   void connect_relay(Actions& out);
   void use_relay(Instant now, const std::string& address, Actions& out);
-  [[nodiscard]] bool count(Instant now, const Ack& ack, Actions& out);
+  [[nodiscard]] bool accept_answer(Instant now, const Ack& ack, Actions& out);
   enum class Way { any, direct };
   void beat(Instant now, Way way, Actions& out);
   void end_lease_if_due(Instant now, Actions& out);

@@ -31,14 +31,14 @@ void Uplink::beat(Instant now, Way way, Actions& out) {
 void Uplink::hear(Instant now, ConnectionId from, const Ack& ack, Actions& out) {
   if (!leads_to_followed(*find(from))) return;
   relay_.proven(now);
-  if (!count(now, ack, out)) return;
+  if (!accept_answer(now, ack, out)) return;
   const bool had_another = lines_.size() > 1;
   keep_only(from, out);
   if (had_another) repeat_news(from, out);  // they may have been lost with the old one
 }
 
-/// Whether the answer is new, and not too old to matter.
-bool Uplink::count(Instant now, const Ack& ack, Actions& out) {
+/// It may extend the lease. Whether it is new, and not too old to matter.
+bool Uplink::accept_answer(Instant now, const Ack& ack, Actions& out) {
   outbox_.confirm(ack.received);
   while (!beats_.empty() && beats_.front().number < ack.answers) beats_.pop_front();
   if (beats_.empty() || beats_.front().number != ack.answers) return false;
@@ -89,7 +89,7 @@ void Uplink::hear_relay(Instant now, const ToAgent& message, Actions& out) {
   const auto* answer = std::get_if<AckFromRelay>(&message);
   if (answer == nullptr || coordinator_ == 0 || !is_followed(answer->leader, answer->reign)) return;
   relay_.answered(now);
-  (void)count(now, answer->ack, out);
+  (void)accept_answer(now, answer->ack, out);
 }
 
 bool Uplink::is_followed(AgentId leader, Epoch reign) const {

@@ -5,6 +5,7 @@
 
 #include "rendezvous/membership/messages.hpp"
 #include "rendezvous/wire/message_kinds.hpp"
+#include "rendezvous/wire/message_limits.hpp"
 
 #include <algorithm>
 #include <concepts>

@@ -83,7 +83,7 @@ SecureChannel::SecureChannel(Side side,
 
 void SecureChannel::start(std::string& to_send) {
   if (side_ == Side::coordinator) return;
-  opening_ = head(Flight::opening) + membership(credentials_);
+  opening_ = flight_header(Flight::opening) + membership(credentials_);
   opening_ += as_text(nonce_);
   to_send += opening_;
 }
@@ -125,7 +125,7 @@ std::size_t SecureChannel::wanted() const {
 }
 
 Result<void> SecureChannel::take_handshake(std::string& to_send) {
-  if (auto checked = check_head(to_send); !checked) return checked;
+  if (auto checked = check_header(to_send); !checked) return checked;
   if (pending_.size() < wanted()) return {};
   Result<void> taken;
   if (pending_[magic.size()] == Flight::refusal) {
@@ -140,7 +140,7 @@ Result<void> SecureChannel::take_handshake(std::string& to_send) {
 }
 
 /// Refuses what is not this protocol at its first wrong byte.
-Result<void> SecureChannel::check_head(std::string& to_send) {
+Result<void> SecureChannel::check_header(std::string& to_send) {
   const std::string_view begin = std::string_view(pending_).substr(0, magic.size());
   if (begin != magic.substr(0, begin.size())) {
     return side_ == Side::agent
@@ -172,7 +172,7 @@ Result<void> SecureChannel::take_opening(std::string& to_send) {
   }
   if (theirs.front() != ours.front()) return refuse(Disagreement::token_use, to_send);
   transcript_ = hash_of(pending_ + std::string(as_text(nonce_)), hash_bytes);
-  to_send += head(Flight::answer);
+  to_send += flight_header(Flight::answer);
   to_send += as_text(nonce_);
   to_send += derive("coordinator's proof");
   state_ = State::proving;
@@ -185,7 +185,7 @@ Result<void> SecureChannel::take_answer(std::string& to_send) {
   if (!same_secret(answer.substr(head_bytes + nonce_bytes), derive("coordinator's proof"))) {
     return refuse(Disagreement::token, to_send);
   }
-  to_send += head(Flight::proof);
+  to_send += flight_header(Flight::proof);
   to_send += derive("agent's proof");
   to_send += start_sealing();
   state_ = State::open;
@@ -253,7 +253,7 @@ std::string SecureChannel::seal(std::string_view message) {
   return little_endian(sealed.size(), length_bytes) + sealed;
 }
 
-std::string SecureChannel::head(std::uint8_t flight) const {
+std::string SecureChannel::flight_header(std::uint8_t flight) const {
   return std::string(magic) + static_cast<char>(flight) + little_endian(protocol_version, 2);
 }
 
@@ -279,7 +279,7 @@ bool SecureChannel::start_unsealing(std::string_view header) {
 
 /// Tells the other side too.
 Error SecureChannel::refuse(std::uint8_t code, std::string& to_send) {
-  to_send += head(Flight::refusal) + static_cast<char>(code);
+  to_send += flight_header(Flight::refusal) + static_cast<char>(code);
   return disagree(code);
 }
 

@@ -78,13 +78,13 @@ class SecureChannel {
 
   [[nodiscard]] Result<void> take_handshake(std::string& to_send);
   [[nodiscard]] Result<void> take_stream(std::vector<std::string>& messages);
-  [[nodiscard]] Result<void> check_head(std::string& to_send);
+  [[nodiscard]] Result<void> check_header(std::string& to_send);
   [[nodiscard]] Result<void> take_opening(std::string& to_send);
   [[nodiscard]] Result<void> take_answer(std::string& to_send);
   [[nodiscard]] Result<void> take_proof(std::string& to_send);
   [[nodiscard]] std::size_t wanted() const;
 
-  [[nodiscard]] std::string head(std::uint8_t flight) const;
+  [[nodiscard]] std::string flight_header(std::uint8_t flight) const;
   [[nodiscard]] std::string derive(std::string_view purpose) const;
   [[nodiscard]] std::string start_sealing();
   [[nodiscard]] bool start_unsealing(std::string_view header);

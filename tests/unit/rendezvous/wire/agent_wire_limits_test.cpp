@@ -1,6 +1,7 @@
 // Whoever is not of the job, says nonsense or does not read: what that costs, and whom.
 #include "rendezvous/wire/frame_connection.hpp"
 #include "rendezvous/wire/message_codec.hpp"
+#include "rendezvous/wire/message_limits.hpp"
 #include "tests/unit/rendezvous/wire/agent_wire_kit.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 #include "rendezvous/endpoint_text.hpp"
 #include "rendezvous/wire/frame_connection.hpp"
 #include "rendezvous/wire/message_codec.hpp"
+#include "rendezvous/wire/message_limits.hpp"
 #include "tests/unit/rendezvous/wire/agent_wire_kit.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 #include "rendezvous/wire/message_codec.hpp"
 
+#include "rendezvous/wire/message_limits.hpp"
 #include "rendezvous/wire/secure_channel.hpp"
 #include "tests/unit/rendezvous/wire/wire.hpp"
 
