@@ -26,9 +26,9 @@ struct MemberOptions {
   ParticipantOptions participant;  ///< But for `contact`, `endpoint`, and that one among the doors.
   Endpoint endpoint;               ///< Where those who know nobody look for the job. Port 0: where
                                    ///< this process comes to listen.
-  std::string listen_address;      ///< Where it listens,
-  std::uint16_t listen_port = 0;   ///< if that is free, else at any port,
-  std::string address;             ///< and by which others reach it.
+  std::string listen_address;      ///< Where it listens.
+  std::uint16_t listen_port = 0;   ///< If this one is free; else any port.
+  std::string address;             ///< By which others reach it.
   std::string marks_folder;        ///< Empty: no mark is kept.
   std::string mark_text;           ///< What people read in a mark.
 };

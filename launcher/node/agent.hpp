@@ -181,9 +181,9 @@ class Agent {
   std::optional<Instant> asked_;     // when the end of the job was asked for last
   int terminal_signal_ = 0;          // the newest one that came from a key
   std::optional<WorkerEnded> held_;  // a death that may turn out to be the end of the whole job
-  std::uint16_t store_port_ = 0;     // 0: none is open,
+  std::uint16_t store_port_ = 0;     // 0: none is open
   std::string store_address_;
-  std::string store_error_;   // for this reason
+  std::string store_error_;   // why none is open
   bool store_tried_ = false;  // for the next generation
   bool looks_ = false;        // at the newest snapshot, still
   std::optional<SnapshotPosition> snapshot_;

@@ -1,4 +1,5 @@
-// The values for starting workers that stay the same for the whole job.
+// All that this process knows of its job before it starts: options, the meeting, its workers'
+// setup, Slurm.
 #pragma once
 
 #include "launcher/meeting/meeting.hpp"

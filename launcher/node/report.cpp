@@ -93,6 +93,10 @@ std::string failure_details(const Outcome& outcome,
   return text;
 }
 
+bool is_reported_by_script(const Job& job, bool was_told) {
+  return job.options.anchored && !job.witness && was_told;
+}
+
 std::string hint_for(const WorkerEnd& end) {
   switch (end.kind) {
     case WorkerEnd::Kind::exited:

@@ -1,4 +1,4 @@
-// The lines about a job from its coordinator, and about its end. Pure.
+// What a node says of a job: its coordinator's lines, and those about its end. Pure.
 #pragma once
 
 #include "launcher/node/job.hpp"
@@ -21,6 +21,10 @@ namespace ddprun {
 
 /// By the first process that coordinates a job of many nodes, once it listens: one line each.
 [[nodiscard]] std::vector<std::string> coordinating_notes(const Job& job, const Endpoint& endpoint);
+
+/// Whether the batch script's own process tells the job's outcome, and ends with its status: then
+/// an agent says nothing of it and ends with 0. `was_told`: the coordinator has told this process.
+[[nodiscard]] bool is_reported_by_script(const Job& job, bool was_told);
 
 /// What to look at first for this kind of end, or empty.
 [[nodiscard]] std::string hint_for(const WorkerEnd& end);

@@ -33,7 +33,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
               [this] { lose_guard(); }}),
       lease_(guard_.socket(), link_.fence.line.get()),
       children_(context_, [this] { reap(); }),
-      ending_(context_, writer_),
+      last_output_(context_, writer_),
       workers_(context_, writer_, plan_of(job_), link_.user_signals, link_.fence.group_ends),
       snapshot_(
           context_,
@@ -69,7 +69,7 @@ int Supervisor::run() {
   reach_coordinator();
   agent_.start();
   context_.run();
-  return is_told_for_all() ? 0 : *ending_.status();
+  return is_reported_by_script(job_, told_) ? 0 : *last_output_.status();
 }
 
 /// In this process if there is one node only.
@@ -160,12 +160,12 @@ void Supervisor::workers_are_gone() {
 
 /// A further signal or the guard's death cuts this short.
 void Supervisor::perform(const ExitWith& exit) {
-  ending_.exits_with(exit.outcome.exit_status);
-  if (guard_.is_lost()) ending_.exit_now();  // no process waits for the rest of the output
+  last_output_.exits_with(exit.outcome.exit_status);
+  if (guard_.is_lost()) last_output_.exit_now();  // no process waits for the rest of the output
   coordinator_->when_told(exit.outcome, [this, outcome = exit.outcome] {
     slurm_.finish(outcome, coordinator_->coordinates(), [this](const Outcome& final) {
-      ending_.exits_with(final.exit_status);
-      ending_.write_out([this, final] { report(final); });
+      last_output_.exits_with(final.exit_status);
+      last_output_.write_out([this, final] { report(final); });
     });
   });
 }
@@ -173,13 +173,8 @@ void Supervisor::perform(const ExitWith& exit) {
 void Supervisor::report(const Outcome& outcome) {
   if (outcome.exit_status == 0) return;
   writer_.write(stderr_, own_failure(outcome));
-  if (is_told_for_all()) return;
+  if (is_reported_by_script(job_, told_)) return;
   say(fmt::format("exit status {}: {}", outcome.exit_status, outcome.text));
-}
-
-/// The script has heard the job's outcome and ends with its status, so that agents need not.
-bool Supervisor::is_told_for_all() const {
-  return job_.options.anchored && !job_.witness && told_;
 }
 
 /// The report on this node's worker whose failure ended the job, or nothing.
@@ -199,13 +194,13 @@ std::string Supervisor::own_failure(const Outcome& outcome) const {
 }
 
 void Supervisor::lose_guard() {
-  if (ending_.status()) ending_.exit_now();
+  if (last_output_.status()) last_output_.exit_now();
   agent_.tell(GuardLost{});
 }
 
 void Supervisor::take_signal(int signal, bool from_terminal) {
-  if (ending_.status()) {
-    if (signal == SIGINT || !slurm_.is_queueing_again()) ending_.exit_soon();
+  if (last_output_.status()) {
+    if (signal == SIGINT || !slurm_.is_queueing_again()) last_output_.exit_soon();
     return;
   }
   agent_.tell(SignalArrived{signal, from_terminal});

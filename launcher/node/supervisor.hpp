@@ -4,10 +4,10 @@
 
 #include "launcher/link/job_link.hpp"
 #include "launcher/node/agent.hpp"
-#include "launcher/node/ending.hpp"
 #include "launcher/node/guard.hpp"
 #include "launcher/node/guard_line.hpp"
 #include "launcher/node/job.hpp"
+#include "launcher/node/last_output.hpp"
 #include "launcher/node/lease_notice.hpp"
 #include "launcher/node/node_store.hpp"
 #include "launcher/node/slurm_side.hpp"
@@ -50,7 +50,6 @@ class Supervisor {
   void lose_guard();
   void reap();
   void workers_are_gone();
-  [[nodiscard]] bool is_told_for_all() const;
   [[nodiscard]] std::string own_failure(const Outcome& outcome) const;
   void report(const Outcome& outcome);
   void say(const std::string& text);
@@ -63,7 +62,7 @@ class Supervisor {
   GuardLine guard_;
   LeaseNotice lease_;
   ChildSignals children_;
-  Ending ending_;
+  LastOutput last_output_;
   WorkerGroup workers_;
   SnapshotLook snapshot_;
   NodeStore store_;

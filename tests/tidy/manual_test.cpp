@@ -106,6 +106,18 @@ TEST_CASE("manual: ddprun(1) describes the options of the table, each with its v
   }
 }
 
+TEST_CASE("manual: every option of the table is read") {
+  std::string readers;
+  for (const SourceFile& file : read_tree(DDPRUN_SOURCE_DIR)) {
+    const bool is_table = file.path == "launcher/options/option_table.cpp";
+    if (file.path.starts_with("launcher/") && !is_table) readers += file.text;
+  }
+  for (const OptionSpec& option : option_table()) {
+    const std::string name = '"' + std::string(option.name) + '"';
+    CHECK_MESSAGE(readers.find(name) != std::string::npos, option.name);
+  }
+}
+
 TEST_CASE("manual: --help shows every option of the table with its words, and no other") {
   const std::string help = help_words();
   std::set<std::string> known;

@@ -50,6 +50,16 @@ TEST_CASE("report: only ends that need one have a hint") {
   CHECK(hint_for({Kind::exited, ENOENT}).empty());
 }
 
+TEST_CASE("report: an agent that was told says nothing, since the batch script's process does") {
+  Job job;
+  CHECK_FALSE(is_reported_by_script(job, true));
+  job.options.anchored = true;
+  CHECK(is_reported_by_script(job, true));
+  CHECK_FALSE(is_reported_by_script(job, false));
+  job.witness = true;
+  CHECK_FALSE(is_reported_by_script(job, true));
+}
+
 TEST_CASE("report: a program that could not be executed is named") {
   CHECK(failure_details(outcome_of({Kind::not_executed, EACCES}), {}, "", "./train") ==
         "  program: ./train\n");

@@ -1,4 +1,4 @@
-#include "launcher/node/ending.hpp"
+#include "launcher/node/last_output.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -6,18 +6,18 @@
 
 namespace ddprun {
 
-void Ending::write_out(std::function<void()> report) {
+void LastOutput::write_out(std::function<void()> report) {
   writer_.when_drained([this, report = std::move(report)] {
     report();
     writer_.when_drained([this] { context_.stop(); });
   });
 }
 
-void Ending::exit_now() const {
+void LastOutput::exit_now() const {
   std::_Exit(*status_);
 }
 
-void Ending::exit_soon() {
+void LastOutput::exit_soon() {
   constexpr std::chrono::milliseconds moment{200};
   if (exits_soon_) return;  // repeated requests must not delay the end
   exits_soon_ = true;

@@ -1,5 +1,5 @@
-// The end of the agent process, once the job's outcome is known: pending output is
-// written.
+// The end of the agent process: it waits until pending output is written, and no longer than
+// somebody reads it.
 #pragma once
 
 #include "launcher/processes/writer.hpp"
@@ -12,9 +12,9 @@
 
 namespace ddprun {
 
-class Ending {
+class LastOutput {
  public:
-  Ending(boost::asio::io_context& context, Writer& writer)
+  LastOutput(boost::asio::io_context& context, Writer& writer)
       : context_(context), writer_(writer), timer_(context) {}
 
   /// The process ends with this status; given again, with the newer one.
