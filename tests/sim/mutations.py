@@ -4,9 +4,9 @@ Usage: mutations.py [--replay] [--build FOLDER] [RULE, OR PART OF A NAME...]. Ch
 compiles what has it, and plays scenarios, seeds of several kinds and variants of scenarios; the
 machines' unit tests are run only where none of them breaks a promise, crashes or hangs.
 mutations.tsv beside this file says which rule was missed where, what that broke, and by how many of
-how many seeds; without names it is written anew. --replay asks only what it names, and searches
-where that misses nothing any more. Ends with 1 if a mutation was not caught. JOBS says how many at
-once. Nothing of this is in the product.
+how many seeds, and is written anew for each that is asked for. --replay asks only what it names,
+and searches where that misses nothing any more. Ends with 1 if a mutation was not caught. JOBS says
+how many at once. Nothing of this is in the product.
 """
 
 import argparse
@@ -287,12 +287,10 @@ def main():
     missed = [name for name, caught in found.items() if caught is None]
     elsewhere = [name for name, caught in found.items()
                  if caught and (name not in table or table[name].by != caught.by)]
-    if asked.replay and missed + elsewhere:
-        print("mutations.tsv does not say where these are seen:", *missed + elsewhere,
-              "run tests/sim/mutations.py and commit mutations.tsv", sep="\n    ")
-    if not asked.replay and not asked.names:
-        skipped = {name: caught for name, caught in table.items() if name not in found}
-        write_table(skipped | {name: caught for name, caught in found.items() if caught})
+    if asked.replay and elsewhere:
+        print("these are seen elsewhere now; commit mutations.tsv:", *elsewhere, sep="\n    ")
+    table |= {name: caught for name, caught in found.items() if caught}
+    write_table({name: caught for name, caught in table.items() if name not in missed})
     by_units = [name for name, caught in found.items() if caught and caught.by.startswith("unit ")]
     if by_units:
         print("seen by unit tests alone:", *by_units, sep="\n    ")
