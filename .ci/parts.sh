@@ -76,7 +76,7 @@ jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 
 # build PRESET TARGET: configures and compiles; leaves built.PRESET.TARGET.
 build() {
-    cmake --preset "$1" && cmake --build --preset "$1" -j "$jobs" --target "$2" &&
+    cmake --preset "$1" -DDDPRUN_WARNINGS_AS_ERRORS=ON && cmake --build --preset "$1" -j "$jobs" --target "$2" &&
         : >"$results/built.$1.$2"
 }
 

@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
 # Builds and tests this project from a fresh clone, missing Debian packages included. The last line
 # says how many tests passed, failed and were skipped.
-#   tests/run.sh          the preset dev and all its tests
+#   tests/run.sh          the preset release, which the quick start uses too, and all its tests
 #   tests/run.sh --quick  what a change needs before it is shown: texts, and what the preset
 #                         quick builds, with the tests that need no other host
-#   tests/run.sh --all    the quick start, all tests, also by the presets asan and release, by clang
-#                         and the linters, and with PyTorch from PyPI; as root, a test that is
-#                         skipped without need fails
+#   tests/run.sh --all    the quick start, all tests, also by the preset asan, by clang and the
+#                         linters, and with PyTorch from PyPI; as root, a test that is skipped
+#                         without need fails
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=.ci/checks.sh
 source .ci/checks.sh
 
 pytorch_tests='^(e2e store|interoperation):'  # those that run TEST_PYTHON
-declare -A rules_s=([quick]=200 [dev]=600)  # dev compiles each source alone
 
 # What no compiler is needed for.
 check_texts() {
@@ -24,7 +23,7 @@ check_texts() {
 
 # check_rules PRESET: those of the house need the launcher, for what the documents say of it.
 check_rules() {
-    part "build tidy" "${rules_s[$1]}" build "$1" tidy_test || return 0
+    part "build tidy" 200 build "$1" tidy_test || return 0
     part "tidy" 30 tests_of "$1" -L '^tidy$' || true
 }
 
@@ -34,59 +33,56 @@ run_quick() {
     part "test quick" 150 tests_of quick -L '^(unit|scenario|sim|e2e)$' || true
 }
 
-# The preset dev's tests, a part for each kind.
-test_dev() {
+# test_kinds PRESET: a part for each kind of test that needs no other host.
+test_kinds() {
     local kind
     for kind in unit scenario sim e2e worker; do
-        part "$kind" 250 tests_of dev -L "^$kind\$" || true
+        part "$kind" 250 tests_of "$1" -L "^$kind\$" || true
     done
 }
 
-run_dev() {
-    check_rules dev
-    part "build dev" 1000 build dev all || return 0
-    test_dev
+run_default() {
+    check_rules release
+    part "build release" 600 build release all || return 0
+    test_kinds release
 }
 
 # What waits, beside what compiles.
-test_all_of_dev() {
-    [[ -e $results/built.dev.all ]] || return 0
+test_release() {
+    [[ -e $results/built.release.all ]] || return 0
     # They mostly wait, each on hosts of its own.
-    part "hosts_kit" 60 tests_of dev -L '^hosts_kit$' -j 4 || true
-    part "hosts" 240 tests_of dev -L '^hosts$' -j 4 || true
-    part "slurm_kit" 90 tests_of dev -L '^slurm_kit$' -j 4 || true
-    part "slurm" 240 tests_of dev -L '^slurm$' -j 4 || true
-    test_dev
-    part "pypi torch" 420 check_pypi_torch "$pytorch_tests" || true
+    part "hosts_kit" 60 tests_of release -L '^hosts_kit$' -j 4 || true
+    part "hosts" 240 tests_of release -L '^hosts$' -j 4 || true
+    part "slurm_kit" 90 tests_of release -L '^slurm_kit$' -j 4 || true
+    part "slurm" 240 tests_of release -L '^slurm$' -j 4 || true
+    test_kinds release
+    part "pypi torch" 420 check_pypi_torch release "$pytorch_tests" || true
 }
 build_others() {
     give_way
     part "build asan" 700 build asan all || true
-    part "build release" 600 build release all || true
     # Clang compiles and looks; its programs do what those of the others do.
     part "build clang" 450 build clang all || true
     part "clang-tidy" 450 check_tidy || true
 }
 
-# What runs on many hosts has done so in dev.
-test_others() {
-    local preset
-    for preset in asan release; do
-        [[ -e $results/built.$preset.all ]] || continue
-        part "test $preset" 600 tests_of "$preset" -LE '^(hosts|slurm)' || true
-    done
+# What runs on many hosts has done so in the preset release.
+test_asan() {
+    [[ -e $results/built.asan.all ]] || return 0
+    part "test asan" 600 tests_of asan -LE '^(hosts|slurm)' || true
 }
-replay_mutations() {
+check_sources() {
     give_way
-    if part "mutations" 1200 check_mutations; then cat "$results/mutations"; fi
+    part "includes" 600 check_includes || true
+    if part "mutations" 600 check_mutations; then cat "$results/mutations"; fi
 }
 
 run_all() {
-    check_rules dev
+    check_rules release
     part "quick start" 400 check_quick_start || true
-    part "build dev" 1000 build dev all || true
-    beside test_all_of_dev build_others
-    beside test_others replay_mutations
+    part "build release" 600 build release all || true
+    beside test_release build_others
+    beside test_asan check_sources
     fail_needless_skips
 }
 
@@ -101,7 +97,7 @@ esac
 case $what in
     --all) run_all ;;
     --quick) run_quick ;;
-    "") run_dev ;;
+    "") run_default ;;
 esac
 echo "all parts: $SECONDS s"
 summary

@@ -8,6 +8,7 @@
 #include "launcher/slurm/srun_command.hpp"
 #include "launcher/slurm/step_keeper.hpp"
 #include "launcher/system/machine_loop.hpp"
+#include "rendezvous/generations/coordinator.hpp"
 
 #include <boost/asio/io_context.hpp>
 

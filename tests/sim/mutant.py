@@ -15,7 +15,7 @@ UNIT_SECONDS_MAX = 60
 CLAIMS = ["launcher/disk/claims_on_disk.cpp", "rendezvous/wire/message_codec.cpp"]
 # Those need sockets; that one goes through all stories there are, which takes long.
 UNIT_TESTS_LEFT_OUT = ("agent_wire", "claims_folder", "claims_on_disk", "coordinator_search")
-WORKER_BUILD = ROOT / "build/dev"
+WORKER_BUILD = ROOT / "build/release"
 WORKER_TESTS = "bin/worker_test"
 
 
@@ -123,7 +123,7 @@ class Mutant:
         return self._program(name, tests + self.sources.test_kit + self.sources.machines)
 
     def worker_program(self):
-        """Of what the preset dev has compiled; with the change, what it compiles together."""
+        """Of what the preset release has compiled; with the change, what it compiles together."""
         program = self.folder / "worker_test"
         if program.exists():
             return program

@@ -1,12 +1,12 @@
 """Shows that each rule matters: takes one away, and looks for where that is seen.
 
-Usage: mutations.py [--replay] [--build FOLDER] [RULE, OR PART OF A NAME...]. Changes one place,
-compiles what has it, and plays scenarios, seeds of several kinds and variants of scenarios; the
-machines' unit tests are run only where none of them breaks a promise, crashes or hangs.
-mutations.tsv beside this file says which rule was missed where, what that broke, and by how many of
-how many seeds, and is written anew for each that is asked for. --replay asks only what it names,
-and searches where that misses nothing any more. Ends with 1 if a mutation was not caught. JOBS says
-how many at once. Nothing of this is in the product.
+Usage: mutations.py [--replay] [--part K/N] [--build FOLDER] [RULE, OR PART OF A NAME...]. Changes
+one place, compiles what has it, and plays scenarios, seeds of several kinds and variants of
+scenarios; the machines' unit tests are run only where none of them breaks a promise, crashes or
+hangs. mutations.tsv beside this file says which rule was missed where, what that broke, and by how
+many of how many seeds, and is written anew for each that is asked for. --replay asks only what it
+names, and searches where that misses nothing any more. Ends with 1 if a mutation was not caught.
+JOBS says how many at once. Nothing of this is in the product.
 """
 
 import argparse
@@ -265,11 +265,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/mutations")
     parser.add_argument("--replay", action="store_true")
+    parser.add_argument("--part", default="1/1", help="2/3: each third, from the second on")
     parser.add_argument("names", nargs="*")
     asked = parser.parse_args()
     check_list()
     began = time.monotonic()
-    chosen = list(chosen_by(asked.names))
+    part, parts = map(int, asked.part.split("/"))
+    chosen = list(chosen_by(asked.names))[part - 1 :: parts]
     table = read_table()
     compiled = asked.build / hashlib.sha256(repr(COMPILER).encode()).hexdigest()[:8]
     sources = Sources(compiled)
