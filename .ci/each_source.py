@@ -1,6 +1,6 @@
-"""Compiles each source alone, without a result, as the build in FOLDER would: a missing include that
-the sources of a target lend each other is an error here. Sources that share a precompiled header,
-as those with LibTorch do, are left out.
+"""Compiles each source alone, without a result, as the build in FOLDER would: a missing include
+that the sources of a target lend each other is an error here. Sources that share a precompiled
+header, as those with LibTorch do, are left out.
 
 Usage: each_source.py FOLDER [JOBS]. Prints the errors, and how many sources there were.
 """

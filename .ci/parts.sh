@@ -76,8 +76,8 @@ jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 
 # build PRESET TARGET: configures and compiles; leaves built.PRESET.TARGET.
 build() {
-    cmake --preset "$1" -DDDPRUN_WARNINGS_AS_ERRORS=ON && cmake --build --preset "$1" -j "$jobs" --target "$2" &&
-        : >"$results/built.$1.$2"
+    cmake --preset "$1" -DDDPRUN_WARNINGS_AS_ERRORS=ON &&
+        cmake --build --preset "$1" -j "$jobs" --target "$2" && : >"$results/built.$1.$2"
 }
 
 # tests_of PRESET [OPTIONS FOR CTEST...]: runs tests by ctest and records each of them.
