@@ -61,7 +61,8 @@ class PretendedNode {
               {.on_event = [this](const LinkEvent& event) { hear(event); },
                .on_note = [](const std::string&) {},
                .on_heard = [](const CoordinatorEvent&) {},
-               .on_lease = [](std::optional<Instant>) {}}) {
+               .on_lease = [](std::optional<Instant>) {},
+               .on_progress = [] {}}) {
     agent_.start();
   }
 
@@ -105,6 +106,7 @@ class PretendedNode {
     agent_.tell(WorkerEnded{LocalRank{0}, 0, {WorkerEnd::Kind::killed, signal.signal}});
   }
   void on(const KillAll&) { agent_.tell(AllGone{}); }
+  void on(const Note&) {}
   void on(const TellCoordinator& tell) { link_.tell(tell.news); }
   void on(const ExitWith& exit) {
     if (exit.outcome.exit_status != 128 + SIGTERM) note_fault(exit.outcome.text);

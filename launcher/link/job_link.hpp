@@ -4,6 +4,7 @@
 #include "rendezvous/generations/coordinator.hpp"
 #include "rendezvous/membership/link_events.hpp"
 #include "rendezvous/units.hpp"
+#include "rendezvous/wait.hpp"
 
 #include <functional>
 #include <optional>
@@ -21,6 +22,8 @@ class JobLink {
     std::function<void(const CoordinatorEvent&)> on_heard;
     /// Until when workers may live; nothing: no longer. Never called where they need no lease.
     std::function<void(std::optional<Instant>)> on_lease;
+    /// `waits` may be another now.
+    std::function<void()> on_progress;
   };
 
   virtual ~JobLink() = default;
@@ -34,6 +37,10 @@ class JobLink {
   /// The node's workers are about to live; no process of them lives any more.
   virtual void workers_start() {}
   virtual void workers_are_gone() {}
+
+  /// What the job cannot go on without, as far as is known here, also for people.
+  [[nodiscard]] virtual Wait waits() const = 0;
+  [[nodiscard]] virtual std::string waits_for() const = 0;
 
   /// Whether the coordinator is in this process.
   [[nodiscard]] virtual bool coordinates() const = 0;

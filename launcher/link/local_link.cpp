@@ -22,6 +22,7 @@ void LocalLink::tell(const News& news) {
   const CoordinatorEvent event = event_of(news);
   handlers_.on_heard(event);
   coordinator_.tell(event);
+  handlers_.on_progress();
 }
 
 void LocalLink::perform(const CoordinatorAction& action) {

@@ -16,6 +16,10 @@ class LocalLink final : public JobLink {
   LocalLink(boost::asio::io_context& context, CoordinatorOptions options, Handlers handlers);
 
   void tell(const News& news) override;
+  [[nodiscard]] Wait waits() const override { return coordinator_.machine().waits(); }
+  [[nodiscard]] std::string waits_for() const override {
+    return coordinator_.machine().waits_for();
+  }
   [[nodiscard]] bool coordinates() const override { return true; }
   void when_told(const Outcome& outcome, std::function<void()> done) override;
 

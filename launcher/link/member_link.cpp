@@ -93,6 +93,14 @@ void MemberLink::told(const Coordinator&, const CoordinatorEvent& event) {
   handlers_.on_heard(event);
 }
 
+void MemberLink::answered(const Uplink&, const std::vector<UplinkAction>&) {
+  handlers_.on_progress();
+}
+
+void MemberLink::answered(const Coordinator&, const std::vector<CoordinatorAction>&) {
+  handlers_.on_progress();
+}
+
 void MemberLink::perform(const ParticipantAction& action) {
   std::visit(
       Overloaded{

@@ -47,6 +47,10 @@ class MemberLink final : public JobLink, private ParticipantObserver {
   void workers_start() override { participant_->tell(WorkersStarted{}); }
   void workers_are_gone() override { participant_->tell(WorkersGone{}); }
   void when_told(const Outcome& outcome, std::function<void()> done) override;
+  [[nodiscard]] Wait waits() const override { return participant_->machine().waits(); }
+  [[nodiscard]] std::string waits_for() const override {
+    return participant_->machine().waits_for();
+  }
   [[nodiscard]] bool coordinates() const override {
     return participant_->machine().coordinator() != nullptr;
   }
@@ -57,6 +61,8 @@ class MemberLink final : public JobLink, private ParticipantObserver {
   void listen(const Credentials& credentials);
   [[nodiscard]] ParticipantOptions participant_options();
   void told(const Coordinator&, const CoordinatorEvent& event) override;
+  void answered(const Uplink&, const std::vector<UplinkAction>&) override;
+  void answered(const Coordinator&, const std::vector<CoordinatorAction>&) override;
   void perform(const ParticipantAction& action);
   void connect(const Connect& connect);
 

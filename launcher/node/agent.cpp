@@ -1,6 +1,7 @@
 #include "launcher/node/agent.hpp"
 
 #include "launcher/options/stop_options.hpp"
+#include "rendezvous/generations/gathering.hpp"
 
 #include <fmt/format.h>
 
@@ -115,6 +116,7 @@ void Agent::on(Instant now, const StopGeneration& stop, Actions& out) {
   if (!lives || stop.generation != part_.number) return;
   if (alive_.empty() || stop.grace <= Millis{0}) return kill_all(now, out);
   state_ = State::stopping;
+  stop_ = stop;
   deadline_ = now + stop.grace;
   if (options_.shares_terminal && stop.signal == terminal_signal_) return;  // it has it already
   out.emplace_back(SignalWorkers{stop.signal});
@@ -164,6 +166,7 @@ void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
   if (asks_to_stop(arrived.signal)) {
     const bool same_wish = asked_ && now - *asked_ <= options_.same_wish_patience;
     if (same_wish && arrived.signal != SIGINT) return;
+    say_request(arrived.signal, out);
     asked_ = now;
     if (state_ == State::running) {
       held_.reset();
@@ -174,6 +177,17 @@ void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
     signals_sent_.insert(arrived.signal);
     out.emplace_back(SignalWorkers{arrived.signal});
   }
+}
+
+/// That the job is to end, while workers live here.
+void Agent::say_request(int signal, Actions& out) const {
+  if (state_ != State::running && state_ != State::stopping) return;
+  const bool is_first = !asked_;
+  if (!is_first && signal != SIGINT) return;
+  const char* const what = !is_first          ? "killing the workers"
+                           : signal == SIGINT ? "stopping the job; once more kills the workers"
+                                              : "stopping the job";
+  out.emplace_back(Note{fmt::format("{}: {}", signal_name(signal), what)});
 }
 
 void Agent::on(Instant now, const GuardLost&, Actions& out) {
@@ -212,6 +226,10 @@ void Agent::on(Instant now, const Timeout&, Actions& out) {
       break;
     }
     case State::stopping:
+      out.emplace_back(Note{fmt::format("{} did not end within {} s after {}: killed",
+                                        alive_text(),
+                                        in_seconds(stop_.grace),
+                                        signal_name(stop_.signal))});
       kill_all(now, out);
       break;
     case State::killing:
@@ -259,20 +277,21 @@ void Agent::tell_of_stuck(Actions& out) const {
   out.emplace_back(TellCoordinator{WorkersStuck{node_, part_.number, stuck_text()}});
 }
 
+/// "rank 2, 3 and 1 more"
+std::string Agent::alive_text() const {
+  std::vector<std::string> ranks;
+  for (const LocalRank rank : alive_) {
+    ranks.push_back(std::to_string(part_.first_rank.value + rank.value));
+  }
+  return ranks.empty() ? "processes that workers have started" : "rank " + few_of(ranks);
+}
+
 /// "rank 2, 3 of generation 5 on n1: still there 5 s after SIGKILL, ...".
 std::string Agent::stuck_text() const {
-  constexpr std::size_t named_max = 8;
-  std::string who = alive_.empty() ? "processes that workers have started" : "rank ";
-  std::size_t count = 0;
-  for (const LocalRank rank : alive_) {
-    if (++count > named_max) break;
-    who += fmt::format("{}{}", count == 1 ? "" : ", ", part_.first_rank.value + rank.value);
-  }
-  if (alive_.size() > named_max) who += fmt::format(" and {} more", alive_.size() - named_max);
   return fmt::format(
       "{} of generation {} on {}: still there {} s after SIGKILL, stuck inside the kernel, on a "
       "device or a file system",
-      who,
+      alive_text(),
       part_.number.value,
       options_.host,
       in_seconds(options_.kill_patience));

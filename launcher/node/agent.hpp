@@ -20,6 +20,7 @@
 #pragma once
 
 #include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/machine_events.hpp"
 #include "rendezvous/membership/link_events.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/units.hpp"
@@ -121,6 +122,7 @@ using AgentAction = std::variant<BindStore,
                                  SignalWorkers,
                                  KillAll,
                                  TellCoordinator,
+                                 Note,
                                  ExitWith>;
 
 class Agent {
@@ -136,6 +138,9 @@ class Agent {
 
   /// When to call again with Timeout, or nothing while only an event can change anything.
   [[nodiscard]] std::optional<Instant> next_deadline() const { return deadline_; }
+
+  /// It waits to be told to start workers, or that the job is over.
+  [[nodiscard]] bool has_joined() const { return state_ == State::joined; }
 
   friend bool operator==(const Agent&, const Agent&) = default;
 
@@ -159,12 +164,14 @@ class Agent {
   void on(Instant now, const Timeout& timeout, Actions& out);
 
   [[nodiscard]] bool asks_to_stop(int signal) const;
+  void say_request(int signal, Actions& out) const;
   void bind(Instant now, Actions& out);
   void join_if_ready(Actions& out);
   void join(Actions& out);
   void report(const WorkerEnded& ended, Actions& out) const;
   void kill_all(Instant now, Actions& out);
   void tell_of_stuck(Actions& out) const;
+  [[nodiscard]] std::string alive_text() const;
   [[nodiscard]] std::string stuck_text() const;
   [[nodiscard]] Outcome stuck_outcome() const;
   void close_store(Actions& out);
@@ -173,6 +180,7 @@ class Agent {
   AgentOptions options_;
   State state_ = State::binding;
   std::optional<Instant> deadline_;
+  StopGeneration stop_;              // the newest one, while it is stopping
   Part part_;                        // in the newest generation; number 0 before the first
   GenerationNumber newest_told_;     // to start or to stop, in this life
   NodeId node_;                      // its place in the order of nodes, once it was told

@@ -51,6 +51,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
             reap();  // handle past events before new ones
             agent_.tell(Timeout{});
           }),
+      wait_(context_, [this](const std::string& text) { say(text); }),
       slurm_(context_,
              writer_,
              job_,
@@ -77,10 +78,12 @@ void Supervisor::reach_coordinator() {
   JobLink::Handlers handlers{[this](const LinkEvent& event) {
                                if (std::holds_alternative<FinishJob>(event)) told_ = true;
                                std::visit([this](const auto& what) { agent_.tell(what); }, event);
+                               look_at_wait();
                              },
                              [this](const std::string& text) { say(text); },
                              [this](const CoordinatorEvent& event) { slurm_.on_heard(event); },
-                             [this](std::optional<Instant> until) { lease_.renew(until); }};
+                             [this](std::optional<Instant> until) { lease_.renew(until); },
+                             [this] { look_at_wait(); }};
   const RendezvousOptions& rendezvous = job_.options.rendezvous;
   if (!rendezvous.has_many_nodes()) {
     address_ = "127.0.0.1";
@@ -100,6 +103,11 @@ void Supervisor::reach_coordinator() {
   }
   slurm_.start_steps(member->endpoint());
   coordinator_ = std::move(member);
+}
+
+/// While the link is made there is none yet.
+void Supervisor::look_at_wait() {
+  if (coordinator_) wait_.look(*coordinator_, agent_.machine());
 }
 
 void Supervisor::perform(const AgentAction& action) {
@@ -151,6 +159,11 @@ void Supervisor::perform(const TellCoordinator& tell) {
   // They got SIGKILL: they execute nothing any more, and need no lease.
   if (std::holds_alternative<WorkersStuck>(tell.news)) workers_are_gone();
   coordinator_->tell(tell.news);
+  look_at_wait();
+}
+
+void Supervisor::perform(const Note& note) {
+  say(note.text);
 }
 
 void Supervisor::workers_are_gone() {

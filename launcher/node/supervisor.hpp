@@ -12,6 +12,7 @@
 #include "launcher/node/node_store.hpp"
 #include "launcher/node/slurm_side.hpp"
 #include "launcher/node/snapshot_look.hpp"
+#include "launcher/node/wait_watch.hpp"
 #include "launcher/processes/child_signals.hpp"
 #include "launcher/processes/writer.hpp"
 #include "launcher/system/machine_loop.hpp"
@@ -43,9 +44,11 @@ class Supervisor {
   void perform(const SignalWorkers& signal);
   void perform(const KillAll&);
   void perform(const TellCoordinator& tell);
+  void perform(const Note& note);
   void perform(const ExitWith& exit);
 
   void reach_coordinator();
+  void look_at_wait();
   void take_signal(int signal, bool from_terminal);
   void lose_guard();
   void reap();
@@ -67,6 +70,7 @@ class Supervisor {
   SnapshotLook snapshot_;
   NodeStore store_;
   MachineLoop<Agent, AgentEvent, AgentAction> agent_;
+  WaitWatch wait_;
   std::unique_ptr<JobLink> coordinator_;
   SlurmSide slurm_;
   std::string address_;    // of this node, for others

@@ -105,6 +105,43 @@ std::string Coordinator::reason() const {
   return outcome_->text;
 }
 
+Wait Coordinator::waits() const {
+  switch (state_) {
+    case State::forming:
+      return resume_at_ ? Wait::nothing : Wait::nodes;
+    case State::deciding:
+      return Wait::voters;
+    case State::ending:
+      return Wait::workers;
+    case State::running:
+    case State::finished:
+      break;
+  }
+  return Wait::nothing;
+}
+
+std::string Coordinator::waits_for() const {
+  const Wait what = waits();
+  if (what == Wait::nothing) return {};
+  if (what == Wait::nodes) {
+    return fmt::format("nodes: {} of {} have joined: {}{}",
+                       gathering_.ready().size(),
+                       options_.gathering.nodes_max,
+                       gathering_.hosts_without({}),
+                       not_seen());
+  }
+  if (what == Wait::voters) {
+    return fmt::format("voters: {} are to accept generation {}",
+                       proposal_->voters.all.size(),
+                       proposal_->number.value);
+  }
+  std::vector<std::string> hosts;
+  for (const Member& member : current_.members) {
+    if (!stopped_.contains(member.offer.node)) hosts.push_back(member.offer.host);
+  }
+  return fmt::format("workers to end on {}", few_of(hosts));
+}
+
 /// Whether workers of the current generation may live on `node`.
 bool Coordinator::lives_on(NodeId node) const {
   const bool started = state_ == State::running || state_ == State::ending;
@@ -172,6 +209,12 @@ void Coordinator::on(Instant now, const NodeLost& lost, Actions& out) {
 void Coordinator::on(Instant, const WorkerFailed& failed, Actions& out) {
   if (state_ != State::running || failed.generation != current_.number) return;  // C5
   failure_ = failed.failure;
+  const int others = current_.world_size() - 1 - static_cast<int>(succeeded_.size());
+  if (others > 0) {
+    const std::string whom =
+        others == 1 ? "the other worker" : fmt::format("the other {} workers", others);
+    out.emplace_back(Note{fmt::format("{}; stopping {}", describe(*failure_), whom)});
+  }
   stop(SIGTERM, options_.restart_grace, out);
 }
 

@@ -36,6 +36,7 @@
 #include "rendezvous/machine_events.hpp"
 #include "rendezvous/outcome.hpp"
 #include "rendezvous/units.hpp"
+#include "rendezvous/wait.hpp"
 #include "rendezvous/worker_end.hpp"
 
 #include <cstdint>
@@ -189,6 +190,9 @@ class Coordinator {
 
   /// The state as text: "waiting: 1 of 2 nodes joined".
   [[nodiscard]] std::string reason() const;
+  [[nodiscard]] Wait waits() const;
+  /// For people: "nodes: 1 of 2 have joined: n0"; empty where it waits for nothing.
+  [[nodiscard]] std::string waits_for() const;
 
   friend bool operator==(const Coordinator&, const Coordinator&) = default;
 

@@ -7,9 +7,7 @@
 #include <utility>
 
 namespace ddprun {
-namespace {
 
-/// "n0, n1 and 3 more"
 std::string few_of(const std::vector<std::string>& hosts) {
   constexpr std::size_t named_max = 8;
   const std::size_t named = std::min(hosts.size(), named_max);
@@ -18,8 +16,6 @@ std::string few_of(const std::vector<std::string>& hosts) {
   if (hosts.size() > named) text += fmt::format(" and {} more", hosts.size() - named);
   return text;
 }
-
-}  // namespace
 
 void Gathering::add(const Offer& offer) {
   ready_[offer.node] = offer;

@@ -34,6 +34,9 @@ struct GatheringOptions {
   friend bool operator==(const GatheringOptions&, const GatheringOptions&) = default;
 };
 
+/// "n0, n1 and 3 more", for people.
+[[nodiscard]] std::string few_of(const std::vector<std::string>& hosts);
+
 class Gathering {
  public:
   enum class Answer : std::uint8_t { wait, start, give_up };

@@ -100,6 +100,16 @@ std::optional<Instant> Participant::next_deadline() const {
   return next;
 }
 
+Wait Participant::waits() const {
+  if (!uplink_.lease_end()) return office_ ? Wait::voters : Wait::coordinator;
+  return office_ ? office_->coordinator.waits() : Wait::nothing;
+}
+
+std::string Participant::waits_for() const {
+  if (uplink_.lease_end()) return office_ ? office_->coordinator.waits_for() : std::string();
+  return office_ ? "voters: too few answer" : "a coordinator: " + uplink_.no_lease();
+}
+
 void Participant::time_out(Instant now, Actions& out) {
   tell_succession(now, SuccessionTimeout{}, out);
   tell_uplink(now, Timeout{}, out);

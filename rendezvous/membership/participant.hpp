@@ -127,6 +127,10 @@ class Participant {
   /// When to call again with Timeout.
   [[nodiscard]] std::optional<Instant> next_deadline() const;
 
+  /// What the job cannot go on without, as far as this process knows, also for people.
+  [[nodiscard]] Wait waits() const;
+  [[nodiscard]] std::string waits_for() const;
+
   [[nodiscard]] const Uplink& uplink() const { return uplink_; }
   [[nodiscard]] const Succession& succession() const { return succession_; }
   /// Null while another process coordinates, or none.

@@ -339,6 +339,11 @@ void Uplink::repeat_news(ConnectionId connection, Actions& out) const {
   }
 }
 
+std::string Uplink::no_lease() const {
+  const std::string& why = refusal_.empty() ? why_down_ : refusal_;
+  return why.empty() ? "no answer from " + options_.endpoint : why;
+}
+
 Millis Uplink::patience() const {
   return answered_ ? options_.replace_timeout : options_.join_timeout;
 }

@@ -148,6 +148,9 @@ class Uplink {
   /// Until when workers may live, for the guard; nothing when none may.
   [[nodiscard]] std::optional<Instant> lease_end() const { return lease_end_; }
 
+  /// Why it has no lease, for people.
+  [[nodiscard]] std::string no_lease() const;
+
   /// To be asked when its leader is lost: the newest voters that it knows, or none.
   [[nodiscard]] const Voters& voters() const { return voters_; }
 

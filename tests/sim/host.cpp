@@ -269,6 +269,7 @@ void Host::perform(const AgentAction& action) {
                    post([this] { feed(AgentEvent(StoreBound{4000, address_of(options_.index)})); });
                  },
                  [&](const CloseStore&) {},
+                 [&](const Note&) {},
                  [&](const SpawnWorkers& started) { spawn(started.part); },
                  [&](const LookAtSnapshot&) { look_at_snapshot(); },
                  [&](const SignalWorkers&) { signal_workers(); },

@@ -89,6 +89,7 @@ class World {
   void perform(const SignalWorkers&);
   void perform(const KillAll&);
   void perform(const TellCoordinator& tell);
+  void perform(const Note&) {}
   void perform(const ExitWith& exit);
   void remember_end(int local_rank, int pid, const WorkerEnd& end);
   void expect(bool holds, const char* rule);

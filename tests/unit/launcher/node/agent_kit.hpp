@@ -76,7 +76,8 @@ inline Node running_node(AgentOptions more = {}) {
   return node;
 }
 
-inline const Lines told_stop_int{"tell: stop by SIGINT (2)"};
+inline const Lines told_stop_int{"note: SIGINT (2): stopping the job; once more kills the workers",
+                                 "tell: stop by SIGINT (2)"};
 
 inline const std::string both_stuck =
     "rank 2, 3 of generation 1 on n1: still there 5 s after SIGKILL, stuck inside the kernel, on a "

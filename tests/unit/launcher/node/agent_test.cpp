@@ -75,7 +75,8 @@ TEST_CASE("agent: the grace runs from the stop, and SIGKILL ends it to the milli
   CHECK(node.is_stopped(1, SIGINT, Millis{10'000}) == Lines{"signal SIGINT (2)"});
   CHECK(node.agent.next_deadline() == Instant{10'000});
   CHECK(node.after(Millis{9'999}).empty());
-  CHECK(node.after(Millis{1}) == Lines{"kill all"});
+  CHECK(node.after(Millis{1}) ==
+        Lines{"note: rank 2, 3 did not end within 10 s after SIGINT (2): killed", "kill all"});
 }
 
 TEST_CASE("agent: of two stops the newer one holds, and one without grace kills at once") {
@@ -135,7 +136,10 @@ TEST_CASE("agent: our own copy of the signal makes a held death part of the job'
   for (const int signal : {SIGTERM, SIGINT}) {
     Node node = running_node();
     (void)node.ends(0, killed(signal));
-    CHECK(node.gets(signal) == Lines{"tell: stop by " + signal_name(signal)});
+    const Lines told = node.gets(signal);
+    REQUIRE(told.size() == 2);
+    CHECK(told.front().starts_with("note: " + signal_name(signal) + ": stopping the job"));
+    CHECK(told.back() == "tell: stop by " + signal_name(signal));
     CHECK(node.after(Millis{500}).empty());
     CHECK(node.is_stopped(1, signal, Millis{10'000}) == Lines{"signal " + signal_name(signal)});
     CHECK(node.ends(1, killed(signal)) == Lines{"kill all"});
@@ -154,7 +158,8 @@ TEST_CASE("agent: a signal that asks workers to save is the job's matter, and no
   saving.saving_signals = {SIGUSR1};
   Node node = running_node(saving);
   CHECK(node.ends(0, killed(SIGUSR1)).empty());  // somebody sent it to them, too
-  CHECK(node.gets(SIGUSR1) == Lines{"tell: stop by SIGUSR1 (10)"});
+  CHECK(node.gets(SIGUSR1) ==
+        Lines{"note: SIGUSR1 (10): stopping the job", "tell: stop by SIGUSR1 (10)"});
   CHECK(node.gets(SIGUSR1).empty());  // the same wish
   CHECK(node.gets(SIGUSR2) == Lines{"signal SIGUSR2 (12)"});
   CHECK(node.is_stopped(1, SIGTERM, Millis{60'000}) == Lines{"signal SIGTERM (15)"});
@@ -177,7 +182,7 @@ TEST_CASE("agent: a key's signal is not sent again to a worker that shares the t
   Node by_key = running_node(sharing);
   CHECK(by_key.gets(SIGINT, true) == told_stop_int);
   CHECK(by_key.is_stopped(1, SIGINT, Millis{10'000}).empty());
-  CHECK(by_key.after(Millis{10'000}) == Lines{"kill all"});
+  CHECK(by_key.after(Millis{10'000}).back() == "kill all");
 
   Node by_kill = running_node(sharing);
   CHECK(by_kill.gets(SIGINT) == told_stop_int);
@@ -231,6 +236,7 @@ std::vector<AgentRow> table() {
   const Lines kill{"kill all"};
   const Lines join{"tell: join of node 0 n1 10.0.0.2:4002 with 2 workers, done with generation 0"};
   const Lines stop{"tell: stop by SIGHUP (1)"};
+  const Lines say_and_stop{"note: SIGHUP (1): stopping the job", stop.front()};
   const Error error(ExitStatus::system_refused, "no", "", "");
   return {
       {"StoreBound", StoreBound{4002, "10.0.0.2"}, {{Phase::binding, join}}},
@@ -272,8 +278,8 @@ std::vector<AgentRow> table() {
        SignalArrived{SIGHUP, false},
        {{Phase::binding, stop},
         {Phase::joined, stop},
-        {Phase::running, stop},
-        {Phase::stopping, stop},
+        {Phase::running, say_and_stop},
+        {Phase::stopping, say_and_stop},
         {Phase::killing, stop},
         {Phase::stuck, stop}}},
       {"SIGUSR2", SignalArrived{SIGUSR2, false}, {{Phase::running, {"signal SIGUSR2 (12)"}}}},
@@ -333,11 +339,13 @@ TEST_CASE("agent: without a coordinator it ends, once no process is left") {
 
 TEST_CASE("agent: TERM or HUP said twice at once is one wish; INT counts each time") {
   const Lines hup{"tell: stop by SIGHUP (1)"};
+  const Lines interrupt{"note: SIGINT (2): killing the workers", "tell: stop by SIGINT (2)"};
   Node node = node_in(Phase::running);
-  CHECK(node.meets(SignalArrived{SIGHUP}) == hup);
+  CHECK(node.meets(SignalArrived{SIGHUP}) ==
+        Lines{"note: SIGHUP (1): stopping the job", hup.front()});
   CHECK(node.meets(SignalArrived{SIGHUP}).empty());
-  CHECK(node.meets(SignalArrived{SIGINT}) == Lines{"tell: stop by SIGINT (2)"});
-  CHECK(node.meets(SignalArrived{SIGINT}) == Lines{"tell: stop by SIGINT (2)"});
+  CHECK(node.meets(SignalArrived{SIGINT}) == interrupt);
+  CHECK(node.meets(SignalArrived{SIGINT}) == interrupt);
   CHECK(node.after(Millis{1'001}).empty());
   CHECK(node.meets(SignalArrived{SIGHUP}) == hup);
 }
@@ -379,7 +387,9 @@ TEST_CASE("agent: a deadline that has come ends stopping and killing, and nothin
     const Agent before = node.agent;
     const Lines answer = node.after(state == Phase::killing ? Millis{5'000} : Millis{60'000});
     if (state == Phase::stopping) {
-      CHECK(answer == Lines{"kill all"});
+      REQUIRE(answer.size() == 2);
+      CHECK(answer.front() == "note: rank 2, 3 did not end within 10 s after SIGTERM (15): killed");
+      CHECK(answer.back() == "kill all");
     } else if (state == Phase::killing) {
       CHECK(answer.size() == 1);
     } else {

@@ -31,8 +31,15 @@ struct JobStory {
   Actions joins(int node, std::int64_t done_with = 0, int worker_count = 2) {
     return meets(Join{offer_of(node, worker_count), GenerationNumber{done_with}});
   }
+  /// Without the line about the failure, which it checks.
   Actions fails(std::int64_t number, int rank, WorkerEnd end) {
-    return meets(WorkerFailed{GenerationNumber{number}, failure(rank, end)});
+    Actions actions = meets(WorkerFailed{GenerationNumber{number}, failure(rank, end)});
+    if (actions.empty()) return actions;
+    const auto* note = std::get_if<Note>(&actions.front());
+    REQUIRE(note != nullptr);
+    CHECK(note->text.starts_with(describe(failure(rank, end)) + "; stopping the other"));
+    actions.erase(actions.begin());
+    return actions;
   }
   Actions succeeds(std::int64_t number, int rank) {
     return meets(WorkerSucceeded{GenerationNumber{number}, Rank{rank}});

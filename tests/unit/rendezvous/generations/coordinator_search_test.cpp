@@ -171,8 +171,8 @@ struct SearchStory {
   void check(const Propose&) { broken = "nothing is proposed where nobody votes"; }
   void check(const Note&) {
     const bool any_stuck = nodes[0].stuck || nodes[1].stuck;
-    expect(number == 0 || (running() && !succeeded.empty()) || any_stuck,
-           "nodes are missing, or workers run, or cannot end");
+    expect(number == 0 || (running() && !succeeded.empty()) || any_stuck || first_failure,
+           "nodes are missing, or workers run, have failed, or cannot end");
   }
 
   void expect(bool holds, const char* rule) {

@@ -388,7 +388,8 @@ TEST_CASE("coordinator: nobody is named a straggler once the generation ends") {
   JobStory job({.restarts = {.count_max = 1}});
   (void)job.joins(0);
   (void)job.succeeds(1, 0);
-  (void)job.fails(1, 1, exited(1));
+  const WorkerFailed failed{GenerationNumber{1}, JobStory::failure(1, exited(1))};
+  CHECK(job.meets(failed).size() == 1);  // no other worker is stopped, so there is no line
   CHECK_FALSE(job.coordinator.next_deadline());
   CHECK(job.waits(Millis{100'000}).empty());
 }
@@ -440,7 +441,9 @@ TEST_CASE("coordinator: every event in every state is answered as listed, or cha
       {Join{offer_of(0), GenerationNumber{0}},
        {{In::forming, {start(1, "start")}}, {In::finished, {finish(stopped)}}}},
       {WorkerFailed{GenerationNumber{1}, failure},
-       {{In::running, {stop(1, SIGTERM, Millis{1'000})}}}},
+       {{In::running,
+         {Note{describe(failure) + "; stopping the other worker"},
+          stop(1, SIGTERM, Millis{1'000})}}}},
       {WorkerSucceeded{GenerationNumber{1}, Rank{0}}, {{In::running, {}}}},
       {Decided{GenerationNumber{1}}, {{In::deciding, {start(1, "start")}}}},
       {WorkersStuck{NodeId{0}, GenerationNumber{1}, "rank 0 is stuck"},

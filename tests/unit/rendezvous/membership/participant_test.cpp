@@ -86,6 +86,18 @@ TEST_CASE("participant: a node that is silent is lost, and the others go on with
         "n0:1");
 }
 
+TEST_CASE("participant: what it waits for is its coordinator, or what that one waits for") {
+  ParticipantStory story = peers_of(2);
+  CHECK(story.peer(0).participant.waits() == Wait::nodes);
+  CHECK(story.peer(0).participant.waits_for() == "nodes: 0 of 2 have joined: none");
+  CHECK(story.peer(1).participant.waits() == Wait::nothing);
+  CHECK(story.peer(1).participant.waits_for().empty());
+  story.peer(1).is_cut = true;
+  story.after(Millis{5'000});
+  CHECK(story.peer(1).participant.waits() == Wait::coordinator);
+  CHECK(story.peer(1).participant.waits_for() == "a coordinator: no answer from n0:1");
+}
+
 TEST_CASE("participant: another one coordinates in place of a head that is lost") {
   ParticipantStory story = peers_that_run(3);
   story.peer(0).is_cut = true;
