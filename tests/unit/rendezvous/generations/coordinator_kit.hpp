@@ -4,6 +4,8 @@
 #include "rendezvous/generations/coordinator.hpp"
 #include "tests/unit/trace.hpp"
 
+#include <doctest/doctest.h>
+
 #include <string>
 #include <utility>
 #include <vector>
