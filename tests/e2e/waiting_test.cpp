@@ -39,8 +39,8 @@ TEST_CASE_FIXTURE(Case,
 }
 
 TEST_CASE_FIXTURE(Case, "e2e waiting: for workers that take long to end") {
-  const std::string stubborn = "trap '' TERM; echo up; while :; do read line <fifo; done";
-  Job& job = start(Words{"--grace", "10s"} + shell("mkfifo fifo; " + stubborn));
+  const std::string ignores_term = "trap '' TERM; echo up; while :; do read line <fifo; done";
+  Job& job = start(Words{"--grace", "10s"} + shell("mkfifo fifo; " + ignores_term));
   job.wait_for_out("up");
   job.send(SIGTERM);
   job.wait_for_err("waiting 3 s for workers to end on ");
