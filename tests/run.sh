@@ -69,11 +69,11 @@ build_others() {
 # What runs on many hosts has done so in the preset release.
 test_asan() {
     [[ -e $results/built.asan.all ]] || return 0
-    part "test asan" 600 tests_of asan -LE '^(hosts|slurm)' || true
+    part "test asan" 900 tests_of asan -LE '^(hosts|slurm)' || true
 }
 check_sources() {
     give_way
-    part "includes" 600 check_includes || true
+    part "includes" 700 check_includes || true
     if part "mutations" 600 check_mutations; then cat "$results/mutations"; fi
 }
 
