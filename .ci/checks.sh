@@ -71,7 +71,8 @@ check_pypi_torch() {
         record skipped "$part_name" "torch $version cannot be had from PyPI here"
         return 0
     fi
-    TEST_PYTHON="$venv/bin/python" tests_of "$1" -R "$2" || status=1
+    TEST_PYTHON="$venv/bin/python" TEST_TORCHRUN="$venv/bin/torchrun" \
+        tests_of "$1" -R "$2" || status=1
     rm -rf "$venv"
     return "$status"
 }

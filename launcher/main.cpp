@@ -23,7 +23,7 @@ void open_standard_streams() {
 int main(int argc, char** argv) {
   open_standard_streams();
   try {
-    return ddprun::dispatch({argv + 1, argv + argc}, {DDPRUN_VERSION, DDPRUN_TESTED_LIBTORCH});
+    return ddprun::dispatch({argv, argv + argc}, {DDPRUN_VERSION, DDPRUN_TESTED_LIBTORCH});
   } catch (const std::exception& error) {
     return ddprun::explain(error);
   }

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=.ci/checks.sh
 source .ci/checks.sh
 
-pytorch_tests='^(e2e store|interoperation):'  # those that run TEST_PYTHON
+pytorch_tests="^(e2e (store|torchrun's lines)|interoperation):"  # those that run TEST_PYTHON
 
 # What no compiler is needed for.
 check_texts() {

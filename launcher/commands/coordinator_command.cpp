@@ -26,7 +26,7 @@ Options read_options(Source command_line, Environment environment) {
                         "",
                         "add --nnodes MIN:MAX and --rdzv-endpoint HOST:PORT"));
   }
-  options.log_dir.clear();
+  options.output.log_dir.clear();
   options.snapshot.clear();
   options.claim_dir.clear();
   options.rendezvous.is_host = true;

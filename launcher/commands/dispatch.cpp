@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 namespace ddprun {
 namespace {
@@ -24,8 +25,8 @@ int terminal_columns() {
   return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 100;
 }
 
-Role role_in(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) return Role::own;
+Role role_in(const std::vector<std::string>& arguments, std::string_view called_as) {
+  if (arguments.empty() || is_torchrun(called_as)) return Role::own;
   if (arguments.front() == "coordinator") return Role::coordinator;
   return arguments.front() == "agent" ? Role::anchored_agent : Role::own;
 }
@@ -39,14 +40,17 @@ int print(const std::string& text) {
 
 }  // namespace
 
-int dispatch(const std::vector<std::string>& arguments, const Versions& versions) {
-  if (!arguments.empty() && arguments.front() == "hostlist") {
+int dispatch(const std::vector<std::string>& words, const Versions& versions) {
+  const std::string called_as = words.empty() ? "ddprun" : words.front();
+  const std::vector<std::string> arguments(words.begin() + (words.empty() ? 0 : 1), words.end());
+  const bool has_subcommands = !arguments.empty() && !is_torchrun(called_as);
+  if (has_subcommands && arguments.front() == "hostlist") {
     return print(hostlist_output({arguments.begin() + 1, arguments.end()}));
   }
-  const Role role = role_in(arguments);
+  const Role role = role_in(arguments, called_as);
   const int skipped = role == Role::own ? 0 : 1;
-  const Source command_line =
-      parse_command_line({arguments.begin() + skipped, arguments.end()}).value();
+  Source command_line = parse_command_line({arguments.begin() + skipped, arguments.end()}).value();
+  command_line.called_as = called_as;
   if (command_line.settings.contains("help")) return print(help_text(terminal_columns()));
   if (command_line.settings.contains("version")) {
     return print(fmt::format("ddprun {}\nworker runtime tested with LibTorch {}\n",

@@ -12,7 +12,8 @@ struct Versions {
   std::string tested_libtorch;
 };
 
-/// Returns the status to exit with. Throws what explain() says.
-[[nodiscard]] int dispatch(const std::vector<std::string>& arguments, const Versions& versions);
+/// `words` are main()'s: first that by which this program was called. Called by the name torchrun
+/// it has no subcommands. Returns the status to exit with. Throws what explain() says.
+[[nodiscard]] int dispatch(const std::vector<std::string>& words, const Versions& versions);
 
 }  // namespace ddprun

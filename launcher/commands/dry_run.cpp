@@ -89,7 +89,7 @@ std::string dry_run_text(const Job& job) {
                         job.setup.host,
                         device_of(variables),
                         variables.at("OMP_NUM_THREADS"),
-                        fmt::join(command_for(job.command, place).arguments, " "));
+                        fmt::join(command_for(job.command, job.setup, place).arguments, " "));
     variables_text += fmt::format("\nEnvironment of rank {}:\n", place.rank.value);
     for (const auto& [name, value] : variables) {
       const auto inherited = job.setup.inherited.find(name);

@@ -49,6 +49,16 @@ Result<void> prepare_log_dir(const Setting& setting) {
   return prepare("log-dir", setting, setting.value);
 }
 
+Result<std::string> new_log_dir(const Environment& environment) {
+  const std::string parent = find_variable(environment, "TMPDIR").value_or("");
+  std::string path = (parent.empty() ? "/tmp" : parent) + "/ddprun_XXXXXX";
+  if (::mkdtemp(path.data()) != nullptr) return path;
+  return Error(ExitStatus::system_refused,
+               fmt::format("cannot make the folder {} for the workers' output", path),
+               std::strerror(errno),
+               "set TMPDIR, or name a folder by --log-dir");
+}
+
 Result<void> prepare_snapshot(const Setting& setting) {
   const std::filesystem::path path(setting.value);
   std::error_code ignored;

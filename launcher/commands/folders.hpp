@@ -1,6 +1,7 @@
 // Folders that a job will write to, checked before it starts.
 #pragma once
 
+#include "launcher/text/environment.hpp"
 #include "launcher/text/settings.hpp"
 #include "rendezvous/result.hpp"
 
@@ -10,6 +11,9 @@ namespace ddprun {
 
 /// Creates the folder `setting.value` and tells whether files can be made in it.
 [[nodiscard]] Result<void> prepare_log_dir(const Setting& setting);
+
+/// Makes a new folder for this user alone, in $TMPDIR or /tmp, and returns its path.
+[[nodiscard]] Result<std::string> new_log_dir(const Environment& environment);
 
 /// Creates the folder of the snapshot `setting.value` and tells whether files can be made in it;
 /// the path itself must not be a folder.

@@ -9,6 +9,7 @@
 #include "launcher/devices/devices.hpp"
 #include "launcher/node/guard.hpp"
 #include "launcher/node/supervisor.hpp"
+#include "launcher/options/torchrun_options.hpp"
 #include "launcher/options/variables.hpp"
 #include "launcher/system/explain.hpp"
 #include "launcher/system/random_number.hpp"
@@ -40,8 +41,8 @@ std::string random_job_id() {
 
 /// One worker at a terminal gets the terminal itself, for input and for debuggers.
 bool shares_terminal(const Options& options) {
-  return options.worker_count == 1 && options.log_dir.empty() &&
-         options.console.contains(Rank{0}) && ::isatty(STDIN_FILENO) == 1 &&
+  return options.worker_count == 1 && !options.output.is_special() &&
+         options.output.console.contains(Rank{0}) && ::isatty(STDIN_FILENO) == 1 &&
          ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
 }
 
@@ -73,10 +74,12 @@ Environment inherited_by_workers(const Environment& own, const Options& options)
   return all;
 }
 
-/// The first of a job's agents prints the warnings about GPUs and cores for all.
-void note_devices(const Environment& environment, int core_count, Job& job) {
+/// The first of a job's agents prints what is noteworthy about options, GPUs and cores for all.
+void note_options(const Environment& environment, int core_count, Job& job) {
   if (job.options.rendezvous.node_rank.value_or(NodeId{0}).value != 0) return;
-  job.notes = {job.options.gpus.note, core_note(environment, job.options.worker_count, core_count)};
+  job.notes = {needless_note(job.options.effective),
+               job.options.gpus.note,
+               core_note(environment, job.options.worker_count, core_count)};
   std::erase(job.notes, "");
 }
 
@@ -96,7 +99,7 @@ void prepare_to_meet(const Environment& environment, Job& job) {
     job.setup.job_id = job.meeting.credentials.job_id;
     job.claims_folder = claims_folder(job);
   } else {
-    job.meeting.interfaces = network_interfaces();
+    job.meeting = prepare_alone(job.options.rendezvous).value();
     const std::string& given = job.options.rendezvous.job_id;
     job.setup.job_id = given.empty() ? random_job_id() : given;
   }
@@ -104,11 +107,13 @@ void prepare_to_meet(const Environment& environment, Job& job) {
 
 void set_up_workers(const Environment& environment, const NodeResources& node, Job& job) {
   job.setup.snapshot = absolute(job.options.snapshot);
-  job.setup.log_dir = absolute(job.options.log_dir);
+  job.setup.log_dir = job.options.output.log_dir = absolute(job.options.output.log_dir);
+  job.setup.role = job.options.role;
+  job.setup.virtual_local_rank = job.options.virtual_local_rank;
   job.setup.restarts_max = job.options.restarts.count_max;
   job.setup.core_count = node.core_count;
   job.setup.gpu_count = job.options.gpus.count;
-  note_devices(environment, node.core_count, job);
+  note_options(environment, node.core_count, job);
   if (job.options.is_task_of_many()) share_node(environment, job);
   job.share_terminal = shares_terminal(job.options);
 }
@@ -150,6 +155,19 @@ GuardOptions guard_options(const Job& job) {
   return {.fence = FenceOptions{job.options.worker_count, margin_of(rendezvous.times)}};
 }
 
+/// The folder of the workers' files. As in torchrun, files that are asked for without one go to a
+/// new folder.
+void prepare_files(Job& job) {
+  OutputOptions& output = job.options.output;
+  const Setting& setting = job.options.effective.at("log-dir");
+  if (!output.log_dir.empty()) {
+    prepare_log_dir(setting).value();
+  } else if (output.needs_files() && !is_given(setting) && !job.witness) {
+    job.setup.log_dir = output.log_dir = new_log_dir(current_environment()).value();
+    job.notes.push_back(fmt::format("output is kept in {}", output.log_dir));
+  }
+}
+
 }  // namespace
 
 int run_command(const Source& command_line,
@@ -158,7 +176,7 @@ int run_command(const Source& command_line,
   TokenFile token_file;
   Job job = make_job(command_line, role, token_file);
   if (job.options.dry_run && role != Role::coordinator) return print(dry_run_text(job));
-  if (!job.options.log_dir.empty()) prepare_log_dir(job.options.effective.at("log-dir")).value();
+  prepare_files(job);
   if (!job.options.snapshot.empty()) prepare_snapshot(job.options.effective.at("snapshot")).value();
   return run_guarded(guard_options(job),
                      [&](GuardLink link) { return run_agent(std::move(job), std::move(link)); });

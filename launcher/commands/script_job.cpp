@@ -52,6 +52,14 @@ void leave_loopback(Meeting& meeting) {
   }
 }
 
+/// Agents are called by another name than this process, so they are told what follows from it: that
+/// the program is Python's, and whose.
+void agents_run_python(const Options& options, const Environment& environment, AgentSteps& steps) {
+  if (!options.module) steps.command_line.settings["run-path"] = {"true", options.called_as};
+  const std::string python = python_beside(options.called_as, environment);
+  if (!python.empty()) steps.environment.emplace("PYTHON_EXEC", python);  // unless it is set
+}
+
 }  // namespace
 
 Job script_job(const Source& command_line,
@@ -86,11 +94,12 @@ Job script_job(const Source& command_line,
   job.setup.host = host;
   job.setup.job_id = steps.job_id = job.meeting.credentials.job_id;
   steps.environment = srun_environment(environment, token_file.path());
+  if (options.runs_python()) agents_run_python(options, environment, steps);
   job.steps = std::move(steps);
   job.slurm = slurm_control(allocation, environment);
 
   options.anchored = true;
-  options.log_dir.clear();
+  options.output.log_dir.clear();
   options.snapshot.clear();
   options.claim_dir.clear();
   job.options = std::move(options);

@@ -75,4 +75,15 @@ Result<Meeting> prepare_meeting(const RendezvousOptions& options,
   return meeting;
 }
 
+Result<Meeting> prepare_alone(const RendezvousOptions& options) {
+  Meeting meeting;
+  meeting.interfaces = network_interfaces();
+  NodeNetwork network{{}, meeting.interfaces, {"127.0.0.1"}, {}};
+  if (options.store) network.endpoint_addresses = addresses_of(options.store->host);
+  auto plan = plan_alone(options, network);
+  if (!plan) return plan.error();
+  meeting.plan = *std::move(plan);
+  return meeting;
+}
+
 }  // namespace ddprun

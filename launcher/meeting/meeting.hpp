@@ -33,4 +33,7 @@ struct Meeting {
                                               const Environment& environment,
                                               const std::string& host);
 
+/// For options of one node: where its workers find their store, 127.0.0.1 unless it is asked for.
+[[nodiscard]] Result<Meeting> prepare_alone(const RendezvousOptions& options);
+
 }  // namespace ddprun

@@ -99,7 +99,27 @@ std::string every_address(const std::vector<Interface>& interfaces) {
   return std::ranges::any_of(interfaces, is_ipv6, &Interface::address) ? "::" : "0.0.0.0";
 }
 
+bool is_own(const std::string& address, const std::vector<Interface>& interfaces) {
+  return loops_back(address) || !interface_of(address, interfaces).empty();
+}
+
 }  // namespace
+
+Result<RendezvousPlan> plan_alone(const RendezvousOptions& options, const NodeNetwork& network) {
+  RendezvousPlan plan;
+  plan.own_address = options.store ? options.store->host : "127.0.0.1";
+  const auto own = std::ranges::find_if(
+      network.endpoint_addresses,
+      [&](const std::string& address) { return is_own(address, network.interfaces); });
+  if (own != network.endpoint_addresses.end()) {
+    plan.interface = interface_of(*own, network.interfaces);
+    return plan;
+  }
+  return Error(ExitStatus::usage,
+               fmt::format("--master-addr: '{}' is no address of this node", plan.own_address),
+               "the workers of a job of one node meet on that node",
+               "leave it out, or raise --nnodes");
+}
 
 std::string interface_of(const std::string& address, const std::vector<Interface>& interfaces) {
   const auto found = std::ranges::find(interfaces, address, &Interface::address);

@@ -46,6 +46,11 @@ struct RendezvousPlan {
 [[nodiscard]] Result<RendezvousPlan> plan_rendezvous(const RendezvousOptions& options,
                                                      const NodeNetwork& network);
 
+/// Of a node alone: the address of its workers' store, as it was asked for, else 127.0.0.1. An
+/// error if that is none of this node's.
+[[nodiscard]] Result<RendezvousPlan> plan_alone(const RendezvousOptions& options,
+                                                const NodeNetwork& network);
+
 /// Where a store for workers of all nodes listens: on `address` if that is one of `interfaces`,
 /// else, since it may be a name, or by --advertise another machine's, on all.
 [[nodiscard]] std::string store_address(const std::string& address,

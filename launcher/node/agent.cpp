@@ -57,7 +57,7 @@ void Agent::on(Instant, const SnapshotSeen& seen, Actions& out) {
 }
 
 bool Agent::asks_to_stop(int signal) const {
-  return !is_for_workers(signal) || options_.saving_signals.contains(signal);
+  return !is_for_workers(signal) || options_.stopping_signals.contains(signal);
 }
 
 /// After the end of a generation, when no worker writes any more.

@@ -40,7 +40,7 @@ struct AgentOptions {
   std::vector<IpAddress> addresses;  ///< From which its workers may come to other nodes.
   bool witness = false;              ///< It has no workers, and needs no store.
   int worker_count = 1;              ///< Of a node that is no witness.
-  std::set<int> saving_signals;      ///< They ask for the job's end, as SIGTERM does.
+  std::set<int> stopping_signals;    ///< They ask for the job's end, as SIGTERM does.
   bool shares_terminal = false;   ///< The worker is in the terminal's foreground group, as we are.
   bool sees_snapshots = false;    ///< The shell knows where they are.
   Millis snapshot_patience{200};  ///< From LookAtSnapshot; a filesystem may stall.

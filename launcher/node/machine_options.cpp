@@ -16,7 +16,9 @@ AgentOptions agent_options(const Job& job) {
   }
   options.witness = job.witness;
   options.worker_count = job.options.worker_count;
-  options.saving_signals = job.options.stop.saving_signals;
+  options.stopping_signals = job.options.stop.saving_signals;
+  options.stopping_signals.insert(job.options.stop.stopping_signals.begin(),
+                                  job.options.stop.stopping_signals.end());
   options.shares_terminal = job.share_terminal;
   options.sees_snapshots = !job.setup.snapshot.empty();
   return options;
@@ -52,6 +54,8 @@ ParticipantOptions participant_options(const Job& job, AgentId agent) {
   if (job.meeting.plan.is_on_one_host) {
     options.coordinator.gathering.heeds_marks = false;  // every process there is heard at once
   }
+  const bool is_new_place = rendezvous.endpoint->port == 0 && !job.options.anchored;
+  if (is_new_place) options.coordinator.gathering.quiet = Millis{0};  // none led there before
   return options;
 }
 
@@ -76,7 +80,7 @@ MemberOptions member_options(const Job& job, AgentId agent) {
 }
 
 WorkerPlan plan_of(const Job& job) {
-  WorkerPlan plan{job.command, job.setup, job.options.console, {}, job.share_terminal};
+  WorkerPlan plan{job.command, job.setup, job.options.output, {}, job.share_terminal};
   for (const int signal : job.options.stop.saving_signals) {
     if (is_for_workers(signal)) plan.ignored_signals.insert(signal);
   }

@@ -10,8 +10,11 @@ NodeStore::NodeStore(boost::asio::io_context& context, const Job& job, Handlers 
     : context_(context), job_(job), handlers_(std::move(handlers)) {}
 
 Result<std::uint16_t> NodeStore::open(const std::string& address) {
-  auto store = StoreServer::listen(
-      context_, store_address(address, job_.meeting.interfaces), handlers_.on_note);
+  const std::optional<Endpoint>& asked = job_.options.rendezvous.store;
+  auto store = StoreServer::listen(context_,
+                                   store_address(address, job_.meeting.interfaces),
+                                   asked ? asked->port : std::uint16_t{0},
+                                   handlers_.on_note);
   if (!store) return store.error();
   store_ = *std::move(store);
   return store_->port();

@@ -60,9 +60,7 @@ void SlurmSide::on_child(const EndedChild& child) {
 /// Signals that do not end the job are for all workers, and this node has none.
 void SlurmSide::on_signal(int signal) {
   if (!steps_) return;
-  if (is_for_workers(signal) && !saves({signal}, job_.options.stop.saving_signals)) {
-    return steps_->signal(signal);
-  }
+  if (!job_.options.stop.asks_to_stop(signal)) return steps_->signal(signal);
   asked_ = {signal};
   steps_->stop();
 }

@@ -85,15 +85,13 @@ void Supervisor::reach_coordinator() {
                              [this](std::optional<Instant> until) { lease_.renew(until); },
                              [this] { look_at_wait(); }};
   const RendezvousOptions& rendezvous = job_.options.rendezvous;
+  address_ = job_.meeting.plan.own_address;
+  workers_.reach_store_by(job_.meeting.plan.interface);
   if (!rendezvous.has_many_nodes()) {
-    address_ = "127.0.0.1";
-    workers_.reach_store_by(interface_of(address_, job_.meeting.interfaces));
     coordinator_ = std::make_unique<LocalLink>(
         context_, coordinator_options(job_.options), std::move(handlers));
     return;
   }
-  address_ = job_.meeting.plan.own_address;
-  workers_.reach_store_by(job_.meeting.plan.interface);
   auto member = std::make_unique<MemberLink>(context_,
                                              member_options(job_, random_number()),
                                              job_.meeting.credentials,

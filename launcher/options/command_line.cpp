@@ -5,6 +5,7 @@
 
 #include <boost/program_options.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -29,9 +30,15 @@ po::options_description descriptions() {
   return all;
 }
 
-/// The option that a word such as "--grace=5s" or "-f" names, or null.
+/// The option that a word such as "--grace=5s", "--redirect=3" or "-f" names, or null.
 const OptionSpec* option_in(const std::string& word) {
-  if (word.starts_with("--")) return find_option(word.substr(2, word.find('=') - 2));
+  if (word.starts_with("--")) {
+    const std::string name = word.substr(2, word.find('=') - 2);
+    const OptionSpec* option = find_option(name);
+    if (option != nullptr) return option;
+    const auto abbreviated = options_abbreviated(name);
+    return abbreviated.size() == 1 ? abbreviated.front() : nullptr;
+  }
   const auto table = option_table();
   const auto found = std::ranges::find_if(table, [&](const OptionSpec& option) {
     return !option.short_name.empty() && word.substr(1).starts_with(option.short_name);
@@ -62,9 +69,24 @@ std::string with_dashes(std::string name) {
   return name;
 }
 
+std::string full_name(const OptionSpec& option) {
+  return fmt::format("--{}", option.name);
+}
+
 Error unknown_option(const std::string& word) {
   std::vector<std::string> names;
-  for (const OptionSpec& option : option_table()) names.push_back(fmt::format("--{}", option.name));
+  if (word.starts_with("--")) {
+    for (const OptionSpec* option : options_abbreviated(word.substr(2))) {
+      names.push_back(full_name(*option));
+    }
+  }
+  if (!names.empty()) {
+    return {ExitStatus::usage,
+            fmt::format("option '{}' on {} is ambiguous", word, origin),
+            "",
+            fmt::format("write {}", fmt::join(names, " or "))};
+  }
+  for (const OptionSpec& option : option_table()) names.push_back(full_name(option));
   return {ExitStatus::usage,
           fmt::format("unknown option '{}' on {}", word, origin),
           "",
@@ -85,11 +107,11 @@ Result<std::vector<std::string>> option_words(const std::vector<std::string>& ar
     const bool takes_value = !option->is_flag();
     if (word.starts_with("--") && takes_value && is_joined(word)) {
       const std::size_t equals = word.find('=');
-      words.push_back(with_dashes(word.substr(0, equals)));
+      words.push_back(full_name(*option));
       words.push_back(word.substr(equals + 1));
     } else {
       const bool plain = word.starts_with("--") && !is_joined(word);
-      words.push_back(plain ? with_dashes(word) : word);
+      words.push_back(plain ? full_name(*option) : word);
     }
     if (!takes_value || is_joined(word)) continue;
     ++count;

@@ -12,8 +12,8 @@
 namespace ddprun {
 namespace {
 
-constexpr std::array<std::string_view, 6> group_titles{
-    "Job", "Nodes", "Workers", "Restarts", "Output", "Other"};
+constexpr std::array<std::string_view, 7> group_titles{
+    "Job", "Nodes", "Workers", "Restarts", "Output", "Accepted for torchrun's sake", "Other"};
 
 constexpr std::string_view footer =
     "Each option may be spelt with dashes or underscores, set as DDPRUN_<NAME> in the environment "
@@ -62,6 +62,10 @@ std::string help_text(int columns) {
       std::string help(option.help);
       if (!option.fallback.empty()) help += fmt::format(" [{}]", option.fallback);
       std::string left = "  " + label(option);
+      if (left.size() >= indent) {
+        text += left + '\n';
+        left.clear();
+      }
       for (const std::string& line : wrapped(help, width - indent)) {
         text += fmt::format("{:<{}}{}\n", left, indent, line);
         left.clear();

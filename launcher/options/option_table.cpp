@@ -170,6 +170,20 @@ constexpr OptionSpec table[] = {
      .group = workers,
      .torchrun = true,
      .help = "Execute PROGRAM itself, even if its name ends in .py."},
+    {.name = "run-path",
+     .group = workers,
+     .torchrun = true,
+     .help = "PROGRAM is a Python file, whatever its name."},
+    {.name = "role",
+     .value_name = "NAME",
+     .fallback = "default",
+     .group = workers,
+     .torchrun = true,
+     .help = "The workers' ROLE_NAME, the same on all nodes."},
+    {.name = "virtual-local-rank",
+     .group = workers,
+     .torchrun = true,
+     .help = "Each worker has LOCAL_RANK 0 and sees one GPU alone."},
     {.name = "max-restarts",
      .value_name = "N",
      .fallback = "0",
@@ -192,12 +206,24 @@ constexpr OptionSpec table[] = {
      .fallback = "10s",
      .group = restarts,
      .help = "Time from the signal that ends the job to SIGKILL."},
+    {.name = "shutdown-timeout",
+     .value_name = "TIME",
+     .group = restarts,
+     .torchrun = true,
+     .also_reads = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT",
+     .help = "As --grace."},
     {.name = "on-signal",
      .value_name = "SIGNAL=DEED",
      .group = restarts,
      .help = "What TERM, HUP, USR1 or USR2 does: 'snapshot-exit' stops the workers as "
              "--stop-before-end does; by default TERM and HUP 'stop' the job, USR1 and USR2 'pass' "
              "to the workers."},
+    {.name = "signals-to-handle",
+     .value_name = "SIGNALS",
+     .group = restarts,
+     .torchrun = true,
+     .help = "Signals that stop the job, after commas: USR1 and USR2 do if they are among them; "
+             "TERM, INT, HUP and QUIT always do."},
     {.name = "stop-before-end",
      .value_name = "TIME",
      .fallback = "120s",
@@ -225,6 +251,71 @@ constexpr OptionSpec table[] = {
      .torchrun = true,
      .help = "Keep each worker's output in the folder DIR/<job>/<generation>, as <rank>.out and "
              "<rank>.err."},
+    {.name = "redirects",
+     .short_name = "r",
+     .value_name = "STREAMS",
+     .fallback = "0",
+     .group = output,
+     .torchrun = true,
+     .help = "Write stdout (1), stderr (2) or both (3) to files only, of all workers or by local "
+             "rank: 0:3,1:1."},
+    {.name = "tee",
+     .short_name = "t",
+     .value_name = "STREAMS",
+     .fallback = "0",
+     .group = output,
+     .torchrun = true,
+     .help = "Write them to files, and show them here as well."},
+    {.name = "local-ranks-filter",
+     .value_name = "RANKS",
+     .fallback = "all",
+     .group = output,
+     .torchrun = true,
+     .help = "As --console, by local rank."},
+    {.name = "log-line-prefix-template",
+     .value_name = "TEXT",
+     .group = output,
+     .torchrun = true,
+     .also_reads = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE",
+     .help = "What is put before each line here, with ${hostname}, ${rank}, ${local_rank} and "
+             "${role_name}. '[${hostname}:${rank}] ' unless given; for --tee torchrun's."},
+    {.name = "duplicate-stdout-filters",
+     .value_name = "TEXTS",
+     .group = output,
+     .torchrun = true,
+     .help = "Write stdout's lines with one of these texts, which stand between commas, to "
+             "filtered_stdout.<node>.log as well. Two commas mean one."},
+    {.name = "duplicate-stderr-filters",
+     .value_name = "TEXTS",
+     .group = output,
+     .torchrun = true,
+     .help = "The same for stderr, to filtered_stderr.<node>.log."},
+    {.name = "monitor-interval",
+     .value_name = "TIME",
+     .group = compatible,
+     .torchrun = true,
+     .help = "Changes nothing: the end of a worker is seen at once."},
+    {.name = "start-method",
+     .value_name = "NAME",
+     .group = compatible,
+     .torchrun = true,
+     .help = "Changes nothing: workers are programs, which are executed."},
+    {.name = "event-log-handler",
+     .value_name = "NAME",
+     .group = compatible,
+     .torchrun = true,
+     .help = "'null' and 'console' change nothing; others are refused."},
+    {.name = "logs-specs",
+     .value_name = "NAME",
+     .group = compatible,
+     .torchrun = true,
+     .has_no_pet = true,
+     .help = "'default' changes nothing; others, Python classes, are refused."},
+    {.name = "use-env",
+     .group = compatible,
+     .torchrun = true,
+     .has_no_pet = true,
+     .help = "Changes nothing: workers find LOCAL_RANK in their environment."},
     {.name = "version", .group = other, .command_only = true, .help = "Print the version."},
     {.name = "help",
      .short_name = "h",
@@ -250,6 +341,16 @@ const OptionSpec* find_option(std::string_view name) {
   const auto found = std::ranges::find_if(
       table, [&](const OptionSpec& option) { return with_underscores(option.name) == wanted; });
   return found == std::end(table) ? nullptr : found;
+}
+
+std::vector<const OptionSpec*> options_abbreviated(std::string_view beginning) {
+  const std::string wanted = with_underscores(beginning);
+  std::vector<const OptionSpec*> found;
+  for (const OptionSpec& option : table) {
+    const bool begins_so = with_underscores(option.name).starts_with(wanted);
+    if (option.torchrun && begins_so && !wanted.empty()) found.push_back(&option);
+  }
+  return found;
 }
 
 std::string variable_name(std::string_view prefix, std::string_view name) {

@@ -6,10 +6,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ddprun {
 
-enum class OptionGroup : std::uint8_t { job, nodes, workers, restarts, output, other };
+enum class OptionGroup : std::uint8_t { job, nodes, workers, restarts, output, compatible, other };
 
 struct OptionSpec {
   std::string_view name;  ///< "nproc-per-node": --nproc-per-node, --nproc_per_node, nproc_per_node:
@@ -17,8 +18,10 @@ struct OptionSpec {
   std::string_view value_name = {};  ///< "N"; empty for a flag.
   std::string_view fallback = {};    ///< As if typed; empty: no value.
   OptionGroup group;
-  bool torchrun = false;      ///< torchrun has it too, so PET_<NAME> is read.
-  bool command_only = false;  ///< Makes sense on the command line alone, such as --help.
+  bool torchrun = false;  ///< torchrun has it too: its name may be abbreviated, PET_<NAME> is read.
+  bool has_no_pet = false;           ///< But torchrun reads no such variable.
+  std::string_view also_reads = {};  ///< A further variable of torchrun's, weaker than PET_<NAME>.
+  bool command_only = false;         ///< Makes sense on the command line alone, such as --help.
   std::string_view help;
 
   [[nodiscard]] bool is_flag() const { return value_name.empty(); }
@@ -29,6 +32,11 @@ struct OptionSpec {
 
 /// The option of that name, in either spelling (dashes or underscores), or null.
 [[nodiscard]] const OptionSpec* find_option(std::string_view name);
+
+/// torchrun's options whose names begin with `beginning`, in either spelling, as argparse
+/// abbreviates. Those that torchrun does not have are left out, so that none of them makes one of
+/// its lines ambiguous.
+[[nodiscard]] std::vector<const OptionSpec*> options_abbreviated(std::string_view beginning);
 
 /// "nproc-per-node" → "nproc_per_node", as job files spell it.
 [[nodiscard]] std::string with_underscores(std::string_view name);

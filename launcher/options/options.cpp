@@ -5,6 +5,7 @@
 #include "launcher/options/option_table.hpp"
 #include "launcher/options/read_setting.hpp"
 #include "launcher/options/restart_options.hpp"
+#include "launcher/options/torchrun_options.hpp"
 #include "launcher/options/variables.hpp"
 #include "launcher/text/nearest.hpp"
 
@@ -20,6 +21,12 @@ Result<int> read_worker_count(const Setting& setting, int core_count, const GpuV
   constexpr const char* name = "nproc-per-node";
   const std::string& value = setting.value;
   if (value == "cpu" || (value == "auto" && gpus.count == 0)) return core_count;
+  if (value == "xpu") {
+    return refused_setting(name,
+                           setting,
+                           "cannot be counted: ddprun does not count Intel's GPUs",
+                           "write the number of workers");
+  }
   if (value == "gpu" || value == "auto") {
     if (!gpus.problem.empty()) {
       return refused_setting(name, setting, "cannot be counted: " + gpus.problem, gpus.remedy);
@@ -44,18 +51,6 @@ Result<int> read_worker_count(const Setting& setting, int core_count, const GpuV
         name, setting, "is out of range", fmt::format("write 1 to {}", workers_per_node_max));
   }
   return static_cast<int>(*count);
-}
-
-Result<RankSet> read_ranks(const char* name, const Setting& setting) {
-  auto ranks = RankSet::parse(setting.value);
-  if (!ranks) {
-    return refused_setting(
-        name,
-        setting,
-        "is no set of ranks",
-        did_you_mean(setting.value, {"all", "none"}, "write all, none, or ranks as 0,2-5"));
-  }
-  return *std::move(ranks);
 }
 
 Settings defaults() {
@@ -112,6 +107,16 @@ Result<void> check_tasks(const Settings& all, const Options& options) {
                          "write srun --ntasks-per-node=1, or leave --nproc-per-node out");
 }
 
+/// One node alone has the ranks of its own workers. torchrun accepts others for its options.
+Result<void> check_console(const Settings& all, const Options& options) {
+  if (options.rendezvous.has_many_nodes()) return {};
+  if (options.output.console.last_begin() < options.worker_count) return {};
+  return refused_setting("console",
+                         all.at("console"),
+                         "names a rank that no worker has",
+                         fmt::format("write ranks from 0 to {}", options.worker_count - 1));
+}
+
 /// Turns the texts in `options.effective` into values.
 Result<void> interpret(int core_count, Options& options) {
   const Settings& all = options.effective;
@@ -130,11 +135,13 @@ Result<void> interpret(int core_count, Options& options) {
   const auto restart_grace = read_duration("restart-grace", all.at("restart-grace"));
   if (!restart_grace) return restart_grace.error();
   options.restart_grace = *restart_grace;
-  auto console = read_ranks("console", all.at("console"));
-  if (!console) return console.error();
-  options.console = *std::move(console);
+  auto output = read_output_options(all);
+  if (!output) return output.error();
+  options.output = *std::move(output);
   for (const auto& [name, target] : {std::pair{"module", &options.module},
                                      std::pair{"no-python", &options.no_python},
+                                     std::pair{"run-path", &options.run_path},
+                                     std::pair{"virtual-local-rank", &options.virtual_local_rank},
                                      std::pair{"dry-run", &options.dry_run}}) {
     const auto on = read_flag(name, all.at(name));
     if (!on) return on.error();
@@ -145,14 +152,16 @@ Result<void> interpret(int core_count, Options& options) {
   if (!rendezvous) return rendezvous.error();
   options.rendezvous = *std::move(rendezvous);
   if (auto right = check_tasks(all, options); !right) return right.error();
+  if (auto right = check_console(all, options); !right) return right.error();
+  if (auto right = check_torchrun_options(all); !right) return right.error();
   if (options.allocation && options.allocation->situation == Situation::script) {
     options.rendezvous.is_host = true;
     if (options.rendezvous.endpoint) options.rendezvous.endpoint->port = 0;  // any that is free
   }
   options.snapshot = all.at("snapshot").value;
   options.claim_dir = claim_dir(all);
-  options.log_dir = all.at("log-dir").value;
-  if (options.module && options.no_python) {
+  options.role = all.at("role").value;
+  if (options.module && options.no_python && !options.run_path) {
     return Error(ExitStatus::usage,
                  "--module and --no-python contradict each other",
                  fmt::format("the first is from {}, the second from {}",
@@ -164,6 +173,12 @@ Result<void> interpret(int core_count, Options& options) {
 }
 
 }  // namespace
+
+bool Options::runs_python() const {
+  if (run_path || module) return true;
+  if (no_python) return false;
+  return program.value.ends_with(".py") || is_torchrun(called_as);
+}
 
 Result<Options> assemble_options(const Source& command_line,
                                  const Environment& environment,
@@ -191,6 +206,7 @@ Result<Options> assemble_options(const Source& command_line,
   if (!interpreted) return interpreted.error();
   choose_program(command_line, job, options);
   options.environment = std::move(job.environment);
+  options.called_as = command_line.called_as;
   if (options.program.value.empty()) {
     return Error(
         ExitStatus::usage,

@@ -3,6 +3,7 @@
 
 #include "launcher/allocation/allocation.hpp"
 #include "launcher/devices/gpus.hpp"
+#include "launcher/options/output_options.hpp"
 #include "launcher/options/rendezvous_options.hpp"
 #include "launcher/options/stop_options.hpp"
 #include "launcher/text/environment.hpp"
@@ -39,16 +40,22 @@ struct Options {
   bool anchored = false;                 ///< The job lives as long as the script that started it.
   std::string snapshot;                  ///< Empty: not given.
   std::string claim_dir;                 ///< Empty: nodes vote.
-  std::string log_dir;                   ///< Empty: no files.
-  RankSet console;
+  OutputOptions output;
+  std::string role;                 ///< Of the workers: a name.
+  bool virtual_local_rank = false;  ///< Each worker is to see one GPU, as the first one.
   bool module = false;
   bool no_python = false;
+  bool run_path = false;  ///< The program is a file for Python, whatever its name.
+  std::string called_as;  ///< By which name or path this program was called.
   bool dry_run = false;
   Setting program;
   std::vector<std::string> arguments;
   std::map<std::string, Setting> environment;  ///< For the workers, from the job file.
   Settings effective;                          ///< Each option's value and origin, for the dry run.
 
+  /// Whether Python runs the program: a module, a .py file, or, called by torchrun's name, anything
+  /// that it is not told to execute.
+  [[nodiscard]] bool runs_python() const;
   /// Whether this is a script, which has agents started on the nodes of its allocation.
   [[nodiscard]] bool starts_agents() const {
     return allocation && allocation->situation == Situation::script && !allocation->is_alone();

@@ -1,7 +1,9 @@
 #include "launcher/options/rendezvous_options.hpp"
 
+#include "launcher/options/endpoint_options.hpp"
 #include "launcher/options/read_setting.hpp"
 #include "launcher/text/nearest.hpp"
+#include "launcher/text/text_of_count.hpp"
 #include "launcher/text/values.hpp"
 
 #include <fmt/format.h>
@@ -14,10 +16,6 @@
 
 namespace ddprun {
 namespace {
-
-// torchrun's defaults.
-constexpr std::uint16_t rendezvous_port = 29'400;
-constexpr std::uint16_t master_port = 29'500;
 
 Result<void> read_nodes(const Settings& all, GatheringOptions& gathering) {
   const Setting& setting = all.at("nnodes");
@@ -36,52 +34,6 @@ Result<void> read_nodes(const Settings& all, GatheringOptions& gathering) {
   gathering.nodes_min = static_cast<int>(*low);
   gathering.nodes_max = static_cast<int>(*high);
   return {};
-}
-
-constexpr const char* how_to_write = "write HOST:PORT, or [ADDRESS]:PORT for IPv6";
-
-/// One or more; those without a port have the first one's.
-Result<std::vector<Endpoint>> read_doors(const Setting& setting) {
-  const auto count = static_cast<std::size_t>(std::ranges::count(setting.value, ',')) + 1;
-  if (count > doors_limit) {
-    return refused_setting("rdzv-endpoint",
-                           setting,
-                           fmt::format("names {} hosts", count),
-                           fmt::format("name {} at most", doors_limit));
-  }
-  std::vector<Endpoint> doors;
-  std::string_view rest = setting.value;
-  while (doors.size() < count) {
-    const std::string_view text = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(text.size() + 1, rest.size()));
-    auto door = parse_endpoint(text, doors.empty() ? rendezvous_port : doors.front().port);
-    if (!door && count == 1) {
-      return refused_setting("rdzv-endpoint", setting, "is no address", how_to_write);
-    }
-    if (!door) {
-      return refused_setting(
-          "rdzv-endpoint",
-          setting,
-          fmt::format("has '{}' as entry {}, which is no address", text, doors.size() + 1),
-          how_to_write);
-    }
-    doors.push_back(*std::move(door));
-  }
-  return doors;
-}
-
-/// None where none was given.
-Result<std::vector<Endpoint>> read_endpoints(const Settings& all) {
-  if (is_given(all.at("rdzv-endpoint"))) return read_doors(all.at("rdzv-endpoint"));
-  const Setting& host = all.at("master-addr");
-  const Setting& port = all.at("master-port");
-  const auto number = read_count("master-port", port, "port", 1, 65'535);
-  if (!port.value.empty() && !number) return number.error();
-  if (!is_given(host)) return std::vector<Endpoint>();
-  const auto endpoint = parse_endpoint(
-      host.value, port.value.empty() ? master_port : static_cast<std::uint16_t>(*number));
-  if (!endpoint) return refused_setting("master-addr", host, "is no address", how_to_write);
-  return std::vector<Endpoint>{*endpoint};
 }
 
 Result<void> check_backend(const Settings& all) {
@@ -135,10 +87,19 @@ Result<std::vector<IpNetwork>> read_networks(const std::string& name, const Sett
   return networks;
 }
 
+/// A shell leaves quotes inside a word: --rdzv-conf='a=1,b=2' written in a Python list.
+Setting without_quotes(Setting setting) {
+  std::string& text = setting.value;
+  const bool quoted = text.size() >= 2 && (text.front() == '\'' || text.front() == '"') &&
+                      text.front() == text.back();
+  if (quoted) text = text.substr(1, text.size() - 2);
+  return setting;
+}
+
 /// torchrun's times are used if ddprun's were not given; keys that ddprun does not need are
 /// accepted and ignored.
 Result<void> apply_conf(const Settings& all, Settings& effective, RendezvousOptions& options) {
-  const Setting& conf = all.at("rdzv-conf");
+  const Setting conf = without_quotes(all.at("rdzv-conf"));
   const std::vector<std::string> known{"join_timeout",
                                        "last_call_timeout",
                                        "close_timeout",
@@ -153,7 +114,14 @@ Result<void> apply_conf(const Settings& all, Settings& effective, RendezvousOpti
   for (const std::string_view pair : parts_of(conf.value)) {
     const std::string key(pair.substr(0, pair.find('=')));
     const bool has_value = key.size() < pair.size();
-    if (!has_value || std::ranges::find(known, key) == known.end()) {
+    const bool is_known = std::ranges::find(known, key) != known.end();
+    if (is_known && !has_value) {
+      return refused_setting("rdzv-conf",
+                             conf,
+                             fmt::format("has '{}' without a value", key),
+                             fmt::format("write {}=VALUE", key));
+    }
+    if (!is_known) {
       return refused_setting("rdzv-conf",
                              conf,
                              fmt::format("has '{}'", pair),
@@ -220,26 +188,29 @@ Result<RendezvousOptions> read_rendezvous_options(const Settings& all) {
   if (auto right = check_backend(all); !right) return right.error();
   if (auto applied = apply_conf(all, effective, options); !applied) return applied.error();
   if (auto read = read_times(effective, options); !read) return read.error();
-  auto endpoints = read_endpoints(all);
-  if (!endpoints) return endpoints.error();
-  if (!endpoints->empty()) {
-    options.endpoint = endpoints->front();
-    options.other_doors.assign(endpoints->begin() + 1, endpoints->end());
-  }
+  if (auto read = read_endpoints(all, options); !read) return read.error();
   const auto policy = read_join_policy(all.at("join-policy"));
   if (!policy) return policy.error();
   options.join_policy = *policy;
+  const auto spares = read_count("spares", all.at("spares"), "number of nodes", 0, nodes_limit);
+  if (!spares) return spares.error();
+  options.gathering.nodes_all = options.gathering.nodes_max + *spares;
   auto job_id = read_job_id(all.at("rdzv-id"));
   if (!job_id) return job_id.error();
   options.job_id = *std::move(job_id);
   if (const Setting& rank = all.at("node-rank"); is_given(rank)) {
     const auto number = read_count("node-rank", rank, "place among the nodes", 0, nodes_limit - 1);
     if (!number) return number.error();
+    const int nodes_all = options.gathering.nodes_all;
+    if (*number > nodes_all) {  // a coordinator without workers may have place 0
+      return refused_setting(
+          "node-rank",
+          rank,
+          fmt::format("is beyond the {} of the job", text_of_count(nodes_all, "node")),
+          fmt::format("write 0 to {}, or raise --nnodes", nodes_all - 1));
+    }
     options.node_rank = NodeId{*number};
   }
-  const auto spares = read_count("spares", all.at("spares"), "number of nodes", 0, nodes_limit);
-  if (!spares) return spares.error();
-  options.gathering.nodes_all = options.gathering.nodes_max + *spares;
   const auto risks_two_jobs = read_flag("risk-two-jobs", all.at("risk-two-jobs"));
   if (!risks_two_jobs) return risks_two_jobs.error();
   options.gathering.heeds_marks = !*risks_two_jobs;

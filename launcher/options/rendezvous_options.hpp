@@ -26,6 +26,7 @@ struct RendezvousOptions {
   JoinPolicy join_policy = JoinPolicy::now;
   LeaseTimes times;
   std::optional<Endpoint> endpoint;   ///< Of the coordinator; always there with many nodes.
+  std::optional<Endpoint> store;      ///< Where the workers of one node alone are to find theirs.
   std::vector<Endpoint> other_doors;  ///< Where a node that starts asks for the job as well.
   std::optional<NodeId> node_rank;
   std::optional<bool> is_host;  ///< Whether the coordinator runs on this node, where that is said.

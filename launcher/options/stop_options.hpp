@@ -11,7 +11,7 @@
 
 namespace ddprun {
 
-/// Whether such a signal is passed on to workers, unless it asks them to save.
+/// Whether such a signal is passed on to workers, unless the options say otherwise.
 [[nodiscard]] constexpr bool is_for_workers(int signal) {
   return signal == SIGUSR1 || signal == SIGUSR2;
 }
@@ -20,14 +20,20 @@ struct StopOptions {
   Millis grace;                  ///< For an end after which nothing goes on.
   Millis before_end{120'000};    ///< 0: the batch system ends the job.
   std::set<int> saving_signals;  ///< By which the end is asked for like that.
-  int requeues_max = 0;          ///< How often the job may have been put back into the queue.
+  /// USR1 and USR2, if they stop the job as TERM does.
+  std::set<int> stopping_signals;
+  int requeues_max = 0;  ///< How often the job may have been put back into the queue.
+
+  /// Whether that signal asks for the job's end; else it is for the workers.
+  [[nodiscard]] bool asks_to_stop(int signal) const;
 
   /// What workers have for saving: all but the last seconds before the end, in which the job may
   /// still be queued again; no less than the usual grace.
   [[nodiscard]] Millis save_grace() const;
 };
 
-/// From --grace, --stop-before-end, --on-signal and --requeue.
+/// From --grace, --shutdown-timeout, --stop-before-end, --on-signal, --signals-to-handle and
+/// --requeue.
 [[nodiscard]] Result<StopOptions> read_stop_options(const Settings& all);
 
 }  // namespace ddprun

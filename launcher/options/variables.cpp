@@ -40,6 +40,15 @@ std::string as_flag(const std::string& value) {
   return value;
 }
 
+/// The last one that is set holds.
+std::vector<std::string> variables_of(const OptionSpec& option) {
+  std::vector<std::string> names;
+  if (!option.also_reads.empty()) names.emplace_back(option.also_reads);
+  if (option.torchrun && !option.has_no_pet) names.push_back(variable_name("PET_", option.name));
+  names.push_back(variable_name("DDPRUN_", option.name));
+  return names;
+}
+
 Error unknown_variable(const std::string& name) {
   std::vector<std::string> names;
   for (const OptionSpec& option : option_table()) {
@@ -58,9 +67,7 @@ Result<Settings> settings_in(const Environment& environment) {
   Environment unclaimed = environment;
   for (const OptionSpec& option : option_table()) {
     if (option.command_only) continue;
-    for (const std::string_view prefix : {"PET_", "DDPRUN_"}) {
-      if (prefix == "PET_" && !option.torchrun) continue;
-      const std::string name = variable_name(prefix, option.name);
+    for (const std::string& name : variables_of(option)) {
       const auto found = unclaimed.extract(name);
       if (found.empty()) continue;
       const std::string value = option.is_flag() ? as_flag(found.mapped()) : found.mapped();

@@ -15,7 +15,8 @@ ChildOutput::ChildOutput(boost::asio::io_context& context,
     : writer_(writer),
       pipe_(context, pipe.release()),
       destination_(std::move(destination)),
-      lines_(destination_.prefix, destination_.prefixed_beginnings) {}
+      lines_(destination_.prefix, destination_.prefixed_beginnings),
+      filter_(destination_.prefix, destination_.filters) {}
 
 void ChildOutput::start() {
   wait();
@@ -46,6 +47,9 @@ void ChildOutput::finish() {
   pipe_.close(ignored);
   if (destination_.console) writer_.write(destination_.console, lines_.finish());
   if (destination_.log) writer_.finish(std::move(destination_.log));
+  if (!destination_.filtered) return;
+  writer_.write(destination_.filtered, filter_.finish());
+  writer_.finish(std::move(destination_.filtered));
 }
 
 ChildOutput::Left ChildOutput::read_once() {
@@ -61,6 +65,7 @@ ChildOutput::Left ChildOutput::read_once() {
 void ChildOutput::add(std::string_view bytes) {
   tail_.feed(bytes);
   if (destination_.log) writer_.write(destination_.log, std::string(bytes));
+  if (destination_.filtered) writer_.write(destination_.filtered, filter_.feed(bytes));
   if (destination_.console) writer_.write(destination_.console, lines_.feed(bytes));
 }
 

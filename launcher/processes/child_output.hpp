@@ -2,6 +2,7 @@
 // report.
 #pragma once
 
+#include "launcher/processes/line_filter.hpp"
 #include "launcher/processes/lines.hpp"
 #include "launcher/processes/writer.hpp"
 #include "launcher/system/fd.hpp"
@@ -22,6 +23,8 @@ class ChildOutput : public std::enable_shared_from_this<ChildOutput> {
     std::shared_ptr<Sink> log;                          ///< Null: not kept.
     std::string prefix;                                 ///< Of each line on the console,
     std::vector<std::string> prefixed_beginnings = {};  ///< or of those that begin so.
+    std::shared_ptr<Sink> filtered = {};                ///< For lines with one of
+    std::vector<std::string> filters = {};              ///< these texts; null: there are none.
   };
 
   ChildOutput(boost::asio::io_context& context, Writer& writer, Fd pipe, Destination destination);
@@ -46,6 +49,7 @@ class ChildOutput : public std::enable_shared_from_this<ChildOutput> {
   boost::asio::posix::stream_descriptor pipe_;
   Destination destination_;
   LinePrefixer lines_;
+  LineFilter filter_;
   Tail tail_;
 };
 

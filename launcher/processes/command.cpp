@@ -16,13 +16,16 @@ bool is_executable_file(const std::string& path) {
          ::access(path.c_str(), X_OK) == 0;
 }
 
-std::string find_on_path(const std::string& name, const Environment& environment) {
+std::string find_on_path(const std::string& name,
+                         const Environment& environment,
+                         PathFolders which) {
   std::string folders = find_variable(environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
   while (!folders.empty()) {
     const std::size_t colon = std::min(folders.find(':'), folders.size());
     const std::string folder = colon == 0 ? "." : folders.substr(0, colon);
     const std::string candidate = fmt::format("{}/{}", folder, name);
-    if (is_executable_file(candidate)) return candidate;
+    const bool counts = which == PathFolders::all || candidate.starts_with('/');
+    if (counts && is_executable_file(candidate)) return candidate;
     folders.erase(0, colon + 1);
   }
   return {};

@@ -3,6 +3,7 @@
 
 #include "launcher/text/environment.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,12 @@ struct Command {
 
 [[nodiscard]] bool is_executable_file(const std::string& path);
 
-/// The first executable of that name in the folders of PATH, or empty.
-[[nodiscard]] std::string find_on_path(const std::string& name, const Environment& environment);
+/// Which folders of PATH count: relative ones lead to whatever the current folder holds.
+enum class PathFolders : std::uint8_t { all, absolute };
+
+/// The first executable of that name in those folders of PATH, or empty.
+[[nodiscard]] std::string find_on_path(const std::string& name,
+                                       const Environment& environment,
+                                       PathFolders folders = PathFolders::all);
 
 }  // namespace ddprun

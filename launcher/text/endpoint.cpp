@@ -36,7 +36,7 @@ std::optional<Endpoint> parse_endpoint(std::string_view text, std::uint16_t port
   std::uint16_t number = port_unless_given;
   if (!port.empty()) {
     const auto count = parse_count(port);
-    if (!count || *count < 1 || *count > 65'535) return std::nullopt;
+    if (!count || *count > 65'535) return std::nullopt;
     number = static_cast<std::uint16_t>(*count);
   }
   return Endpoint{std::string(host), number};

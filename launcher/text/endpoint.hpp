@@ -17,7 +17,8 @@ struct Endpoint {
 /// "n0:29400", "[fd00::1]:29400".
 [[nodiscard]] std::string text_of(const Endpoint& endpoint);
 
-/// "HOST", "HOST:PORT", "[IPV6]", "[IPV6]:PORT" or a bare IPv6 address. Nothing for anything else.
+/// "HOST", "HOST:PORT", "[IPV6]", "[IPV6]:PORT" or a bare IPv6 address. Port 0 stands for any that
+/// is free. Nothing for anything else.
 [[nodiscard]] std::optional<Endpoint> parse_endpoint(std::string_view text,
                                                      std::uint16_t port_unless_given);
 

@@ -85,4 +85,10 @@ bool RankSet::contains(Rank rank) const {
   });
 }
 
+std::int64_t RankSet::last_begin() const {
+  std::int64_t last = -1;
+  for (const auto& range : ranges_) last = std::max(last, range.first);
+  return last;
+}
+
 }  // namespace ddprun

@@ -31,6 +31,8 @@ class RankSet {
  public:
   [[nodiscard]] static std::optional<RankSet> parse(std::string_view text);
   [[nodiscard]] bool contains(Rank rank) const;
+  /// Where the last of its ranges begins, or -1 for none.
+  [[nodiscard]] std::int64_t last_begin() const;
 
  private:
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges_;  // first and last

@@ -9,6 +9,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 namespace ddprun {
 namespace {
@@ -51,14 +53,53 @@ Result<std::string> find_executable(const Setting& program, const Environment& e
                "check its name or give its path");
 }
 
-Result<Command> python_command(const Options& options, const Environment& environment) {
+/// What pip and conda leave in an environment, of which `folder` is bin/.
+bool is_of_environment(const std::string& folder) {
+  return ::access((folder + "/../pyvenv.cfg").c_str(), F_OK) == 0 ||
+         ::access((folder + "/../conda-meta").c_str(), F_OK) == 0;
+}
+
+}  // namespace
+
+std::string python_beside(const std::string& called_as, const Environment& environment) {
+  const bool by_path = called_as.find('/') != std::string::npos;
+  const std::string called = by_path ? called_as : find_on_path(called_as, environment);
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(called, error);
+  if (called.empty() || error || (!by_path && !called.starts_with('/'))) return {};
+  const std::string folder = absolute.parent_path().string();
+  if (!by_path && !is_of_environment(folder)) return {};
+  const std::string python = folder + "/python3";
+  return is_executable_file(python) ? python : std::string();
+}
+
+namespace {
+
+Result<std::string> find_python(const Options& options, const Environment& environment) {
   const std::string chosen = find_variable(environment, "PYTHON_EXEC").value_or("");
-  const Setting python = chosen.empty() ? Setting{"python3", "the default for Python programs"}
-                                        : Setting{chosen, "PYTHON_EXEC"};
-  const Result<std::string> executable = find_executable(python, environment);
+  if (chosen.find('/') != std::string::npos) {
+    return find_executable(Setting{chosen, "PYTHON_EXEC"}, environment);
+  }
+  if (chosen.empty()) {
+    const std::string beside = python_beside(options.called_as, environment);
+    if (!beside.empty()) return beside;
+  }
+  const std::string name = chosen.empty() ? "python3" : chosen;
+  const std::string found = find_on_path(name, environment, PathFolders::absolute);
+  if (!found.empty()) return found;
+  return Error(ExitStatus::program_not_found,
+               fmt::format("cannot run '{}' from {}",
+                           name,
+                           chosen.empty() ? "the default for Python programs" : "PYTHON_EXEC"),
+               "there is no such program on PATH",
+               "set PYTHON_EXEC to the path of an interpreter");
+}
+
+Result<Command> python_command(const Options& options, const Environment& environment) {
+  const Result<std::string> executable = find_python(options, environment);
   if (!executable) return executable.error();
-  Command command{*executable, {python.value, "-u"}};
-  if (options.module) {
+  Command command{*executable, {*executable, "-u"}};
+  if (options.module && !options.run_path) {
     command.arguments.emplace_back("-m");
   } else if (::access(options.program.value.c_str(), R_OK) != 0) {
     return Error(
@@ -73,10 +114,8 @@ Result<Command> python_command(const Options& options, const Environment& enviro
 }  // namespace
 
 Result<Command> find_program(const Options& options, const Environment& environment) {
-  const bool python =
-      !options.no_python && (options.module || options.program.value.ends_with(".py"));
   Command command;
-  if (python) {
+  if (options.runs_python()) {
     auto interpreter = python_command(options, environment);
     if (!interpreter) return interpreter.error();
     command = *std::move(interpreter);
@@ -91,13 +130,10 @@ Result<Command> find_program(const Options& options, const Environment& environm
   return command;
 }
 
-Command command_for(const Command& command, const WorkerPlace& place) {
+Command command_for(const Command& command, const WorkerSetup& setup, const WorkerPlace& place) {
   Command own = command;
-  for (std::string& argument : own.arguments) {
-    argument = expand_macros(argument,
-                             {{"local_rank", std::to_string(place.local_rank.value)},
-                              {"rank", std::to_string(place.rank.value)}});
-  }
+  const auto macros = macros_of(setup, place);
+  for (std::string& argument : own.arguments) argument = expand_macros(argument, macros);
   return own;
 }
 

@@ -1,8 +1,13 @@
 #include "launcher/workers/worker_env.hpp"
 
+#include "launcher/text/values.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <vector>
 
 namespace ddprun {
 
@@ -17,10 +22,45 @@ std::string log_path(const WorkerSetup& setup, const Part& part, Rank rank) {
   return fmt::format("{}/{}/{}/{}", setup.log_dir, setup.job_id, part.number.value, rank.value);
 }
 
+std::string filtered_path(const WorkerSetup& setup, const Part& part, std::string_view name) {
+  if (setup.log_dir.empty()) return {};
+  return fmt::format(
+      "{}/{}/{}/{}.{}.log", setup.log_dir, setup.job_id, part.number.value, name, part.group_rank);
+}
+
 std::string error_file_path(const WorkerSetup& setup, const Part& part, Rank rank) {
   const std::string log = log_path(setup, part, rank);
   return log.empty() ? log : log + ".error.json";
 }
+
+std::map<std::string, std::string> macros_of(const WorkerSetup& setup, const WorkerPlace& place) {
+  const int local_rank = setup.workers_before + place.local_rank.value;
+  return {{"local_rank", std::to_string(local_rank)},
+          {"rank", std::to_string(place.rank.value)},
+          {"role_name", setup.role},
+          {"hostname", setup.host}};
+}
+
+namespace {
+
+/// One GPU for each worker, by the variable that ROCm's and CUDA's libraries heed first; a list
+/// that was inherited is narrowed, never widened.
+void show_one_gpu(int local_rank, Environment& all) {
+  const bool by_hip = !find_variable(all, "HIP_VISIBLE_DEVICES").value_or("").empty();
+  const char* const name = by_hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
+  const std::string visible = find_variable(all, name).value_or("");
+  const std::vector<std::string_view> parts = parts_of(visible);
+  const auto index = static_cast<std::size_t>(local_rank);
+  if (parts.empty()) {
+    all[name] = std::to_string(local_rank);
+  } else if (index < parts.size()) {
+    all[name] = std::string(trimmed(parts[index]));
+  }
+  all["LOCAL_RANK"] = "0";
+  if (all.contains("DDPRUN_DEVICE")) all["DDPRUN_DEVICE"] = "0";
+}
+
+}  // namespace
 
 Environment worker_environment(const WorkerSetup& setup,
                                const Part& part,
@@ -36,7 +76,7 @@ Environment worker_environment(const WorkerSetup& setup,
   all["LOCAL_WORLD_SIZE"] = std::to_string(setup.workers_beside + place.local_world_size);
   all["GROUP_RANK"] = std::to_string(place.group_rank);
   all["GROUP_WORLD_SIZE"] = std::to_string(place.group_world_size);
-  all["ROLE_NAME"] = "default";
+  all["ROLE_NAME"] = setup.role;
   all["ROLE_RANK"] = rank;
   all["ROLE_WORLD_SIZE"] = world_size;
   all["MASTER_ADDR"] = part.master_address;
@@ -61,6 +101,7 @@ Environment worker_environment(const WorkerSetup& setup,
     all.emplace("GLOO_SOCKET_IFNAME", setup.interface);
     all.emplace("NCCL_SOCKET_IFNAME", setup.interface);
   }
+  if (setup.virtual_local_rank) show_one_gpu(local_rank, all);
   return all;
 }
 

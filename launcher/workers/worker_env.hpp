@@ -5,7 +5,9 @@
 #include "launcher/workers/rank_map.hpp"
 #include "rendezvous/generations/generation.hpp"
 
+#include <map>
 #include <string>
+#include <string_view>
 
 namespace ddprun {
 
@@ -13,16 +15,22 @@ namespace ddprun {
 struct WorkerSetup {
   Environment inherited;  ///< The launcher's own, overlaid with the job file's `env`.
   std::string job_id;
-  std::string host;       ///< This node's name.
-  std::string interface;  ///< The network interface that leads to the store; empty: unknown.
-  std::string snapshot;   ///< Empty: none was named.
-  std::string log_dir;    ///< Empty: no log files, so no error files either.
+  std::string role = "default";  ///< ROLE_NAME.
+  std::string host;              ///< This node's name.
+  std::string interface;         ///< The network interface that leads to the store; empty: unknown.
+  std::string snapshot;          ///< Empty: none was named.
+  std::string log_dir;           ///< Empty: no log files, so no error files either.
   int restarts_max = 0;
   int core_count = 1;      ///< Usable on this node.
   int gpu_count = 0;       ///< Visible on this node.
   int workers_before = 0;  ///< On this node, of other agents: they have the lower local ranks,
   int workers_beside = 0;  ///< and so many there are in all.
+  bool virtual_local_rank = false;  ///< Each worker sees one GPU, as device 0, and LOCAL_RANK 0.
 };
+
+/// The macros of torchrun's templates and arguments: local_rank, rank, role_name and hostname.
+[[nodiscard]] std::map<std::string, std::string> macros_of(const WorkerSetup& setup,
+                                                           const WorkerPlace& place);
 
 /// OMP_NUM_THREADS for each of `worker_count` workers: the user's, or an even share of the cores,
 /// at least 1.
@@ -31,6 +39,12 @@ struct WorkerSetup {
 /// DIR/<job>/<generation>/<rank>, to which ".out" and ".err" are appended; empty
 /// without a log folder.
 [[nodiscard]] std::string log_path(const WorkerSetup& setup, const Part& part, Rank rank);
+
+/// DIR/<job>/<generation>/<NAME>.<node>.log: the lines of all of the node's workers that a filter
+/// keeps; empty likewise.
+[[nodiscard]] std::string filtered_path(const WorkerSetup& setup,
+                                        const Part& part,
+                                        std::string_view name);
 
 /// Where the worker may leave a report of its own failure (TORCHELASTIC_ERROR_FILE); empty
 /// likewise.

@@ -1,5 +1,6 @@
 #include "launcher/workers/worker_group.hpp"
 
+#include "launcher/text/substitute.hpp"
 #include "launcher/workers/program.hpp"
 #include "launcher/workers/rank_map.hpp"
 
@@ -53,6 +54,7 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
   living_.clear();
   outputs_.clear();
   errors_.clear();
+  filtered_.clear();
   exec_failures_.reset();
   make_log_folder(part);
   for (const WorkerPlace& place : places_in(part)) {
@@ -61,13 +63,13 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
       spawn_context_.exec_failures_fd = exec_failures_->write_end();
       spawn_context_.group_end = fence_end(place.local_rank);
       ChildProcess worker = spawn_process(spawn_context_,
-                                          command_for(plan_.command, place),
+                                          command_for(plan_.command, plan_.setup, place),
                                           worker_environment(plan_.setup, part, place));
       reaper_.watch(worker.pid);
       living_.emplace(worker.pid, place.local_rank);
       if (!worker.out.is_open()) continue;
-      outputs_.push_back(open_output(std::move(worker.out), part, place, stdout_, ".out"));
-      outputs_.push_back(open_output(std::move(worker.err), part, place, stderr_, ".err"));
+      outputs_.push_back(open_output(std::move(worker.out), part, place, Stream::out));
+      outputs_.push_back(open_output(std::move(worker.err), part, place, Stream::err));
       errors_[place.local_rank] = outputs_.back();
     } catch (const std::system_error& error) {
       const WorkerEnd end{WorkerEnd::Kind::not_started, error.code().value()};
@@ -126,13 +128,23 @@ std::deque<std::string> WorkerGroup::last_lines(LocalRank local_rank) const {
 std::shared_ptr<ChildOutput> WorkerGroup::open_output(Fd pipe,
                                                       const Part& part,
                                                       const WorkerPlace& place,
-                                                      const std::shared_ptr<Sink>& console,
-                                                      const char* log_suffix) {
+                                                      Stream stream) {
+  const bool is_out = stream == Stream::out;
+  const StreamRoute route = route_of(plan_.output, place.rank, place.local_rank, stream);
   ChildOutput::Destination destination;
-  if (plan_.console.contains(place.rank)) destination.console = console;
+  if (route.console) destination.console = is_out ? stdout_ : stderr_;
   const std::string log = log_path(plan_.setup, part, place.rank);
-  if (!log.empty()) destination.log = std::make_shared<Sink>(log + log_suffix);
-  destination.prefix = fmt::format("[{}:{}] ", plan_.setup.host, place.rank.value);
+  if (route.file) destination.log = std::make_shared<Sink>(log + (is_out ? ".out" : ".err"));
+  destination.filters = is_out ? plan_.output.out_filters : plan_.output.err_filters;
+  const std::string kept =
+      filtered_path(plan_.setup, part, is_out ? "filtered_stdout" : "filtered_stderr");
+  if (!destination.filters.empty() && !kept.empty()) {
+    std::shared_ptr<Sink>& filtered = filtered_[kept];
+    if (!filtered) filtered = std::make_shared<Sink>(kept);
+    destination.filtered = filtered;
+  }
+  destination.prefix = expand_macros(prefix_template(plan_.output, place.local_rank, stream),
+                                     macros_of(plan_.setup, place));
   auto output = std::make_shared<ChildOutput>(context_, writer_, std::move(pipe), destination);
   output->start();
   return output;

@@ -62,8 +62,7 @@ class WorkerGroup {
   [[nodiscard]] std::shared_ptr<ChildOutput> open_output(Fd pipe,
                                                          const Part& part,
                                                          const WorkerPlace& place,
-                                                         const std::shared_ptr<Sink>& console,
-                                                         const char* log_suffix);
+                                                         Stream stream);
 
   boost::asio::io_context& context_;
   Writer& writer_;
@@ -76,6 +75,7 @@ class WorkerGroup {
   std::map<int, LocalRank> living_;  // by pid
   std::vector<std::shared_ptr<ChildOutput>> outputs_;
   std::map<LocalRank, std::shared_ptr<ChildOutput>> errors_;  // the stderr streams among them
+  std::map<std::string, std::shared_ptr<Sink>> filtered_;     // files of all workers, by path
   std::shared_ptr<Sink> stdout_;
   std::shared_ptr<Sink> stderr_;
 };

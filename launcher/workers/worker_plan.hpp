@@ -1,8 +1,8 @@
 // The start values of this node's workers, in each generation.
 #pragma once
 
+#include "launcher/options/output_options.hpp"
 #include "launcher/processes/command.hpp"
-#include "launcher/text/values.hpp"
 #include "launcher/workers/worker_env.hpp"
 
 #include <set>
@@ -12,7 +12,7 @@ namespace ddprun {
 struct WorkerPlan {
   Command command;
   WorkerSetup setup;
-  RankSet console;                ///< Whose output is shown.
+  OutputOptions output;
   std::set<int> ignored_signals;  ///< Until the program says otherwise.
   bool share_terminal = false;    ///< The single worker keeps ddprun's terminal.
 };

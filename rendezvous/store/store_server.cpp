@@ -46,7 +46,10 @@ struct Session {
 
 class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  Impl(boost::asio::io_context& context, const std::string& address, NoteHandler on_note)
+  Impl(boost::asio::io_context& context,
+       const std::string& address,
+       std::uint16_t port,
+       NoteHandler on_note)
       : on_note_(std::move(on_note)) {
     Acceptor::Handlers handlers;
     handlers.on_connection = [this](tcp::socket socket, const tcp::endpoint& peer) {
@@ -55,7 +58,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     handlers.on_pause = [this](const std::string& why) {
       on_note_("store: cannot accept another connection: " + why);
     };
-    acceptor_ = std::make_shared<Acceptor>(context, address, 0, std::move(handlers));
+    acceptor_ = std::make_shared<Acceptor>(context, address, port, std::move(handlers));
   }
 
   void close() {
@@ -203,15 +206,18 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
 
 Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context& context,
                                                          const std::string& address,
+                                                         std::uint16_t port,
                                                          NoteHandler on_note) {
   try {
-    auto impl = std::make_shared<Impl>(context, address, std::move(on_note));
+    auto impl = std::make_shared<Impl>(context, address, port, std::move(on_note));
     return std::unique_ptr<StoreServer>(new StoreServer(std::move(impl)));
   } catch (const boost::system::system_error& error) {
+    const std::string place = port == 0 ? address : endpoint_text(address, port);
     return Error(ExitStatus::system_refused,
-                 fmt::format("cannot open a store on {}", address),
+                 fmt::format("cannot open a store on {}", place),
                  error.code().message(),
-                 "check the address, and ulimit -n");
+                 port == 0 ? "check the address, and ulimit -n"
+                           : "name another port, or none: any that is free does");
   }
 }
 

@@ -36,6 +36,7 @@ class StoreServer {
   /// `context`, which must outlive the server.
   [[nodiscard]] static Result<std::unique_ptr<StoreServer>> listen(boost::asio::io_context& context,
                                                                    const std::string& address,
+                                                                   std::uint16_t port,
                                                                    NoteHandler on_note);
 
   /// From now on connections are taken from whoever is admitted; others are closed unread. Call

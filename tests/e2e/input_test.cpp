@@ -29,12 +29,12 @@ const std::string no_count = "write a number, 'gpu', 'cpu' or 'auto'";
 TEST_CASE_FIXTURE(Case, "e2e input: options that do not exist") {
   check_all(
       *this,
-      {{{"--max-restart", "3", "true"},
+      {{{"--max-restrat", "3", "true"},
         2,
-        "unknown option '--max-restart' on the command line; did you mean '--max-restarts'?"},
-       {{"--max_restart=3", "true"},
+        "unknown option '--max-restrat' on the command line; did you mean '--max-restarts'?"},
+       {{"--max_restrat=3", "true"},
         2,
-        "unknown option '--max_restart' on the command line; did you mean '--max-restarts'?"},
+        "unknown option '--max_restrat' on the command line; did you mean '--max-restarts'?"},
        {{"--frobnicate", "true"},
         2,
         "unknown option '--frobnicate' on the command line; ddprun --help lists all options"},

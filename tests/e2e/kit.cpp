@@ -20,6 +20,7 @@
 #include <iterator>
 #include <pty.h>
 #include <regex>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -357,6 +358,11 @@ Words helper(Words options, const Words& arguments) {
 Words operator+(Words left, const Words& right) {
   left.insert(left.end(), right.begin(), right.end());
   return left;
+}
+
+Words words_of(const std::string& line) {
+  std::istringstream text(line);
+  return {std::istream_iterator<std::string>(text), {}};
 }
 
 Words lines_of(const std::string& text) {

@@ -159,6 +159,8 @@ class Case {
 [[nodiscard]] Words operator+(Words left, const Words& right);
 
 [[nodiscard]] Words lines_of(const std::string& text);
+/// What stands between blanks.
+[[nodiscard]] Words words_of(const std::string& line);
 [[nodiscard]] std::size_t count_of(const std::string& needle, const std::string& text);
 /// Whether there are terminals to be had; if not, says that the test is skipped.
 [[nodiscard]] bool has_terminals();

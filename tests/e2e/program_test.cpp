@@ -39,9 +39,13 @@ TEST_CASE_FIXTURE(Case, "e2e program: a .py file runs under PYTHON_EXEC unbuffer
 
 TEST_CASE_FIXTURE(Case,
                   "e2e program: python3 runs .py files by default and --no-python executes them") {
-  (void)script("python3", "#!/bin/sh\nprintf 'py<%s>' \"$@\"\n");
+  std::filesystem::create_directories(folder() / "bin");
+  (void)script("bin/python3", "#!/bin/sh\nprintf 'py<%s>' \"$@\"\n");
+  (void)script("python3", "#!/bin/sh\nprintf 'of the current folder'\n");
   (void)script("train.py", "#!/bin/sh\nprintf 'sh<%s>' \"$@\"\n");
-  CHECK(run({"train.py", "a"}).out == prefix(0) + "py<-u>py<train.py>py<a>\n");
+  CHECK(run(Setup{.arguments = {"train.py", "a"},
+                  .environment = {{"PATH", ".:" + (folder() / "bin").string() + ":/usr/bin:/bin"}}})
+            .out == prefix(0) + "py<-u>py<train.py>py<a>\n");
   CHECK(run({"--no-python", "train.py", "a"}).out == prefix(0) + "sh<a>\n");
 }
 

@@ -156,7 +156,8 @@ TEST_CASE("manual: README's statuses are those of the program") {
 TEST_CASE("manual: the PET_ variables that ddprun(1) names are those that are read") {
   std::vector<std::string> read;
   for (const OptionSpec& option : option_table()) {
-    if (option.torchrun && !option.command_only) read.push_back(variable_name("PET_", option.name));
+    const bool has_one = option.torchrun && !option.has_no_pet && !option.command_only;
+    if (has_one) read.push_back(variable_name("PET_", option.name));
   }
   std::ranges::sort(read);
   CHECK(names_with("PET_", section(manual(), "ENVIRONMENT")) == read);

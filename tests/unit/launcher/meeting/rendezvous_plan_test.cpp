@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ddprun {
@@ -28,6 +30,22 @@ RendezvousOptions options() {
 Result<RendezvousPlan> plan(const std::vector<std::string>& addresses,
                             const RendezvousOptions& asked = options()) {
   return plan_rendezvous(asked, {"n1", interfaces, addresses, "10.1.0.1"});
+}
+
+TEST_CASE("rendezvous plan: the workers of a node alone meet at an address of its own") {
+  const auto alone = [](std::optional<Endpoint> store, std::vector<std::string> addresses) {
+    RendezvousOptions asked;
+    asked.store = std::move(store);
+    return plan_alone(asked, {"n1", interfaces, std::move(addresses), ""});
+  };
+  CHECK(alone({}, {"127.0.0.1"}).value().own_address == "127.0.0.1");
+  CHECK(alone({}, {"127.0.0.1"}).value().interface == "lo");
+  CHECK(alone(Endpoint{"localhost", 8}, {"::1", "127.0.0.1"}).value().own_address == "localhost");
+  CHECK(alone(Endpoint{"n1", 8}, {"10.0.0.9", "10.1.0.1"}).value().interface == "ib0");
+  CHECK(alone(Endpoint{"n2", 8}, {"10.0.0.9"}).error().message() ==
+        "--master-addr: 'n2' is no address of this node: the workers of a job of one node meet on "
+        "that node; leave it out, or raise --nnodes");
+  CHECK_FALSE(alone(Endpoint{"nobody", 8}, {}).has_value());
 }
 
 TEST_CASE("rendezvous plan: the head is the node that has the endpoint's address") {

@@ -155,7 +155,7 @@ TEST_CASE("agent: a worker that dies by a signal we passed on has failed") {
 
 TEST_CASE("agent: a signal that asks workers to save is the job's matter, and none of theirs") {
   AgentOptions saving;
-  saving.saving_signals = {SIGUSR1};
+  saving.stopping_signals = {SIGUSR1};
   Node node = running_node(saving);
   CHECK(node.ends(0, killed(SIGUSR1)).empty());  // somebody sent it to them, too
   CHECK(node.gets(SIGUSR1) ==

@@ -69,6 +69,14 @@ TEST_CASE("machine options: who takes part, and where it looks for the job") {
   CHECK_FALSE(member_options(job, own_agent).participant.node);
 }
 
+TEST_CASE("machine options: signals that stop the job are the agent's, whatever they do else") {
+  Job job;
+  job.options.stop.saving_signals = {SIGUSR1};
+  job.options.stop.stopping_signals = {SIGUSR2};
+  CHECK(agent_options(job).stopping_signals == std::set<int>{SIGUSR1, SIGUSR2});
+  CHECK(plan_of(job).ignored_signals == std::set<int>{SIGUSR1});
+}
+
 TEST_CASE("machine options: workers ignore the signals that ask for a save, and no others") {
   Job job;
   job.options.stop.saving_signals = {SIGUSR1, SIGTERM};

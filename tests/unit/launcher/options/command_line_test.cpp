@@ -48,6 +48,23 @@ TEST_CASE("command line: dashes and underscores spell the same option, and value
   }
 }
 
+TEST_CASE("command line: torchrun's options may be abbreviated, as argparse does it") {
+  CHECK(value_of(read({"--redirect=3", "p"}), "redirects") == "3");
+  CHECK(value_of(read({"--nproc_per", "4", "p"}), "nproc-per-node") == "4");
+  CHECK(value_of(read({"--stand", "p"}), "standalone") == "true");
+  CHECK(value_of(read({"--log-d", "a-b", "p"}), "log-dir") == "a-b");
+  CHECK(read({"--redirect", "3", "--tee", "1", "p"}).program.value == "p");
+  CHECK(error_of({"--no", "p"}) ==
+        "option '--no' on the command line is ambiguous; write --node-rank or --no-python");
+  CHECK(error_of({"--consol", "0", "p"}) ==
+        "unknown option '--consol' on the command line; did you mean '--console'?");
+}
+
+TEST_CASE("command line: streams by torchrun's short names") {
+  CHECK(value_of(read({"-r", "3", "p"}), "redirects") == "3");
+  CHECK(value_of(read({"-t0:3,1:1", "p"}), "tee") == "0:3,1:1");
+}
+
 TEST_CASE("command line: short names take their value joined or apart") {
   CHECK(value_of(read({"-f", "job.yaml"}), "file") == "job.yaml");
   CHECK(value_of(read({"-fjob.yaml"}), "file") == "job.yaml");
@@ -93,8 +110,8 @@ TEST_CASE("command line: a joined value may be empty as well") {
 }
 
 TEST_CASE("command line: an unknown option is refused with the nearest one") {
-  CHECK(error_of({"--max_restart", "3", "p"}) ==
-        "unknown option '--max_restart' on the command line; did you mean '--max-restarts'?");
+  CHECK(error_of({"--max_restrats", "3", "p"}) ==
+        "unknown option '--max_restrats' on the command line; did you mean '--max-restarts'?");
   CHECK(error_of({"--xyzzy"}) ==
         "unknown option '--xyzzy' on the command line; ddprun --help lists all options");
   CHECK(error_of({"-x", "p"}).starts_with("unknown option '-x'"));
@@ -105,8 +122,8 @@ TEST_CASE("command line: the value of an unknown option is no part of its name")
         "unknown option '--grase' on the command line; did you mean '--grace'?");
 }
 
-TEST_CASE("command line: part of an option's name is not the option") {
-  CHECK(error_of({"--nproc", "4", "p"}).find("unknown option '--nproc'") == 0);
+TEST_CASE("command line: part of the name of an option of ddprun's own is not the option") {
+  CHECK(error_of({"--dead", "4", "p"}).find("unknown option '--dead'") == 0);
   CHECK(error_of({"--snap", "x", "p"}).find("unknown option '--snap'") == 0);
 }
 

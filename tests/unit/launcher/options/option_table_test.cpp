@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ddprun {
 namespace {
@@ -33,6 +34,24 @@ TEST_CASE("option table: an option is found by either spelling and by nothing le
   for (const char* name : {"", "nproc", "nproc-per-nod", "NPROC-PER-NODE", "f", "--grace"}) {
     CHECK(find_option(name) == nullptr);
   }
+}
+
+std::vector<std::string> names_abbreviated(std::string_view beginning) {
+  std::vector<std::string> names;
+  for (const OptionSpec* option : options_abbreviated(beginning)) names.emplace_back(option->name);
+  return names;
+}
+
+TEST_CASE("option table: the beginning of a name stands for torchrun's options alone") {
+  using Some = std::vector<std::string>;
+  CHECK(names_abbreviated("redirect") == Some{"redirects"});
+  CHECK(names_abbreviated("nproc_per") == Some{"nproc-per-node"});
+  CHECK(names_abbreviated("no") == Some{"node-rank", "no-python"});
+  CHECK(names_abbreviated("rdzv-b") == Some{"rdzv-backend"});
+  CHECK(names_abbreviated("gra").empty());    // --grace is ddprun's own
+  CHECK(names_abbreviated("conso").empty());  // so is --console
+  CHECK(names_abbreviated("").empty());
+  CHECK(names_abbreviated("redirectss").empty());
 }
 
 TEST_CASE("option table: names of variables and keys follow from the option's name") {

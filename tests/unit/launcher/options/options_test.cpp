@@ -44,8 +44,8 @@ TEST_CASE("options: without any there are torchrun's defaults and ours, with the
   CHECK(options.stop.grace == Millis{10'000});
   CHECK(options.restart_grace == Millis{1'000});
   CHECK(options.snapshot.empty());
-  CHECK(options.log_dir.empty());
-  CHECK(options.console.contains(Rank{99}));
+  CHECK(options.output.log_dir.empty());
+  CHECK(options.output.console.contains(Rank{99}));
   CHECK_FALSE((options.module || options.no_python || options.dry_run));
   CHECK(options.program == Setting{"./train", "the command line"});
   for (const auto& [name, setting] : options.effective) CHECK(setting.origin == "default");

@@ -74,6 +74,32 @@ TEST_CASE("rendezvous options: as torchrun has them") {
             .endpoint == Endpoint{"n0", 8});
 }
 
+TEST_CASE("rendezvous options: a node has a place among those of the job") {
+  const auto placed = [](const std::string& rank) {
+    return meeting_at("n0").with("node-rank", rank).with("spares", "1");
+  };
+  CHECK(placed("4").options().node_rank == NodeId{4});
+  CHECK(placed("5").options().node_rank == NodeId{5});  // if a coordinator alone has place 0
+  CHECK(placed("6").error() ==
+        "--node-rank: '6' from the command line is beyond the 5 nodes of the job; write 0 to 4, or "
+        "raise --nnodes");
+}
+
+TEST_CASE("rendezvous options: torchrun's configuration may have quotes of its own around it") {
+  for (const char* conf : {"'join_timeout=5,last_call_timeout=1'",
+                           "\"join_timeout=5,last_call_timeout=1\"",
+                           "join_timeout=5,last_call_timeout=1"}) {
+    const RendezvousOptions options = meeting_at("n0").with("rdzv-conf", conf).options();
+    CHECK(options.gathering.join_timeout == Millis{5'000});
+    CHECK(options.gathering.last_call == Millis{1'000});
+  }
+  CHECK(meeting_at("n0").with("rdzv-conf", "'timeout=5").error().find("has ''timeout=5'") !=
+        std::string::npos);
+  CHECK(meeting_at("n0").with("rdzv-conf", "timeout").error() ==
+        "--rdzv-conf: 'timeout' from the command line has 'timeout' without a value; write "
+        "timeout=VALUE");
+}
+
 TEST_CASE("rendezvous options: other places where a node may ask for the job follow the first") {
   const RendezvousOptions options = meeting_at("n0:4711,n1,[fd00::1]:8,10.0.0.1").options();
   CHECK(options.endpoint == Endpoint{"n0", 4'711});

@@ -13,10 +13,15 @@ struct StopWords {
   std::string before_end = "120s";
   std::string on_signal;
   std::string requeue = "0";
+  std::string handled = {};
+  std::string shutdown = {};
+  std::string grace_from = "default";
 };
 
 Result<StopOptions> read_stop(const StopWords& words) {
-  return read_stop_options({{"grace", {words.grace, "default"}},
+  return read_stop_options({{"grace", {words.grace, words.grace_from}},
+                            {"shutdown-timeout", {words.shutdown, "PET_SHUTDOWN_TIMEOUT"}},
+                            {"signals-to-handle", {words.handled, "the command line"}},
                             {"stop-before-end", {words.before_end, "DDPRUN_STOP_BEFORE_END"}},
                             {"on-signal", {words.on_signal, "the command line"}},
                             {"requeue", {words.requeue, "job.yaml:2:1"}}});
@@ -40,6 +45,39 @@ TEST_CASE("stop options: signals after which the job is to go on") {
   CHECK(signals_of("SIGUSR2=snapshot-exit,TERM=snapshot-exit") == std::set{SIGUSR2, SIGTERM});
   CHECK(signals_of("USR1=pass,TERM=stop,HUP=snapshot-exit") == std::set{SIGHUP});
   CHECK(signals_of("USR1=snapshot-exit,USR1=pass").empty());
+}
+
+TEST_CASE("stop options: USR1 and USR2 can stop the job, also by torchrun's option") {
+  const auto stopping = [](const std::string& handled, const std::string& on_signal) {
+    return read_stop({.on_signal = on_signal, .handled = handled}).value().stopping_signals;
+  };
+  CHECK(stopping("", "").empty());
+  CHECK(stopping("", "USR1=stop") == std::set{SIGUSR1});
+  CHECK(stopping("SIGTERM,SIGINT,SIGHUP,SIGQUIT", "").empty());
+  CHECK(stopping("SIGTERM, SIGUSR2,USR1", "") == std::set{SIGUSR1, SIGUSR2});
+  CHECK(stopping("SIGUSR1,SIGUSR2", "USR1=pass,USR2=snapshot-exit").empty());
+  CHECK(refusal_of({.handled = "SIGUSR1,SIGKILL"}) ==
+        "--signals-to-handle: 'SIGUSR1,SIGKILL' from the command line has 'SIGKILL', which cannot "
+        "stop the job; write some of SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2");
+}
+
+TEST_CASE("stop options: a signal asks to stop, or is for the workers") {
+  const StopOptions options = read_stop({.on_signal = "USR1=stop,TERM=snapshot-exit"}).value();
+  CHECK(options.asks_to_stop(SIGINT));
+  CHECK(options.asks_to_stop(SIGTERM));
+  CHECK(options.asks_to_stop(SIGUSR1));
+  CHECK_FALSE(options.asks_to_stop(SIGUSR2));
+  CHECK(read_stop({.on_signal = "USR2=snapshot-exit"}).value().asks_to_stop(SIGUSR2));
+}
+
+TEST_CASE("stop options: torchrun's time to shut down is the grace unless that was given") {
+  CHECK(read_stop({.shutdown = "45"}).value().grace == Millis{45'000});
+  CHECK(read_stop({.grace = "3s", .shutdown = "45", .grace_from = "the command line"})
+            .value()
+            .grace == Millis{3'000});
+  CHECK(
+      refusal_of({.shutdown = "soon"}) ==
+      "--shutdown-timeout: 'soon' from PET_SHUTDOWN_TIMEOUT is no time; write 250ms, 5s, 2m or 1h");
 }
 
 TEST_CASE("stop options: workers may save until shortly before the end, or for the usual grace") {
@@ -67,9 +105,9 @@ TEST_CASE("stop options: what makes no sense is refused with what to write") {
   CHECK(refusal_of({.on_signal = "USR1=snapshot-exti"}) ==
         "--on-signal: 'USR1=snapshot-exti' from the command line does not tell what to do; did "
         "you mean 'snapshot-exit'?");
-  CHECK(refusal_of({.on_signal = "USR1=stop"}) ==
-        "--on-signal: 'USR1=stop' from the command line does not tell what to do; write pass or "
-        "snapshot-exit");
+  CHECK(refusal_of({.on_signal = "USR1=ignore"}) ==
+        "--on-signal: 'USR1=ignore' from the command line does not tell what to do; write pass, "
+        "stop or snapshot-exit");
   CHECK(refusal_of({.on_signal = "TERM=pass,USR1=pass"}).find("write stop or snapshot-exit") !=
         std::string::npos);
   CHECK(refusal_of({.before_end = "soon"}) ==

@@ -31,8 +31,18 @@ TEST_CASE("variables: torchrun's options have their PET_ variable and no others 
     CAPTURE(option.name);
     const std::string name = variable_name("PET_", option.name);
     const Settings settings = accepted({{name, "x"}});
-    CHECK(settings.size() == (option.torchrun && !option.command_only ? 1 : 0));
+    const bool is_read = option.torchrun && !option.has_no_pet && !option.command_only;
+    CHECK(settings.size() == (is_read ? 1 : 0));
   }
+}
+
+TEST_CASE("variables: torchrun's other variables are read, and weaker than PET_") {
+  const char* const old = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE";
+  CHECK(accepted({{old, "a"}}) == Settings{{"log-line-prefix-template", {"a", old}}});
+  CHECK(accepted({{old, "a"}, {"PET_LOG_LINE_PREFIX_TEMPLATE", "b"}}) ==
+        Settings{{"log-line-prefix-template", {"b", "PET_LOG_LINE_PREFIX_TEMPLATE"}}});
+  CHECK(accepted({{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "5"}}) ==
+        Settings{{"shutdown-timeout", {"5", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"}}});
 }
 
 TEST_CASE("variables: DDPRUN_ wins over PET_") {

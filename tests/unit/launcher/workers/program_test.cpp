@@ -94,7 +94,7 @@ TEST_CASE("program: a Python file is run by the interpreter, unbuffered") {
   (void)user.here.write("train.py", "");
   user.options.arguments = {"-x"};
   CHECK(user.runs("train.py").executable == python);
-  CHECK(user.runs("train.py").arguments == Words{"python3", "-u", "train.py", "-x"});
+  CHECK(user.runs("train.py").arguments == Words{python, "-u", "train.py", "-x"});
 
   const std::string other = user.bin.write_program("pypy");
   user.environment["PYTHON_EXEC"] = other;
@@ -106,11 +106,66 @@ TEST_CASE("program: a Python file is run by the interpreter, unbuffered") {
 
 TEST_CASE("program: a module is run by the interpreter, and needs no file") {
   User user;
-  (void)user.bin.write_program("python3");
+  const std::string python = user.bin.write_program("python3");
   user.options.module = true;
   user.options.arguments = {"-x"};
-  CHECK(user.runs("package.train").arguments ==
-        Words{"python3", "-u", "-m", "package.train", "-x"});
+  CHECK(user.runs("package.train").arguments == Words{python, "-u", "-m", "package.train", "-x"});
+}
+
+TEST_CASE("program: whatever the current folder holds is no interpreter") {
+  User user;
+  const std::string python = user.bin.write_program("python3");
+  (void)user.here.write("train.py", "");
+  (void)user.here.write_program("python3");
+  (void)user.here.write_program("sub/python3");
+  user.environment["PATH"] = ":.:sub:" + user.bin.path();
+  CHECK(user.runs("train.py").executable == python);
+  user.environment["PYTHON_EXEC"] = "python3";
+  CHECK(user.runs("train.py").executable == python);
+  user.environment["PYTHON_EXEC"] = "./python3";  // the user's own choice
+  CHECK(user.runs("train.py").executable == "./python3");
+}
+
+TEST_CASE("program: called by its path, the python3 beside it counts for more than PATH's") {
+  User user;
+  const TempFolder other;
+  const std::string on_path = user.bin.write_program("python3");
+  const std::string beside = other.write_program("bin/python3");
+  (void)user.here.write("train.py", "");
+  user.options.called_as = other.write_program("bin/ddprun");
+  CHECK(user.runs("train.py").executable == beside);
+  user.environment["PYTHON_EXEC"] = "python3";
+  CHECK(user.runs("train.py").executable == on_path);
+  user.environment.erase("PYTHON_EXEC");
+  user.options.called_as = user.here.write_program("ddprun");  // there is none beside it
+  CHECK(user.runs("train.py").executable == on_path);
+}
+
+TEST_CASE("program: found on PATH, only an environment's python3 counts for more") {
+  User user;
+  const TempFolder other;
+  const std::string on_path = user.bin.write_program("python3");
+  const std::string beside = other.write_program("bin/python3");
+  (void)other.write_program("bin/ddprun");
+  (void)user.here.write("train.py", "");
+  user.environment["PATH"] = user.bin.path() + ":" + other.at("bin");
+  user.options.called_as = "ddprun";
+  CHECK(user.runs("train.py").executable == on_path);
+  (void)other.write("pyvenv.cfg", "");
+  CHECK(user.runs("train.py").executable == beside);
+}
+
+TEST_CASE("program: run as torchrun, a program is Python's unless it is told otherwise") {
+  User user;
+  const std::string python = user.bin.write_program("python3");
+  (void)user.here.write_program("train");
+  user.options.called_as = "torchrun";
+  CHECK(user.runs("train").arguments == Words{python, "-u", "train"});
+  user.options.no_python = true;
+  CHECK(user.runs("train").executable == "./train");
+  user.options.called_as = "ddprun";
+  user.options.run_path = true;  // which counts for more, as in torchrun
+  CHECK(user.runs("train").arguments == Words{python, "-u", "train"});
 }
 
 TEST_CASE("program: a Python file can be executed itself if asked for") {
@@ -151,11 +206,15 @@ TEST_CASE("program: a Python file that may not be read has status 126") {
 }
 
 TEST_CASE("program: a worker's own numbers take the place of torchrun's macros") {
-  const Command command{"./train", {"./train", "--log=${rank}/${local_rank}", "${HOME}"}};
+  const Command command{
+      "./train", {"./train", "--log=${rank}/${local_rank}", "${role_name}@${hostname}", "${HOME}"}};
+  WorkerSetup setup;
+  setup.host = "n1";
+  setup.role = "trainer";
   const WorkerPlace place{Rank{5}, LocalRank{1}, 8, 4, 1, 2};
-  const Command own = command_for(command, place);
+  const Command own = command_for(command, setup, place);
   CHECK(own.executable == "./train");
-  CHECK(own.arguments == Words{"./train", "--log=5/1", "${HOME}"});
+  CHECK(own.arguments == Words{"./train", "--log=5/1", "trainer@n1", "${HOME}"});
 }
 
 }  // namespace

@@ -38,6 +38,25 @@ Environment of_local_rank(const WorkerSetup& setup, std::size_t local_rank) {
   return worker_environment(setup, part(), places_in(part()).at(local_rank));
 }
 
+TEST_CASE("worker environment: with a virtual local rank each worker sees one GPU as the first") {
+  WorkerSetup virtual_ranks = setup();
+  virtual_ranks.virtual_local_rank = true;
+  virtual_ranks.gpu_count = 4;
+  virtual_ranks.role = "trainer";
+  const Environment plain = of_local_rank(virtual_ranks, 2);
+  CHECK(plain.at("LOCAL_RANK") == "0");
+  CHECK(plain.at("RANK") == "3");
+  CHECK(plain.at("LOCAL_WORLD_SIZE") == "3");
+  CHECK(plain.at("ROLE_NAME") == "trainer");
+  CHECK(plain.at("CUDA_VISIBLE_DEVICES") == "2");
+  CHECK(plain.at("DDPRUN_DEVICE") == "0");
+  virtual_ranks.inherited["CUDA_VISIBLE_DEVICES"] = "GPU-a, GPU-b,GPU-c";
+  CHECK(of_local_rank(virtual_ranks, 1).at("CUDA_VISIBLE_DEVICES") == "GPU-b");
+  virtual_ranks.inherited["HIP_VISIBLE_DEVICES"] = "4,5,6";
+  CHECK(of_local_rank(virtual_ranks, 2).at("HIP_VISIBLE_DEVICES") == "6");
+  CHECK(of_local_rank(virtual_ranks, 2).at("CUDA_VISIBLE_DEVICES") == "GPU-a, GPU-b,GPU-c");
+}
+
 TEST_CASE("worker environment: torchrun's variables, exactly, and ours, and no more") {
   CHECK(of_local_rank(setup(), 1) == Environment{{"RANK", "2"},
                                                  {"LOCAL_RANK", "1"},
