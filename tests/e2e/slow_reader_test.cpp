@@ -50,6 +50,13 @@ Job& start_blocked(Case& test, const Words& options, const std::string& text) {
   return job;
 }
 
+/// For a thousand processes and more, each of which takes long to start from a program that is
+/// built with sanitizers and runs beside others.
+class ManyStartsCase : public Case {
+ public:
+  ManyStartsCase() : Case(std::chrono::seconds(120)) {}
+};
+
 }  // namespace
 
 TEST_CASE_FIXTURE(Case, "e2e slow reader: workers wait for it and nothing is lost") {
@@ -73,7 +80,8 @@ TEST_CASE_FIXTURE(Case, "e2e slow reader: a restart does not wait for it") {
   CHECK(job.wait() == 0);
 }
 
-TEST_CASE_FIXTURE(Case, "e2e slow reader: restarts without any reader cost bounded memory") {
+TEST_CASE_FIXTURE(ManyStartsCase,
+                  "e2e slow reader: restarts without any reader cost bounded memory") {
   Setup setup{
       .arguments =
           Words{"--nproc-per-node", "32", "--max-restarts", "40", "--restart-backoff", "0"} +
