@@ -1,225 +1,292 @@
 #include "launcher/options/job_file.hpp"
 
+#include "launcher/options/job_yaml.hpp"
 #include "launcher/options/option_table.hpp"
+#include "launcher/options/read_setting.hpp"
 #include "launcher/options/variables.hpp"
 #include "launcher/text/nearest.hpp"
 #include "launcher/text/substitute.hpp"
 
 #include <fmt/format.h>
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/yaml.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace ddprun {
 namespace {
 
-std::string position(const std::string& file, const YAML::Mark& mark) {
-  return mark.is_null() ? file : fmt::format("{}:{}:{}", file, mark.line + 1, mark.column + 1);
-}
+/// What a map of keys says: the file's own, or a profile's.
+struct Keys {
+  Source source;
+  bool has_arguments = false;
+  YAML::Node profiles;
+};
 
-/// The position in the file, the error, what to write instead. Thrown only below read().
-[[noreturn]] void refuse(const std::string& file,
-                         const YAML::Node& node,
-                         std::string why,
-                         std::string fix) {
-  throw Failure(
-      Error(ExitStatus::usage, position(file, node.Mark()), std::move(why), std::move(fix)));
-}
+/// Whether the map that is read takes part in the job. In another profile variables may be unset.
+enum class Use : std::uint8_t { in_use, unused };
 
-std::vector<std::string> known_keys() {
-  std::vector<std::string> keys{"program", "args", "env"};
-  for (const OptionSpec& option : option_table()) {
-    if (!option.command_only && option.name != "file")
-      keys.push_back(with_underscores(option.name));
-  }
-  return keys;
-}
-
-Setting scalar(const std::string& file, const std::string& key, const YAML::Node& node) {
-  if (!node.IsScalar()) {
-    refuse(file,
-           node,
-           fmt::format("'{}' is not a single value", key),
-           fmt::format("write {}: VALUE", key));
-  }
-  return {node.Scalar(), position(file, node.Mark())};
-}
-
-Setting flag(const std::string& file, const std::string& key, const YAML::Node& node) {
-  Setting setting = scalar(file, key, node);
-  bool on = false;
-  if (!YAML::convert<bool>::decode(node, on)) {
-    refuse(file, node, fmt::format("'{}' is '{}'", key, setting.value), "write true or false");
-  }
-  setting.value = on ? "true" : "false";
-  return setting;
-}
-
-std::vector<std::string> words(const std::string& file,
-                               const std::string& key,
-                               const YAML::Node& node) {
-  if (node.IsNull()) return {};  // all of them commented out
-  if (!node.IsSequence()) {
-    refuse(file,
-           node,
-           fmt::format("'{}' is not a list", key),
-           fmt::format("write {}: [--epochs, 10]", key));
-  }
-  std::vector<std::string> list;
-  for (const YAML::Node& item : node) {
-    if (!item.IsScalar()) {
-      refuse(file, item, fmt::format("'{}' holds more than plain words", key), "quote the word");
-    }
-    list.push_back(item.Scalar());
-  }
-  return list;
-}
-
-std::map<std::string, Setting> variables(const std::string& file,
-                                         const YAML::Node& node,
-                                         const Environment& environment) {
-  if (node.IsNull()) return {};  // all of them commented out
-  if (!node.IsMap()) refuse(file, node, "'env' is not a map", "write env: {NAME: value}");
-  std::map<std::string, Setting> all;
-  for (const auto& entry : node) {
-    const std::string name = scalar(file, "env", entry.first).value;
-    if (entry.second.IsNull()) {
-      refuse(
-          file, entry.first, fmt::format("variable '{}' has no value", name), "write '' for none");
-    }
-    if (!entry.second.IsScalar()) {
-      refuse(
-          file, entry.second, fmt::format("variable '{}' is not a single value", name), "quote it");
-    }
-    Setting setting{entry.second.Scalar(), position(file, entry.second.Mark())};
-    if (name.empty() || name.find('=') != std::string::npos) {
-      refuse(file,
-             entry.first,
-             fmt::format("'{}' is no name of a variable", name),
-             "leave out the '='");
-    }
-    if (is_set_by_ddprun(name)) {
-      refuse(file, entry.first, fmt::format("'{}' is ddprun's to set", name), "leave it out");
-    }
-    const Result<std::string> value = substitute(setting.value, environment);
-    if (!value) refuse(file, entry.second, value.error().message(), "");
-    setting.value = *value;
-    if (!all.emplace(name, setting).second) {
-      refuse(file, entry.first, fmt::format("'{}' stands here twice", name), "keep one of them");
-    }
-  }
-  return all;
-}
-
-/// Sees the file's events before any node is made of them.
-class BoundsChecker : public YAML::EventHandler {
+/// Reads one map of keys. Throws a Failure with the place of what is wrong.
+class KeysReader {
  public:
-  explicit BoundsChecker(std::string file) : file_(std::move(file)) {}
+  KeysReader(std::string file, const Environment& environment)
+      : file_(std::move(file)), environment_(environment) {}
 
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    if (++document_count_ > 1) refuse_at(mark, "a second document", "one file describes one job");
+  KeysReader(const KeysReader& of_file, const std::string& profile, Use use)
+      : file_(of_file.file_),
+        environment_(of_file.environment_),
+        suffix_(fmt::format(" (profile {})", profile)),
+        use_(use) {}
+
+  [[nodiscard]] Keys read(const YAML::Node& map) const {
+    Keys keys;
+    std::set<std::string> seen;
+    for (const auto& entry : map) {
+      const std::string key = with_underscores(word(entry.first, "key"));
+      if (!seen.insert(key).second) {
+        refuse(entry.first, fmt::format("'{}' stands here twice", key), "keep one of them");
+      }
+      read_entry(key, entry.first, entry.second, keys);
+    }
+    return keys;
   }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    refuse_at(mark, "an alias", "write the value out");
+
+  /// A scalar as it is written.
+  [[nodiscard]] std::string word(const YAML::Node& node, const std::string& key) const {
+    if (!node.IsScalar()) {
+      refuse(node,
+             fmt::format("'{}' is not a single value", key),
+             fmt::format("write {}: VALUE", key));
+    }
+    return node.Scalar();
   }
-  void OnScalar(const YAML::Mark& mark,
-                const std::string&,
-                YAML::anchor_t,
-                const std::string& value) override {
-    if (value.find('\0') == std::string::npos) return;
-    refuse_at(mark, "a zero byte", "no argument, path or variable can hold one");
+
+  /// The position in the file, the error, what to write instead.
+  [[noreturn]] void refuse(const YAML::Node& node, std::string why, std::string fix) const {
+    throw Failure(
+        Error(ExitStatus::usage, position_in(file_, node.Mark()), std::move(why), std::move(fix)));
   }
-  void OnSequenceStart(const YAML::Mark& mark,
-                       const std::string&,
-                       YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {
-    descend(mark);
-  }
-  void OnSequenceEnd() override { --depth_; }
-  void OnMapStart(const YAML::Mark& mark,
-                  const std::string&,
-                  YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {
-    descend(mark);
-  }
-  void OnMapEnd() override { --depth_; }
 
  private:
-  void descend(const YAML::Mark& mark) {
-    if (++depth_ <= job_file_depth_max) return;
-    refuse_at(mark, fmt::format("nested deeper than {}", job_file_depth_max), "a job file is flat");
+  void read_entry(const std::string& key,
+                  const YAML::Node& name,
+                  const YAML::Node& node,
+                  Keys& keys) const {
+    const OptionSpec* option = find_option(key);
+    if (key == "program") {
+      keys.source.program = setting(node, key, {});
+    } else if (key == "args") {
+      keys.has_arguments = true;
+      keys.source.arguments = words(node, key);
+    } else if (key == "env") {
+      keys.source.environment = variables(node);
+    } else if (key == "profiles" && suffix_.empty()) {
+      keys.profiles = node;
+    } else if (option == nullptr || !option->is_job_key()) {
+      refuse(
+          name,
+          fmt::format("unknown key '{}'", key),
+          did_you_mean(key, known_keys(), "ddprun --help lists the options, which are the keys"));
+    } else if (option->is_flag()) {
+      keys.source.settings[std::string(option->name)] = flag(node, key);
+    } else {
+      const auto macros = option->is_for_workers() ? std::span(worker_macros) : Macros();
+      keys.source.settings[std::string(option->name)] = setting(node, key, macros);
+    }
   }
-  [[noreturn]] void refuse_at(const YAML::Mark& mark, std::string why, std::string fix) const {
-    throw Failure(Error(ExitStatus::usage, position(file_, mark), std::move(why), std::move(fix)));
+
+  using Macros = std::span<const std::string_view>;
+
+  [[nodiscard]] std::vector<std::string> known_keys() const {
+    std::vector<std::string> keys{"program", "args", "env"};
+    if (suffix_.empty()) keys.emplace_back("profiles");
+    for (const OptionSpec& option : option_table()) {
+      if (option.is_job_key()) keys.push_back(with_underscores(option.name));
+    }
+    return keys;
+  }
+
+  [[nodiscard]] std::string origin(const YAML::Node& node) const {
+    return position_in(file_, node.Mark()) + suffix_;
+  }
+
+  [[nodiscard]] std::string substituted(const YAML::Node& node, Macros macros) const {
+    const auto all = substitute(node.Scalar(), environment_, macros);
+    if (!all) {
+      throw Failure(
+          Error(ExitStatus::usage, position_in(file_, node.Mark()), all.error().message(), ""));
+    }
+    if (all->unset.empty() || use_ == Use::unused) return all->text;
+    std::string fix = fmt::format("set it or write ${{{}:-default}}", all->unset);
+    if (!macros.empty()) {
+      fix += fmt::format("; write $${{{}}} if the worker shall expand it", all->unset);
+    }
+    refuse(node, fmt::format("variable {} is not set", all->unset), fix);
+  }
+
+  /// A value without ${ means itself, so that $$ may be a shell's number.
+  [[nodiscard]] std::string value(const YAML::Node& node, Macros macros) const {
+    const bool is_plain = node.Scalar().find("${") == std::string::npos;
+    return is_plain ? node.Scalar() : substituted(node, macros);
+  }
+
+  [[nodiscard]] Setting setting(const YAML::Node& node,
+                                const std::string& key,
+                                Macros macros) const {
+    (void)word(node, key);
+    return {value(node, macros), origin(node)};
+  }
+
+  [[nodiscard]] Setting flag(const YAML::Node& node, const std::string& key) const {
+    Setting read = setting(node, key, {});
+    bool on = false;
+    if (YAML::convert<bool>::decode(YAML::Node(read.value), on)) {
+      read.value = on ? "true" : "false";
+    } else if (use_ == Use::in_use || read.value == node.Scalar()) {
+      refuse(node, fmt::format("'{}' is '{}'", key, read.value), "write true or false");
+    }
+    return read;
+  }
+
+  [[nodiscard]] std::vector<std::string> words(const YAML::Node& node,
+                                               const std::string& key) const {
+    if (node.IsNull()) return {};  // all of them commented out
+    if (!node.IsSequence()) {
+      refuse(node,
+             fmt::format("'{}' is not a list", key),
+             fmt::format("write {}: [--epochs, 10]", key));
+    }
+    std::vector<std::string> list;
+    for (const YAML::Node& item : node) {
+      if (!item.IsScalar()) {
+        refuse(item, fmt::format("'{}' holds more than plain words", key), "quote the word");
+      }
+      list.push_back(value(item, worker_macros));
+    }
+    return list;
+  }
+
+  [[nodiscard]] std::map<std::string, Setting> variables(const YAML::Node& node) const {
+    if (node.IsNull()) return {};  // all of them commented out
+    if (!node.IsMap()) refuse(node, "'env' is not a map", "write env: {NAME: value}");
+    std::map<std::string, Setting> all;
+    for (const auto& entry : node) {
+      const std::string name = word(entry.first, "env");
+      check_variable(name, entry.first, entry.second);
+      if (!all.emplace(name, Setting{substituted(entry.second, {}), origin(entry.second)}).second) {
+        refuse(entry.first, fmt::format("'{}' stands here twice", name), "keep one of them");
+      }
+    }
+    return all;
+  }
+
+  void check_variable(const std::string& name,
+                      const YAML::Node& key,
+                      const YAML::Node& node) const {
+    if (node.IsNull()) {
+      refuse(key, fmt::format("variable '{}' has no value", name), "write '' for none");
+    }
+    if (!node.IsScalar()) {
+      refuse(node, fmt::format("variable '{}' is not a single value", name), "quote it");
+    }
+    if (name.empty() || name.find('=') != std::string::npos) {
+      refuse(key, fmt::format("'{}' is no name of a variable", name), "leave out the '='");
+    }
+    if (is_set_by_ddprun(name)) {
+      refuse(key, fmt::format("'{}' is ddprun's to set", name), "leave it out");
+    }
   }
 
   std::string file_;
-  int depth_ = 0;
-  int document_count_ = 0;
+  const Environment& environment_;
+  std::string suffix_;  ///< Of origins; empty: this is the file's own map.
+  Use use_ = Use::in_use;
 };
 
-void check_bounds(const std::string& text, const std::string& file) {
-  std::istringstream stream(text);
-  YAML::Parser parser(stream);
-  BoundsChecker checker(file);
-  while (parser.HandleNextDocument(checker)) continue;
+/// Maps are merged; values and lists take the place of those below.
+void lay_over(Source& below, Keys above) {
+  if (!above.source.program.value.empty()) below.program = std::move(above.source.program);
+  if (above.has_arguments) below.arguments = std::move(above.source.arguments);
+  for (auto& [name, setting] : above.source.settings) below.settings[name] = std::move(setting);
+  for (auto& [name, setting] : above.source.environment) {
+    below.environment[name] = std::move(setting);
+  }
 }
 
-Source interpret(const YAML::Node& root, const std::string& file, const Environment& environment) {
-  if (!root.IsMap()) refuse(file, root, "not a map of keys", "write program: ./train");
-  Source source;
-  std::set<std::string> seen;
-  for (const auto& entry : root) {
-    const std::string key = with_underscores(scalar(file, "key", entry.first).value);
-    if (!seen.insert(key).second) {
-      refuse(file, entry.first, fmt::format("'{}' stands here twice", key), "keep one of them");
-    }
-    const OptionSpec* option = find_option(key);
-    if (key == "program") {
-      source.program = scalar(file, key, entry.second);
-    } else if (key == "args") {
-      source.arguments = words(file, key, entry.second);
-    } else if (key == "env") {
-      source.environment = variables(file, entry.second, environment);
-    } else if (option == nullptr || option->command_only || option->name == "file") {
-      refuse(
-          file,
-          entry.first,
-          fmt::format("unknown key '{}'", key),
-          did_you_mean(key, known_keys(), "ddprun --help lists the options, which are the keys"));
-    } else {
-      source.settings[std::string(option->name)] =
-          option->is_flag() ? flag(file, key, entry.second) : scalar(file, key, entry.second);
-    }
+[[noreturn]] void refuse_profile(const std::string& file,
+                                 const Setting& profile,
+                                 const std::vector<std::string>& names) {
+  const std::string known = fmt::format("it has {}", fmt::join(names, ", "));
+  throw Failure(refused_setting("profile",
+                                profile,
+                                fmt::format("is no profile of {}", file),
+                                names.empty() ? "it has no profiles" : known));
+}
+
+/// Checks all profiles; the chosen one's keys go over those of the file.
+void read_profiles(const std::string& file,
+                   const KeysReader& reader,
+                   const YAML::Node& profiles,
+                   const Setting& chosen,
+                   Source& source) {
+  std::vector<std::string> names;
+  bool found = chosen.value.empty();
+  if (profiles.IsDefined() && !profiles.IsNull() && !profiles.IsMap()) {
+    reader.refuse(profiles, "'profiles' is not a map", "write profiles: {NAME: {KEY: value}}");
   }
-  return source;
+  for (const auto& entry : profiles) {
+    const std::string name = reader.word(entry.first, "profiles");
+    if (name.empty()) reader.refuse(entry.first, "a profile has no name", "give it one");
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      reader.refuse(entry.first, fmt::format("'{}' stands here twice", name), "keep one of them");
+    }
+    names.push_back(name);
+    if (!entry.second.IsMap() && !entry.second.IsNull()) {
+      reader.refuse(entry.second,
+                    fmt::format("profile '{}' is not a map of keys", name),
+                    fmt::format("write {}: {{KEY: value}}", name));
+    }
+    const bool is_chosen = name == chosen.value;
+    const Use use = is_chosen ? Use::in_use : Use::unused;
+    Keys keys = KeysReader(reader, name, use).read(entry.second);
+    if (!is_chosen) continue;
+    found = true;
+    lay_over(source, std::move(keys));
+  }
+  if (!found) refuse_profile(file, chosen, names);
 }
 
 }  // namespace
 
 Result<Source> parse_job_file(const std::string& text,
                               const std::string& name,
-                              const Environment& environment) {
+                              const Environment& environment,
+                              const Setting& profile) {
   try {
-    check_bounds(text, name);
-    return interpret(YAML::Load(text), name, environment);
+    const YAML::Node root = load_job_yaml(text, name);
+    const KeysReader reader(name, environment);
+    if (!root.IsMap()) reader.refuse(root, "not a map of keys", "write program: ./train");
+    Keys keys = reader.read(root);
+    read_profiles(name, reader, keys.profiles, profile, keys.source);
+    return std::move(keys.source);
   } catch (const YAML::Exception& error) {
-    return Error(ExitStatus::usage, position(name, error.mark), error.msg, "");
+    return Error(ExitStatus::usage, position_in(name, error.mark), error.msg, "");
   } catch (const Failure& failure) {
     return failure.error();
   }
 }
 
-Result<Source> read_job_file(const std::string& path, const Environment& environment) {
+Result<Source> read_job_file(const std::string& path,
+                             const Environment& environment,
+                             const Setting& profile) {
   const auto refused = [&](std::string why, std::string fix) {
     return Error(ExitStatus::usage,
                  fmt::format("cannot read job file '{}'", path),
@@ -239,7 +306,7 @@ Result<Source> read_job_file(const std::string& path, const Environment& environ
                    "is it a job file?");
   }
   if (file.bad()) return refused(std::strerror(errno), "check the file system");
-  return parse_job_file(text, path, environment);
+  return parse_job_file(text, path, environment, profile);
 }
 
 }  // namespace ddprun

@@ -25,6 +25,12 @@ struct OptionSpec {
   std::string_view help;
 
   [[nodiscard]] bool is_flag() const { return value_name.empty(); }
+  /// Whether job files have it as a key. The file's name and its profile are for who starts it.
+  [[nodiscard]] bool is_job_key() const {
+    return !command_only && name != "file" && name != "profile";
+  }
+  /// Whether its value is a text with macros such as ${rank}, which each worker's own replace.
+  [[nodiscard]] bool is_for_workers() const { return value_name == "TEMPLATE"; }
 };
 
 /// In the order in which --help shows them.

@@ -189,10 +189,14 @@ Result<Options> assemble_options(const Source& command_line,
   overlay(given, command_line.settings);
 
   Source job;
+  const Setting profile = given.contains("profile") ? given.at("profile") : Setting{};
   if (const auto file = given.find("file"); file != given.end()) {
-    Result<Source> read = read_job_file(file->second.value, environment);
+    Result<Source> read = read_job_file(file->second.value, environment, profile);
     if (!read) return read.error();
     job = *std::move(read);
+  } else if (!profile.value.empty()) {
+    return refused_setting(
+        "profile", profile, "needs a job file", "name the file by -f, or leave the profile out");
   }
   Options options;
   options.effective = defaults();

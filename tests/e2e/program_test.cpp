@@ -1,6 +1,9 @@
 // Which program runs, with which arguments; the job file; what only prints.
 #include "tests/e2e/kit.hpp"
 
+#include <fstream>
+#include <iterator>
+
 namespace e2e {
 
 TEST_CASE_FIXTURE(Case, "e2e program: a name without a slash is looked for here and then on PATH") {
@@ -110,6 +113,30 @@ TEST_CASE_FIXTURE(Case, "e2e program: --dry-run starts nothing and says where ea
   CHECK(count_of("\nEnvironment of rank 0:\n", job.out) == 1);
   CHECK(count_of("\nEnvironment of rank 1:\n", job.out) == 1);
   CHECK(count_of("\n  WORLD_SIZE=2\n", job.out) == 2);
+}
+
+/// The job file that ddprun-job(5) shows.
+std::string job_file_of_the_manual() {
+  std::ifstream file(E2E_SOURCE_DIR "/../../man/ddprun-job.5");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  const std::string begin = ".Bd -literal -offset indent\n";
+  const std::size_t example = page.find(begin, page.find(".Sh EXAMPLES")) + begin.size();
+  return page.substr(example, page.find(".Ed\n", example) - example);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e program: the job file of the manual is a job, with each profile") {
+  write("job.yaml", job_file_of_the_manual());
+  const std::string train = script("train", "#!/bin/sh\n");
+  const auto dry_run = [&](const std::string& profile) {
+    const Job& job =
+        run(Setup{.arguments = {"--dry-run", "-f", "job.yaml"},
+                  .environment = {{"SCRATCH", "/scratch"}, {"DDPRUN_PROFILE", profile}}});
+    CHECK_MESSAGE(job.status() == 0, job.err);
+    return job.out;
+  };
+  CHECK(count_of("./train --epochs 10 --data /scratch/data", dry_run("")) >= 1);
+  CHECK(count_of("job.yaml:11:15 (profile lumi-g)", dry_run("lumi-g")) == 1);
+  CHECK(count_of("job.yaml:14:19 (profile mahti)", dry_run("mahti")) == 1);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e program: --version and --help print and succeed") {

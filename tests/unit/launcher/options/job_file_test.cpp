@@ -1,5 +1,6 @@
 #include "launcher/options/job_file.hpp"
 
+#include "launcher/options/job_yaml.hpp"
 #include "tests/unit/temp_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -10,13 +11,13 @@ namespace {
 const Environment scratch_environment{{"SCRATCH", "/scratch"}, {"EMPTY", ""}};
 
 Source parsed(const std::string& text) {
-  auto source = parse_job_file(text, "job.yaml", scratch_environment);
+  auto source = parse_job_file(text, "job.yaml", scratch_environment, {});
   REQUIRE_MESSAGE(source.has_value(), source.error().message());
   return *std::move(source);
 }
 
 std::string error_of(const std::string& text) {
-  const auto source = parse_job_file(text, "job.yaml", scratch_environment);
+  const auto source = parse_job_file(text, "job.yaml", scratch_environment, {});
   REQUIRE_FALSE(source.has_value());
   CHECK(source.error().status() == ExitStatus::usage);
   return source.error().message();
@@ -81,7 +82,123 @@ TEST_CASE("job file: variables take values and defaults from the launcher's own"
   CHECK(error_of("env:\n  A: x\n  B: ${NONE}") ==
         "job.yaml:3:6: variable NONE is not set; set it or write ${NONE:-default}");
   CHECK(error_of("env: {A: '${NONE'}").starts_with("job.yaml:1:10: '${NONE' has no closing brace"));
-  CHECK(parsed("program: ${NONE}").program.value == "${NONE}");  // in `env` alone
+}
+
+TEST_CASE("job file: every value takes variables and defaults") {
+  const Source source = parsed(
+      "program: ${SCRATCH}/train\n"
+      "args: [\"${SCRATCH}/x\", \"${NONE:-${EMPTY:-${SCRATCH}}}\", 'echo $${HOME}']\n"
+      "snapshot: \"${SCRATCH}/x\"\n"
+      "module: ${NONE:-true}\n"
+      "max_restarts: ${NONE:-3}\n");
+  CHECK(source.program.value == "/scratch/train");
+  CHECK(source.arguments == std::vector<std::string>{"/scratch/x", "/scratch", "echo ${HOME}"});
+  CHECK(source.settings.at("snapshot") == Setting{"/scratch/x", "job.yaml:3:11"});
+  CHECK(source.settings.at("module").value == "true");
+  CHECK(source.settings.at("max-restarts").value == "3");
+}
+
+TEST_CASE("job file: a value without ${ is what it was") {
+  const Source source = parsed("program: a$$b\nargs: [-c, 'echo $$ $HOME $1']\nsnapshot: $x$$\n");
+  CHECK(source.program.value == "a$$b");
+  CHECK(source.arguments == std::vector<std::string>{"-c", "echo $$ $HOME $1"});
+  CHECK(source.settings.at("snapshot").value == "$x$$");
+}
+
+TEST_CASE("job file: a variable that is not set is refused where it stands, with what to write") {
+  CHECK(error_of("program: x\nsnapshot: ${NONE}/s") ==
+        "job.yaml:2:11: variable NONE is not set; set it or write ${NONE:-default}");
+  CHECK(error_of("args:\n  - a\n  - x${NONE}") ==
+        "job.yaml:3:5: variable NONE is not set; set it or write ${NONE:-default}; "
+        "write $${NONE} if the worker shall expand it");
+  CHECK(error_of("log_dir: ${SCRATCH:?err}").starts_with("job.yaml:1:10: '${SCRATCH:?err}' is a "));
+}
+
+TEST_CASE("job file: in arguments the workers' macros stay, elsewhere they are variables") {
+  CHECK(parsed("args: ['${rank}/${local_rank}', '${hostname}-${role_name}']").arguments ==
+        std::vector<std::string>{"${rank}/${local_rank}", "${hostname}-${role_name}"});
+  CHECK(error_of("snapshot: x/${rank}").starts_with("job.yaml:1:11: variable rank is not set"));
+}
+
+Result<Source> with_profile(const std::string& text, const std::string& profile) {
+  return parse_job_file(text, "job.yaml", scratch_environment, {profile, "DDPRUN_PROFILE"});
+}
+
+constexpr const char* two_profiles =
+    "program: ./train\n"
+    "args: [--epochs, 10]\n"
+    "grace: 1s\n"
+    "max_restarts: 2\n"
+    "env: {A: 1, B: 2}\n"
+    "profiles:\n"
+    "  lumi-g:\n"
+    "    grace: 5s\n"
+    "    env: {B: '${SCRATCH}', C: 3}\n"
+    "  mahti:\n"
+    "    program: ./other\n"
+    "    args: []\n"
+    "    snapshot: ${ONLY_THERE}/s\n"
+    "    module: ${ONLY_THERE}\n";
+
+TEST_CASE("job file: a profile's values lie over the file's, and its variables among them") {
+  const Source source = with_profile(two_profiles, "lumi-g").value();
+  CHECK(source.program == Setting{"./train", "job.yaml:1:10"});
+  CHECK(source.arguments == std::vector<std::string>{"--epochs", "10"});
+  CHECK(source.settings.at("grace") == Setting{"5s", "job.yaml:8:12 (profile lumi-g)"});
+  CHECK(source.settings.at("max-restarts") == Setting{"2", "job.yaml:4:15"});
+  CHECK(source.environment ==
+        std::map<std::string, Setting>{{"A", {"1", "job.yaml:5:10"}},
+                                       {"B", {"/scratch", "job.yaml:9:14 (profile lumi-g)"}},
+                                       {"C", {"3", "job.yaml:9:31 (profile lumi-g)"}}});
+}
+
+TEST_CASE("job file: a profile may name another program, and its list of arguments holds alone") {
+  std::string text = two_profiles;
+  for (std::size_t at = 0; (at = text.find("${ONLY_THERE}")) != std::string::npos;) {
+    text.replace(at, 13, "true");
+  }
+  const Source source = with_profile(text, "mahti").value();
+  CHECK(source.program.value == "./other");
+  CHECK(source.arguments.empty());
+}
+
+TEST_CASE("job file: only the profile in use needs its variables") {
+  CHECK(parsed(two_profiles).settings.at("grace").value == "1s");
+  CHECK(with_profile(two_profiles, "mahti")
+            .error()
+            .message()
+            .starts_with("job.yaml:13:15: variable ONLY_THERE is not set"));
+}
+
+TEST_CASE("job file: a profile that is not there is refused with those that are") {
+  CHECK(with_profile(two_profiles, "lumi").error().message() ==
+        "--profile: 'lumi' from DDPRUN_PROFILE is no profile of job.yaml; it has lumi-g, mahti");
+  CHECK(with_profile("program: x", "lumi").error().message() ==
+        "--profile: 'lumi' from DDPRUN_PROFILE is no profile of job.yaml; it has no profiles");
+}
+
+TEST_CASE("job file: all profiles are checked, also those not in use") {
+  CHECK(error_of("profiles:\n  a: {grce: 1s}") ==
+        "job.yaml:2:7: unknown key 'grce'; did you mean 'grace'?");
+  CHECK(error_of("profiles: {a: {profiles: {}}}").starts_with("job.yaml:1:16: unknown key"));
+  CHECK(error_of("profiles: {a: {profile: b}}").starts_with("job.yaml:1:16: unknown key"));
+  CHECK(error_of("profiles: {a: {module: 3}}").starts_with("job.yaml:1:24: 'module' is '3'"));
+  CHECK(error_of("profiles: {a: {args: ['${X:?}']}}").starts_with("job.yaml:1:23: '${X:?}' is a "));
+  CHECK(error_of("profiles: {a: 3}").starts_with("job.yaml:1:15: profile 'a' is not a map"));
+  CHECK(error_of("profiles: [a]").starts_with("job.yaml:1:11: 'profiles' is not a map"));
+  CHECK(error_of("profiles: {a: {}, a: {}}").starts_with("job.yaml:1:19: 'a' stands here twice"));
+  CHECK(error_of("profile: a").starts_with("job.yaml:1:1: unknown key 'profile'"));
+  CHECK(parsed("program: x\nprofiles:\n  # none yet\n").program.value == "x");
+}
+
+TEST_CASE("job file: a quote that is not closed is refused where it opens") {
+  const std::string why = "a quote is not closed; close it";
+  CHECK(error_of("program: \"./x\n") == "job.yaml:1:10: " + why);
+  CHECK(error_of("program: './x\nargs: [a]\n") == "job.yaml:1:10: " + why);
+  CHECK(error_of("program: x\nenv:\n  A: \"it's\n  C: d\n\n") == "job.yaml:3:6: " + why);
+  CHECK(error_of("program: 'y'\nargs: [-c, 'a]\n# end\n") == "job.yaml:2:12: " + why);
+  CHECK(error_of("program: 'x").starts_with("job.yaml:1:10: " + why));
+  CHECK(parsed("program: x\nlog_dir: |\n  d\n").settings.at("log-dir").value == "d\n");
 }
 
 TEST_CASE("job file: an unknown key is refused with its place and the nearest one") {
@@ -94,7 +211,7 @@ TEST_CASE("job file: an unknown key is refused with its place and the nearest on
 }
 
 TEST_CASE("job file: what belongs to the command line alone is no key") {
-  for (const char* key : {"file", "help", "version", "dry_run"}) {
+  for (const char* key : {"file", "profile", "help", "version", "dry_run"}) {
     CHECK(error_of(std::string(key) + ": x").starts_with("job.yaml:1:1: unknown key"));
   }
 }
@@ -187,7 +304,7 @@ TEST_CASE("job file: bytes that are no text break nothing") {
                                   std::string("\x7f"
                                               "ELF\x02\x01\x01"),
                                   std::string("program: \xc3\x28")}) {
-    const auto source = parse_job_file(text, "job.yaml", scratch_environment);
+    const auto source = parse_job_file(text, "job.yaml", scratch_environment, {});
     CHECK((source.has_value() || source.error().message().starts_with("job.yaml")));
   }
 }
@@ -195,17 +312,17 @@ TEST_CASE("job file: bytes that are no text break nothing") {
 TEST_CASE("job file: the file is read from its path, which the errors name") {
   const TempFolder folder;
   const std::string path = folder.write("job.yaml", "program: x\n");
-  CHECK(read_job_file(path, scratch_environment)->program == Setting{"x", path + ":1:10"});
+  CHECK(read_job_file(path, scratch_environment, {})->program == Setting{"x", path + ":1:10"});
   const std::string crlf = folder.write("crlf.yaml", "program: x\r\ngrace: 1s\r\n");
-  CHECK(read_job_file(crlf, scratch_environment)->settings.at("grace").value == "1s");
+  CHECK(read_job_file(crlf, scratch_environment, {})->settings.at("grace").value == "1s");
 }
 
 TEST_CASE("job file: what cannot be read is refused with the reason") {
   const TempFolder folder;
-  CHECK(read_job_file(folder.at("none.yaml"), scratch_environment).error().message() ==
+  CHECK(read_job_file(folder.at("none.yaml"), scratch_environment, {}).error().message() ==
         "cannot read job file '" + folder.at("none.yaml") +
             "': No such file or directory; check the path given to -f");
-  CHECK(read_job_file(folder.path(), scratch_environment).error().message() ==
+  CHECK(read_job_file(folder.path(), scratch_environment, {}).error().message() ==
         "cannot read job file '" + folder.path() + "': it is a folder; name the file in it");
 }
 
@@ -213,10 +330,11 @@ TEST_CASE("job file: a file that is too large is not read to its end") {
   const TempFolder folder;
   const std::string comment = "program: x\n#";
   const std::string full = comment + std::string(job_file_bytes_max - comment.size(), 'x');
-  CHECK(read_job_file(folder.write("full.yaml", full), scratch_environment).has_value());
-  const auto refused = read_job_file(folder.write("more.yaml", full + "x"), scratch_environment);
+  CHECK(read_job_file(folder.write("full.yaml", full), scratch_environment, {}).has_value());
+  const auto refused =
+      read_job_file(folder.write("more.yaml", full + "x"), scratch_environment, {});
   CHECK(refused.error().message().find("it is larger than 1048576 bytes") != std::string::npos);
-  CHECK_FALSE(read_job_file("/dev/zero", scratch_environment).has_value());
+  CHECK_FALSE(read_job_file("/dev/zero", scratch_environment, {}).has_value());
 }
 
 }  // namespace

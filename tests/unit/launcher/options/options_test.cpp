@@ -68,6 +68,27 @@ TEST_CASE(
   CHECK(asked.options().restarts.count_max == 4);
 }
 
+TEST_CASE("options: a profile lies over the job file, and below PET_ variables") {
+  const TempFolder folder;
+  const std::string file = folder.write(
+      "job.yaml", "max_restarts: 1\nprofiles: {a: {max_restarts: 2}, b: {max_restarts: 3}}\n");
+  Asked asked;
+  asked.by_option("file", file).by_variable("DDPRUN_PROFILE", "a");
+  CHECK(asked.options().effective.at("max-restarts") == Setting{"2", file + ":2:30 (profile a)"});
+  asked.by_option("profile", "b");
+  CHECK(asked.options().restarts.count_max == 3);
+  CHECK(asked.options().effective.at("profile") == Setting{"b", "the command line"});
+  asked.by_variable("PET_MAX_RESTARTS", "4");
+  CHECK(asked.options().effective.at("max-restarts") == Setting{"4", "PET_MAX_RESTARTS"});
+}
+
+TEST_CASE("options: a profile without a job file is refused") {
+  Asked asked;
+  CHECK(asked.by_variable("DDPRUN_PROFILE", "a").error() ==
+        "--profile: 'a' from DDPRUN_PROFILE needs a job file; "
+        "name the file by -f, or leave the profile out");
+}
+
 TEST_CASE("options: the file may be named in the environment, and its errors are passed on") {
   const TempFolder folder;
   Asked asked;
