@@ -5,13 +5,13 @@
 #include "launcher/text/text_of_count.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include <algorithm>
 
 namespace ddprun {
 namespace {
 
-/// The first generation as it would be, except for the port, which the kernel chooses at the start;
-/// with many nodes as if all had joined with as many workers as this one.
+/// Except for the port, which the kernel chooses at the start unless it is given.
 Part first_part(const Job& job) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
   Part part;
@@ -19,8 +19,11 @@ Part first_part(const Job& job) {
   part.group_world_size = rendezvous.gathering.nodes_max;
   part.worker_count = job.options.worker_count;
   part.world_size = part.worker_count * part.group_world_size;
-  part.master_address = "127.0.0.1";
-  if (!rendezvous.has_many_nodes()) return part;
+  part.master_address = job.meeting.plan.own_address;
+  if (!rendezvous.has_many_nodes()) {
+    if (rendezvous.store) part.master_port = rendezvous.store->port;
+    return part;
+  }
   const bool is_head = job.meeting.plan.is_head;
   part.group_rank = rendezvous.node_rank.value_or(NodeId{is_head ? 0 : 1}).value;
   part.first_rank = Rank{part.group_rank * part.worker_count};
@@ -33,13 +36,13 @@ std::string meeting_text(const Job& job) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
   if (!rendezvous.has_many_nodes()) return {};
   if (job.options.starts_agents()) {
-    return fmt::format("\nAgents are started by srun on {}. Ranks are shown as if each had {}.\n",
+    return fmt::format("Agents are started by srun on {}. Ranks are shown as if each had {}.",
                        fold_hosts(job.options.allocation->nodes),
                        text_of_count(job.options.worker_count, "worker"));
   }
   return fmt::format(
-      "\nThe nodes of job {} meet at {}, {}. Ranks are shown as if all {} had joined, each with "
-      "{}.\n",
+      "The nodes of job {} meet at {}, {}. Ranks are shown as if all {} had joined, each with "
+      "{}.",
       job.setup.job_id,
       text_of(*rendezvous.endpoint),
       job.meeting.plan.is_head ? "which is this node" : "which is another node",
@@ -50,58 +53,77 @@ std::string meeting_text(const Job& job) {
 /// The Slurm job, if there is one.
 std::string situation_text(const Options& options) {
   if (!options.allocation) return {};
-  return fmt::format("\nThis is the {}.\n", options.allocation->text());
+  return fmt::format("This is the {}.", options.allocation->text());
 }
 
-std::string device_of(const Environment& variables) {
-  const auto device = find_variable(variables, "DDPRUN_DEVICE");
-  return device ? "gpu " + *device : "cpu";
+void add_options(const Settings& effective, DryRun& dry_run) {
+  for (const OptionSpec& option : option_table()) {
+    if (option.command_only) continue;
+    const Setting& setting = effective.at(std::string(option.name));
+    auto& values = setting.origin == "default" ? dry_run.defaults : dry_run.given;
+    values.emplace_back(option.name, setting);
+  }
+}
+
+/// The port and the id, unless they are given, are others at each start.
+std::vector<std::string> chosen_later(const Job& job, const Part& part) {
+  const RendezvousOptions& rendezvous = job.options.rendezvous;
+  std::vector<std::string> names;
+  if (part.master_port == 0) names.emplace_back("MASTER_PORT");
+  if (rendezvous.has_many_nodes() || !rendezvous.job_id.empty()) return names;
+  names.insert(names.end(), {"DDPRUN_JOB_ID", "TORCHELASTIC_RUN_ID"});
+  return names;
+}
+
+/// Whether all have the same value of that variable.
+bool is_shared(const std::string& name, const std::vector<Environment>& environments) {
+  const auto value = find_variable(environments.front(), name);
+  return std::ranges::all_of(
+      environments, [&](const Environment& each) { return find_variable(each, name) == value; });
+}
+
+/// Splits what the workers find into what all share, beyond what they inherit, and what differs.
+void split(const Job& job,
+           const Environment& own,
+           const std::vector<Environment>& environments,
+           DryRun& dry_run) {
+  for (const auto& [name, value] : environments.front()) {
+    const bool is_inherited = find_variable(own, name) == value;
+    if (!is_shared(name, environments)) {
+      for (std::size_t i = 0; i < environments.size(); ++i) {
+        dry_run.workers[i].variables[name] = environments[i].at(name);
+      }
+    } else if (!is_inherited || job.options.environment.contains(name) ||
+               job.options.gpus.changes.contains(name)) {
+      dry_run.shared[name] = value;
+    }
+  }
+  for (const auto& [name, value] : own) {
+    if (!environments.front().contains(name)) dry_run.removed.push_back(name);
+  }
 }
 
 }  // namespace
 
-std::string dry_run_text(const Job& job) {
-  std::string text = fmt::format("{:<16} {:<24} {}\n", "OPTION", "VALUE", "FROM");
-  for (const OptionSpec& option : option_table()) {
-    if (option.command_only) continue;
-    const Setting& setting = job.options.effective.at(std::string(option.name));
-    const std::string value = option.is_flag() && setting.value.empty() ? "false" : setting.value;
-    text +=
-        fmt::format("{:<16} {:<24} {}\n", option.name, value.empty() ? "-" : value, setting.origin);
-  }
-  text += fmt::format(
-      "{:<16} {:<24} {}\n", "program", job.options.program.value, job.options.program.origin);
-  for (const auto& [name, setting] : job.options.environment) {
-    text += fmt::format("{:<16} {:<24} {}\n", "env " + name, setting.value, setting.origin);
-  }
-
+DryRun plan_dry_run(const Job& job, const Environment& own) {
+  DryRun dry_run;
+  add_options(job.options.effective, dry_run);
+  dry_run.program = job.options.program;
+  dry_run.env = job.options.environment;
+  dry_run.situation = situation_text(job.options);
+  dry_run.meeting = meeting_text(job);
+  dry_run.notes = job.notes;
+  dry_run.host = job.setup.host;
   const Part part = first_part(job);
-  text += situation_text(job.options);
-  text += meeting_text(job);
-  text += fmt::format(
-      "\n{:>4}  {:<16} {:<8} {:<8} {}\n", "RANK", "NODE", "DEVICE", "THREADS", "COMMAND");
-  std::string variables_text;
+  dry_run.chosen_later = chosen_later(job, part);
+  std::vector<Environment> environments;
   for (const WorkerPlace& place : places_in(part)) {
-    Environment variables = worker_environment(job.setup, part, place);
-    variables["MASTER_PORT"] = "(chosen at the start)";
-    text += fmt::format("{:>4}  {:<16} {:<8} {:<8} {}\n",
-                        place.rank.value,
-                        job.setup.host,
-                        device_of(variables),
-                        variables.at("OMP_NUM_THREADS"),
-                        fmt::join(command_for(job.command, job.setup, place).arguments, " "));
-    variables_text += fmt::format("\nEnvironment of rank {}:\n", place.rank.value);
-    for (const auto& [name, value] : variables) {
-      const auto inherited = job.setup.inherited.find(name);
-      const bool changed = inherited == job.setup.inherited.end() || inherited->second != value;
-      if (changed || job.options.environment.contains(name) ||
-          job.options.gpus.changes.contains(name)) {
-        variables_text += fmt::format("  {}={}\n", name, value);
-      }
-    }
+    Command command = command_for(job.command, job.setup, place);
+    dry_run.workers.push_back({place, {}, command.executable, std::move(command.arguments)});
+    environments.push_back(worker_environment(job.setup, part, place));
   }
-  for (const std::string& note : job.notes) text += fmt::format("\nNote: {}.\n", note);
-  return text + variables_text;
+  split(job, own, environments, dry_run);
+  return dry_run;
 }
 
 }  // namespace ddprun

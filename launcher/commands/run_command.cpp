@@ -2,6 +2,8 @@
 
 #include "launcher/commands/coordinator_command.hpp"
 #include "launcher/commands/dry_run.hpp"
+#include "launcher/commands/dry_run_json.hpp"
+#include "launcher/commands/dry_run_text.hpp"
 #include "launcher/commands/folders.hpp"
 #include "launcher/commands/script_job.hpp"
 #include "launcher/commands/task_job.hpp"
@@ -88,7 +90,7 @@ void note_options(const Environment& environment, int core_count, Job& job) {
 void take_part_in_allocation(Role role, Environment& environment, TokenFile& token_file, Job& job) {
   if (job.options.allocation) job.slurm = slurm_control(*job.options.allocation, environment);
   if (role == Role::anchored_agent) be_anchored(job.options);
-  if (job.options.is_task_of_many() && !job.options.dry_run) {
+  if (job.options.is_task_of_many() && !job.options.is_dry_run()) {
     share_token(job.options, environment, token_file).value();
   }
 }
@@ -106,6 +108,7 @@ void prepare_to_meet(const Environment& environment, Job& job) {
 }
 
 void set_up_workers(const Environment& environment, const NodeResources& node, Job& job) {
+  job.setup.interface = job.meeting.plan.interface;
   job.setup.snapshot = absolute(job.options.snapshot);
   job.setup.log_dir = job.options.output.log_dir = absolute(job.options.output.log_dir);
   job.setup.role = job.options.role;
@@ -129,7 +132,7 @@ Job make_job(const Source& command_line, Role role, TokenFile& token_file) {
   job.setup.inherited = inherited_by_workers(environment, job.options);
   job.command = find_program(job.options, job.setup.inherited).value();
   job.setup.host = host_name();
-  if (job.options.starts_agents() && !job.options.dry_run) {
+  if (job.options.starts_agents() && !job.options.is_dry_run()) {
     return script_job(
         command_line, std::move(job.options), environment, job.setup.host, token_file);
   }
@@ -175,7 +178,11 @@ int run_command(const Source& command_line,
                 const std::function<int(const std::string&)>& print) {
   TokenFile token_file;
   Job job = make_job(command_line, role, token_file);
-  if (job.options.dry_run && role != Role::coordinator) return print(dry_run_text(job));
+  if (job.options.is_dry_run() && role != Role::coordinator) {
+    const DryRun dry_run = plan_dry_run(job, current_environment());
+    const bool for_programs = job.options.dry_run == DryRunFormat::json;
+    return print(for_programs ? dry_run_json(dry_run) : dry_run_text(dry_run));
+  }
   prepare_files(job);
   if (!job.options.snapshot.empty()) prepare_snapshot(job.options.effective.at("snapshot")).value();
   return run_guarded(guard_options(job),

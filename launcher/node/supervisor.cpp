@@ -86,7 +86,6 @@ void Supervisor::reach_coordinator() {
                              [this] { look_at_wait(); }};
   const RendezvousOptions& rendezvous = job_.options.rendezvous;
   address_ = job_.meeting.plan.own_address;
-  workers_.reach_store_by(job_.meeting.plan.interface);
   if (!rendezvous.has_many_nodes()) {
     coordinator_ = std::make_unique<LocalLink>(
         context_, coordinator_options(job_.options), std::move(handlers));

@@ -21,7 +21,9 @@ po::options_description descriptions() {
   for (const OptionSpec& option : option_table()) {
     std::string names(option.name);
     if (!option.short_name.empty()) names += fmt::format(",{}", option.short_name);
-    if (option.is_flag()) {
+    if (!option.format.empty()) {
+      all.add_options()(names.c_str(), po::value<std::string>()->implicit_value("true"), "");
+    } else if (option.is_flag()) {
       all.add_options()(names.c_str(), "");
     } else {
       all.add_options()(names.c_str(), po::value<std::string>(), "");
@@ -50,9 +52,21 @@ bool is_joined(const std::string& word) {
   return word.starts_with("--") ? word.find('=') != std::string::npos : word.size() > 2;
 }
 
-Error needless_value(const std::string& word) {
+/// "=json", behind the name of a flag that has formats.
+std::string format_of(const OptionSpec& option) {
+  return fmt::format("={}", option.format);
+}
+
+Error needless_value(const std::string& word, const OptionSpec& option) {
+  const std::string name = word.substr(0, word.find('='));
+  if (!option.format.empty()) {
+    return {ExitStatus::usage,
+            fmt::format("option '{}' on {} has no such format", name, origin),
+            "",
+            fmt::format("write {} or {}{}", name, name, format_of(option))};
+  }
   return {ExitStatus::usage,
-          fmt::format("option '{}' on {} takes no value", word.substr(0, word.find('=')), origin),
+          fmt::format("option '{}' on {} takes no value", name, origin),
           "",
           "omit it to turn it off"};
 }
@@ -103,15 +117,19 @@ Result<std::vector<std::string>> option_words(const std::vector<std::string>& ar
     if (word.size() < 2 || word[0] != '-' || word == "--") break;
     const OptionSpec* option = option_in(word);
     if (option == nullptr) return unknown_option(word.substr(0, word.find('=')));
-    if (option->is_flag() && word.find('=') != std::string::npos) return needless_value(word);
+    const bool has_format = !option->format.empty() && word.ends_with(format_of(*option));
+    if (option->is_flag() && word.find('=') != std::string::npos && !has_format) {
+      return needless_value(word, *option);
+    }
     const bool takes_value = !option->is_flag();
     if (word.starts_with("--") && takes_value && is_joined(word)) {
       const std::size_t equals = word.find('=');
       words.push_back(full_name(*option));
       words.push_back(word.substr(equals + 1));
     } else {
-      const bool plain = word.starts_with("--") && !is_joined(word);
+      const bool plain = word.starts_with("--") && (!is_joined(word) || has_format);
       words.push_back(plain ? full_name(*option) : word);
+      if (has_format) words.back() += format_of(*option);
     }
     if (!takes_value || is_joined(word)) continue;
     ++count;

@@ -1,13 +1,13 @@
 #include "launcher/options/help_text.hpp"
 
 #include "launcher/options/option_table.hpp"
+#include "launcher/text/wrapped.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <vector>
 
 namespace ddprun {
 namespace {
@@ -23,25 +23,9 @@ constexpr std::string_view footer =
 std::string label(const OptionSpec& option) {
   std::string text = option.short_name.empty() ? "    " : fmt::format("-{}, ", option.short_name);
   text += fmt::format("--{}", option.name);
+  if (!option.format.empty()) text += fmt::format("[={}]", option.format);
   if (!option.is_flag()) text += fmt::format(" {}", option.value_name);
   return text;
-}
-
-/// Breaks `text` at spaces into lines of at most `width` columns; a longer word stays whole.
-std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
-  std::vector<std::string> lines(1);
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    std::string& line = lines.back();
-    if (!line.empty() && line.size() + 1 + word.size() > width) {
-      lines.emplace_back(word);
-    } else {
-      line += line.empty() ? std::string(word) : fmt::format(" {}", word);
-    }
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ class KeysReader {
     return keys;
   }
 
-  [[nodiscard]] std::string origin(const YAML::Node& node) const {
+  [[nodiscard]] std::string origin_of(const YAML::Node& node) const {
     return position_in(file_, node.Mark()) + suffix_;
   }
 
@@ -142,7 +142,7 @@ class KeysReader {
                                 const std::string& key,
                                 Macros macros) const {
     (void)word(node, key);
-    return {value(node, macros), origin(node)};
+    return {value(node, macros), origin_of(node)};
   }
 
   [[nodiscard]] Setting flag(const YAML::Node& node, const std::string& key) const {
@@ -181,7 +181,8 @@ class KeysReader {
     for (const auto& entry : node) {
       const std::string name = word(entry.first, "env");
       check_variable(name, entry.first, entry.second);
-      if (!all.emplace(name, Setting{substituted(entry.second, {}), origin(entry.second)}).second) {
+      const Setting variable{substituted(entry.second, {}), origin_of(entry.second)};
+      if (!all.emplace(name, variable).second) {
         refuse(entry.first, fmt::format("'{}' stands here twice", name), "keep one of them");
       }
     }

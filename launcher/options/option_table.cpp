@@ -35,10 +35,11 @@ constexpr OptionSpec table[] = {
          "A folder that all nodes share. When the head is lost, the remaining nodes claim the job "
          "there, however few they are. That of --snapshot unless given; 'none': nodes vote."},
     {.name = "dry-run",
+     .format = "json",
      .group = job,
      .command_only = true,
-     .help =
-         "Start nothing. Print each effective value with its origin, and the table of workers."},
+     .help = "Start nothing. Print each effective value with its origin, and a command for each "
+             "worker, for people or as JSON."},
     {.name = "nnodes",
      .value_name = "MIN:MAX",
      .fallback = "1",

@@ -17,6 +17,7 @@ struct OptionSpec {
   std::string_view short_name = {};  ///< "f", or empty.
   std::string_view value_name = {};  ///< "N"; empty for a flag.
   std::string_view fallback = {};    ///< As if typed; empty: no value.
+  std::string_view format = {};      ///< "json": this flag may also be --name=json.
   OptionGroup group;
   bool torchrun = false;  ///< torchrun has it too: its name may be abbreviated, PET_<NAME> is read.
   bool has_no_pet = false;           ///< But torchrun reads no such variable.
@@ -30,7 +31,7 @@ struct OptionSpec {
     return !command_only && name != "file" && name != "profile";
   }
   /// Whether its value is a text with macros such as ${rank}, which each worker's own replace.
-  [[nodiscard]] bool is_for_workers() const { return value_name == "TEMPLATE"; }
+  [[nodiscard]] bool is_for_workers() const { return name.ends_with("-template"); }
 };
 
 /// In the order in which --help shows them.

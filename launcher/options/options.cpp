@@ -138,14 +138,17 @@ Result<void> interpret(int core_count, Options& options) {
   auto output = read_output_options(all);
   if (!output) return output.error();
   options.output = *std::move(output);
-  for (const auto& [name, target] : {std::pair{"module", &options.module},
-                                     std::pair{"no-python", &options.no_python},
-                                     std::pair{"run-path", &options.run_path},
-                                     std::pair{"virtual-local-rank", &options.virtual_local_rank},
-                                     std::pair{"dry-run", &options.dry_run}}) {
+  for (const auto& [name, target] :
+       {std::pair{"module", &options.module},
+        std::pair{"no-python", &options.no_python},
+        std::pair{"run-path", &options.run_path},
+        std::pair{"virtual-local-rank", &options.virtual_local_rank}}) {
     const auto on = read_flag(name, all.at(name));
     if (!on) return on.error();
     *target = *on;
+  }
+  if (const std::string& dry_run = all.at("dry-run").value; !dry_run.empty()) {
+    options.dry_run = dry_run == "json" ? DryRunFormat::json : DryRunFormat::text;
   }
   if (const auto on = read_flag("standalone", all.at("standalone")); !on) return on.error();
   auto rendezvous = read_rendezvous_options(all);

@@ -13,6 +13,7 @@
 #include "rendezvous/result.hpp"
 #include "rendezvous/units.hpp"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,6 +29,9 @@ struct NodeResources {
   int core_count = 1;
   NodeGpus gpus;
 };
+
+/// `none`: the job runs.
+enum class DryRunFormat : std::uint8_t { none, text, json };
 
 struct Options {
   int worker_count = 1;  ///< On this node.
@@ -47,7 +51,7 @@ struct Options {
   bool no_python = false;
   bool run_path = false;  ///< The program is a file for Python, whatever its name.
   std::string called_as;  ///< By which name or path this program was called.
-  bool dry_run = false;
+  DryRunFormat dry_run = DryRunFormat::none;
   Setting program;
   std::vector<std::string> arguments;
   std::map<std::string, Setting> environment;  ///< For the workers, from the job file.
@@ -56,6 +60,7 @@ struct Options {
   /// Whether Python runs the program: a module, a .py file, or, called by torchrun's name, anything
   /// that it is not told to execute.
   [[nodiscard]] bool runs_python() const;
+  [[nodiscard]] bool is_dry_run() const { return dry_run != DryRunFormat::none; }
   /// Whether this is a script, which has agents started on the nodes of its allocation.
   [[nodiscard]] bool starts_agents() const {
     return allocation && allocation->situation == Situation::script && !allocation->is_alone();

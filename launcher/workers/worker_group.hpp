@@ -33,9 +33,6 @@ class WorkerGroup {
               const sigset_t& user_signals,
               const std::vector<Fd>& fence_ends);
 
-  /// The name of the network interface that leads there; empty: unknown.
-  void reach_store_by(std::string interface) { plan_.setup.interface = std::move(interface); }
-
   /// Starts the workers of this node's part of a generation, unless that lease is over. Returns
   /// those that the system refused to start, as if they had ended.
   [[nodiscard]] std::vector<WorkerEnded> spawn(const Part& part, std::optional<Instant> lease_end);

@@ -132,11 +132,11 @@ TEST_CASE("slurm: a dry run shows the GPUs that there would be") {
   GpuJobs jobs(1);
   jobs.run({"--gres=gpu:2"},
            own_ddprun + " --dry-run --nproc-per-node=gpu ./see",
-           {"   1  n0               gpu 1    1        ./see"});
+           {"DDPRUN_DEVICE=1 LOCAL_RANK=1 RANK=1 ROLE_RANK=1 ./see"});
   jobs.run({"--ntasks-per-node=2", "--gres=gpu:2"},
            "srun --gpus-per-task=1 " + own_ddprun + " --dry-run ./see",
-           {"   0  n0               gpu 0    1        ./see",
-            "   1  n0               gpu 0    1        ./see"});
+           {"export RANK=0", "export RANK=1"});
+  jobs.has("export DDPRUN_DEVICE=0\n", 2);
   jobs.has("Note: each task sees 1 " + one_each);
 }
 

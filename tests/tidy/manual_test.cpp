@@ -126,7 +126,7 @@ TEST_CASE("manual: --help shows every option of the table with its words, and no
     CHECK_MESSAGE(help.find(option.help) != std::string::npos, option.name);
   }
   for (std::size_t at = help.find(" --"); at != std::string::npos; at = help.find(" --", at + 1)) {
-    const std::string word = help.substr(at + 1, help.find_first_of(" ,.", at + 1) - at - 1);
+    const std::string word = help.substr(at + 1, help.find_first_of(" ,.[", at + 1) - at - 1);
     CHECK_MESSAGE((word == "--" || known.contains(word)), word);
   }
 }

@@ -1,32 +1,66 @@
 #include "launcher/commands/dry_run.hpp"
 
 #include "launcher/options/option_table.hpp"
+#include "tests/unit/launcher/commands/dry_run_kit.hpp"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 namespace ddprun {
 namespace {
 
-Job job() {
-  Source line;
-  line.program = {"./train", "the command line"};
-  line.settings["nproc-per-node"] = {"2", "the command line"};
-  Job made;
-  made.options = assemble_options(line, {{"DDPRUN_GRACE", "3s"}}, {8, {{"GPU-a"}}}).value();
-  made.options.environment["NCCL_DEBUG"] = {"WARN", "job.yaml:3:8"};
-  made.command = {"./train", {"./train", "--rank=${rank}"}};
-  made.setup.inherited = {{"PATH", "/bin"}, {"NCCL_DEBUG", "WARN"}};
-  made.setup.job_id = "job7";
-  made.setup.host = "n0";
-  made.setup.interface = "lo";
-  made.setup.core_count = 8;
-  made.setup.gpu_count = 1;
-  return made;
+DryRun dry_run_of(const Job& job) {
+  return plan_dry_run(job, environment_of_user());
 }
 
-bool has_line(const std::string& text, const std::string& line) {
-  return fmt::format("\n{}", text).find(fmt::format("\n{}\n", line)) != std::string::npos;
+TEST_CASE("dry run: every option is there, given ones apart from defaults") {
+  const DryRun plan = dry_run_of(job_of_two());
+  CHECK(plan.given == DryRun::Values{{"nproc-per-node", {"2", "the command line"}},
+                                     {"grace", {"3s", "DDPRUN_GRACE"}}});
+  std::size_t count = plan.given.size() + plan.defaults.size();
+  for (const auto& [name, setting] : plan.defaults) CHECK(setting.origin == "default");
+  for (const OptionSpec& option : option_table()) count -= option.command_only ? 0 : 1;
+  CHECK(count == 0);
+  CHECK(plan.program == Setting{"./train", "the command line"});
+  CHECK(plan.env.at("NCCL_DEBUG") == Setting{"WARN", "job.yaml:3:8"});
+}
+
+TEST_CASE("dry run: what all workers share is apart from what differs") {
+  const DryRun plan = dry_run_of(job_of_two());
+  REQUIRE(plan.workers.size() == 2);
+  CHECK(plan.workers[0].variables ==
+        Environment{{"LOCAL_RANK", "0"}, {"RANK", "0"}, {"ROLE_RANK", "0"}});
+  CHECK(plan.workers[1].variables ==
+        Environment{{"LOCAL_RANK", "1"}, {"RANK", "1"}, {"ROLE_RANK", "1"}});
+  CHECK(plan.shared.at("WORLD_SIZE") == "2");
+  CHECK(plan.shared.at("NCCL_DEBUG") == "WARN");
+  CHECK(plan.shared.at("GLOO_SOCKET_IFNAME") == "lo");
+  CHECK_FALSE(plan.shared.contains("PATH"));  // inherited
+  CHECK(plan.removed == std::vector<std::string>{"DDPRUN_TOKEN"});
+}
+
+TEST_CASE("dry run: each worker has its own command") {
+  const DryRun plan = dry_run_of(job_of_two());
+  CHECK(plan.workers[1].executable == "./train");
+  CHECK(plan.workers[1].command == std::vector<std::string>{"./train", "--rank=1"});
+}
+
+TEST_CASE("dry run: it says which variables only the start chooses") {
+  Job job = job_of_two();
+  CHECK(dry_run_of(job).chosen_later ==
+        std::vector<std::string>{"MASTER_PORT", "DDPRUN_JOB_ID", "TORCHELASTIC_RUN_ID"});
+  job.options.rendezvous.job_id = "job7";
+  CHECK(dry_run_of(job).chosen_later == std::vector<std::string>{"MASTER_PORT"});
+}
+
+TEST_CASE("dry run: what Slurm's GPUs change for workers is shown, also if it changes nothing") {
+  Job narrowed = job_of_two();
+  Environment own = environment_of_user();
+  own["CUDA_VISIBLE_DEVICES"] = narrowed.setup.inherited["CUDA_VISIBLE_DEVICES"] = "1";
+  CHECK_FALSE(plan_dry_run(narrowed, own).shared.contains("CUDA_VISIBLE_DEVICES"));
+  narrowed.options.gpus.changes["CUDA_VISIBLE_DEVICES"] = "1";
+  CHECK(plan_dry_run(narrowed, own).shared.at("CUDA_VISIBLE_DEVICES") == "1");
+  narrowed.notes = {"workers are given 1"};
+  CHECK(plan_dry_run(narrowed, own).notes == narrowed.notes);
 }
 
 TEST_CASE("dry run: what was found of Slurm is said") {
@@ -34,81 +68,37 @@ TEST_CASE("dry run: what was found of Slurm is said") {
       {"SLURM_JOB_ID", "12"}, {"SLURM_JOB_NODELIST", "n[0-3]"}, {"SLURMD_NODENAME", "n0"}};
   Source line;
   line.program = {"./train", "the command line"};
-  Job made = job();
+  Job made = job_of_two();
   made.options = assemble_options(line, script, {8, {}}).value();
   made.meeting.plan.is_head = true;
-  const std::string text = dry_run_text(made);
-  CHECK(has_line(text, "nnodes           4                        SLURM_JOB_NODELIST"));
-  CHECK(has_line(text, "This is the script of Slurm job 12 on 4 nodes."));
-  CHECK(has_line(text,
-                 "Agents are started by srun on n[0-3]. Ranks are shown as if each had 1 worker."));
-}
-
-TEST_CASE("dry run: every option has its value and where that came from") {
-  const std::string text = dry_run_text(job());
-  CHECK(has_line(text, "nproc-per-node   2                        the command line"));
-  CHECK(has_line(text, "grace            3s                       DDPRUN_GRACE"));
-  CHECK(has_line(text, "restart-grace    1s                       default"));
-  CHECK(has_line(text, "snapshot         -                        default"));
-  CHECK(has_line(text, "standalone       false                    default"));
-  CHECK(has_line(text, "program          ./train                  the command line"));
-  CHECK(has_line(text, "env NCCL_DEBUG   WARN                     job.yaml:3:8"));
-  for (const OptionSpec& option : option_table()) {
-    const bool named = text.find(fmt::format("\n{} ", option.name)) != std::string::npos;
-    CHECK(named == !option.command_only);
-  }
-}
-
-TEST_CASE("dry run: the table says which rank would run where, on what, and how") {
-  const std::string text = dry_run_text(job());
-  CHECK(has_line(text, "   0  n0               gpu 0    4        ./train --rank=0"));
-  CHECK(has_line(text, "   1  n0               gpu 0    4        ./train --rank=1"));
-  Job without_gpu = job();
-  without_gpu.setup.gpu_count = 0;
-  CHECK(has_line(dry_run_text(without_gpu),
-                 "   1  n0               cpu      4        ./train --rank=1"));
-}
-
-TEST_CASE("dry run: what Slurm's GPUs change for workers is shown, and what is said of them") {
-  Job narrowed = job();
-  narrowed.setup.inherited["CUDA_VISIBLE_DEVICES"] = "1";
-  CHECK_FALSE(has_line(dry_run_text(narrowed), "  CUDA_VISIBLE_DEVICES=1"));
-  narrowed.options.gpus.changes["CUDA_VISIBLE_DEVICES"] = "1";
-  narrowed.notes = {"workers are given 1"};
-  CHECK(has_line(dry_run_text(narrowed), "  CUDA_VISIBLE_DEVICES=1"));
-  CHECK(has_line(dry_run_text(narrowed), "Note: workers are given 1."));
-}
-
-TEST_CASE("dry run: each worker's variables are shown, those that it merely inherits are not") {
-  const std::string text = dry_run_text(job());
-  CHECK(has_line(text, "Environment of rank 1:"));
-  CHECK(has_line(text, "  RANK=1"));
-  CHECK(has_line(text, "  WORLD_SIZE=2"));
-  CHECK(has_line(text, "  MASTER_PORT=(chosen at the start)"));
-  CHECK(has_line(text, "  NCCL_DEBUG=WARN"));
-  CHECK_FALSE(has_line(text, "  PATH=/bin"));
+  const DryRun plan = dry_run_of(made);
+  CHECK(plan.given.front() ==
+        std::pair<std::string, Setting>{"nnodes", {"4", "SLURM_JOB_NODELIST"}});
+  CHECK(plan.situation == "This is the script of Slurm job 12 on 4 nodes.");
+  CHECK(plan.meeting ==
+        "Agents are started by srun on n[0-3]. Ranks are shown as if each had 1 worker.");
 }
 
 TEST_CASE("dry run: of many nodes it shows where they meet, and this one's part") {
-  Job second = job();
+  Job second = job_of_two();
   second.options.rendezvous.gathering.nodes_max = 3;
   second.options.rendezvous.endpoint = Endpoint{"n0", 29'400};
   second.options.rendezvous.node_rank = NodeId{2};
-  const std::string text = dry_run_text(second);
-  CHECK(
-      has_line(text,
-               "The nodes of job job7 meet at n0:29400, which is another node. Ranks are shown as "
-               "if all 3 had joined, each with 2 workers."));
-  CHECK(has_line(text, "   4  n0               gpu 0    4        ./train --rank=4"));
-  CHECK(has_line(text, "  WORLD_SIZE=6"));
-  CHECK(has_line(text, "  GROUP_RANK=2"));
-  CHECK(has_line(text, "  MASTER_ADDR=n0"));
+  const DryRun plan = dry_run_of(second);
+  CHECK(plan.meeting ==
+        "The nodes of job job7 meet at n0:29400, which is another node. Ranks are shown as "
+        "if all 3 had joined, each with 2 workers.");
+  CHECK(plan.workers[0].variables.at("RANK") == "4");
+  CHECK(plan.shared.at("WORLD_SIZE") == "6");
+  CHECK(plan.shared.at("GROUP_RANK") == "2");
+  CHECK(plan.shared.at("MASTER_ADDR") == "n0");
+  CHECK(plan.chosen_later == std::vector<std::string>{"MASTER_PORT"});
   second.options.rendezvous.node_rank.reset();
   second.meeting.plan = {true, true, "10.0.0.1", 29'400, "10.0.0.1"};
-  const std::string head = dry_run_text(second);
-  CHECK(head.find("n0:29400, which is this node.") != std::string::npos);
-  CHECK(has_line(head, "  MASTER_ADDR=10.0.0.1"));
-  CHECK(has_line(head, "  RANK=0"));
+  const DryRun head = dry_run_of(second);
+  CHECK(head.meeting.find("n0:29400, which is this node.") != std::string::npos);
+  CHECK(head.shared.at("MASTER_ADDR") == "10.0.0.1");
+  CHECK(head.workers[0].variables.at("RANK") == "0");
 }
 
 }  // namespace

@@ -133,6 +133,19 @@ TEST_CASE("command line: a missing value and one too many are refused") {
   CHECK(error_of({"--standalone=1", "p"}).find("--standalone") != std::string::npos);
 }
 
+TEST_CASE("command line: --dry-run may name its format, and takes no word after it") {
+  const auto value = [](const std::vector<std::string>& words) {
+    return parse_command_line(words).value().settings.at("dry-run").value;
+  };
+  CHECK(value({"--dry-run", "p"}) == "true");
+  CHECK(value({"--dry-run=json", "p"}) == "json");
+  CHECK(value({"--dry_run=json", "p"}) == "json");
+  CHECK(parse_command_line({"--dry-run", "json"})->program.value == "json");
+  CHECK(parse_command_line({"--dry-run=xml", "p"}).error().message() ==
+        "option '--dry-run' on the command line has no such format; "
+        "write --dry-run or --dry-run=json");
+}
+
 TEST_CASE("command line: an option, or two dashes, is not the value of the option before it") {
   CHECK_FALSE(parse_command_line({"--snapshot", "--dry-run", "p"}).has_value());
   CHECK_FALSE(parse_command_line({"--log_dir", "--max_restarts=3", "p"}).has_value());

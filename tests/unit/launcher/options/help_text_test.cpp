@@ -40,6 +40,7 @@ TEST_CASE("help text: it names every option with its value, its default and its 
   for (const OptionSpec& option : option_table()) {
     CAPTURE(option.name);
     std::string label = "--" + std::string(option.name);
+    if (!option.format.empty()) label += "[=" + std::string(option.format) + "]";
     if (!option.is_flag()) label += " " + std::string(option.value_name);
     const bool is_there =
         help.find(label + " ") != std::string::npos || help.find(label + "\n") != std::string::npos;

@@ -117,6 +117,9 @@ TEST_CASE("job file: a variable that is not set is refused where it stands, with
 TEST_CASE("job file: in arguments the workers' macros stay, elsewhere they are variables") {
   CHECK(parsed("args: ['${rank}/${local_rank}', '${hostname}-${role_name}']").arguments ==
         std::vector<std::string>{"${rank}/${local_rank}", "${hostname}-${role_name}"});
+  CHECK(parsed("log_line_prefix_template: '${SCRATCH} ${rank}: '")
+            .settings.at("log-line-prefix-template")
+            .value == "/scratch ${rank}: ");
   CHECK(error_of("snapshot: x/${rank}").starts_with("job.yaml:1:11: variable rank is not set"));
 }
 

@@ -46,7 +46,8 @@ TEST_CASE("options: without any there are torchrun's defaults and ours, with the
   CHECK(options.snapshot.empty());
   CHECK(options.output.log_dir.empty());
   CHECK(options.output.console.contains(Rank{99}));
-  CHECK_FALSE((options.module || options.no_python || options.dry_run));
+  CHECK_FALSE((options.module || options.no_python));
+  CHECK(options.dry_run == DryRunFormat::none);
   CHECK(options.program == Setting{"./train", "the command line"});
   for (const auto& [name, setting] : options.effective) CHECK(setting.origin == "default");
 }
@@ -80,6 +81,11 @@ TEST_CASE("options: a profile lies over the job file, and below PET_ variables")
   CHECK(asked.options().effective.at("profile") == Setting{"b", "the command line"});
   asked.by_variable("PET_MAX_RESTARTS", "4");
   CHECK(asked.options().effective.at("max-restarts") == Setting{"4", "PET_MAX_RESTARTS"});
+}
+
+TEST_CASE("options: a dry run is for people unless it is to be JSON") {
+  CHECK(Asked().by_option("dry-run", "true").options().dry_run == DryRunFormat::text);
+  CHECK(Asked().by_option("dry-run", "json").options().dry_run == DryRunFormat::json);
 }
 
 TEST_CASE("options: a profile without a job file is refused") {
