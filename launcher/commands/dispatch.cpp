@@ -4,6 +4,7 @@
 #include "launcher/commands/run_command.hpp"
 #include "launcher/options/command_line.hpp"
 #include "launcher/options/help_text.hpp"
+#include "launcher/options/job_file_schema.hpp"
 #include "launcher/system/complain.hpp"
 #include "rendezvous/result.hpp"
 
@@ -52,6 +53,7 @@ int dispatch(const std::vector<std::string>& words, const Versions& versions) {
   Source command_line = parse_command_line({arguments.begin() + skipped, arguments.end()}).value();
   command_line.called_as = called_as;
   if (command_line.settings.contains("help")) return print(help_text(terminal_columns()));
+  if (command_line.settings.contains("print-schema")) return print(job_file_schema());
   if (command_line.settings.contains("version")) {
     return print(fmt::format("ddprun {}\nworker runtime tested with LibTorch {}\n",
                              versions.ddprun,

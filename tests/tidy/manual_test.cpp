@@ -3,6 +3,7 @@
 #include "tests/tidy/manual.hpp"
 
 #include "launcher/options/help_text.hpp"
+#include "launcher/options/job_file_schema.hpp"
 #include "launcher/options/option_table.hpp"
 #include "launcher/workers/worker_env.hpp"
 #include "rendezvous/result.hpp"
@@ -116,6 +117,10 @@ TEST_CASE("manual: every option of the table is read") {
     const std::string name = '"' + std::string(option.name) + '"';
     CHECK_MESSAGE(readers.find(name) != std::string::npos, option.name);
   }
+}
+
+TEST_CASE("manual: the schema in configs is the one that --print-schema prints") {
+  CHECK(file_text("configs/ddprun.schema.json") == job_file_schema());
 }
 
 TEST_CASE("manual: --help shows every option of the table with its words, and no other") {

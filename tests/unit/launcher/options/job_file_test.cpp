@@ -214,7 +214,7 @@ TEST_CASE("job file: an unknown key is refused with its place and the nearest on
 }
 
 TEST_CASE("job file: what belongs to the command line alone is no key") {
-  for (const char* key : {"file", "profile", "help", "version", "dry_run"}) {
+  for (const char* key : {"file", "profile", "help", "version", "dry_run", "print_schema"}) {
     CHECK(error_of(std::string(key) + ": x").starts_with("job.yaml:1:1: unknown key"));
   }
 }
