@@ -103,6 +103,11 @@ void split(const Job& job,
   }
 }
 
+std::string cores_of(const WorkerSetup& setup, LocalRank local_rank) {
+  const auto index = static_cast<std::size_t>(local_rank.value);
+  return index < setup.cores.size() ? text_of_cores(setup.cores[index]) : std::string();
+}
+
 }  // namespace
 
 DryRun plan_dry_run(const Job& job, const Environment& own) {
@@ -119,7 +124,11 @@ DryRun plan_dry_run(const Job& job, const Environment& own) {
   std::vector<Environment> environments;
   for (const WorkerPlace& place : places_in(part)) {
     Command command = command_for(job.command, job.setup, place);
-    dry_run.workers.push_back({place, {}, command.executable, std::move(command.arguments)});
+    dry_run.workers.push_back({place,
+                               {},
+                               cores_of(job.setup, place.local_rank),
+                               command.executable,
+                               std::move(command.arguments)});
     environments.push_back(worker_environment(job.setup, part, place));
   }
   split(job, own, environments, dry_run);

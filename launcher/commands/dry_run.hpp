@@ -13,6 +13,7 @@ struct DryRun {
   struct Worker {
     WorkerPlace place;
     Environment variables;             ///< Those that differ between workers.
+    std::string cores;                 ///< "0-3,8" if it is bound to them; empty: it is not.
     std::string executable;            ///< A path.
     std::vector<std::string> command;  ///< argv.
   };

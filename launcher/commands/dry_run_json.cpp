@@ -21,6 +21,7 @@ Json json_of(const DryRun::Worker& worker) {
   return {{"rank", worker.place.rank.value},
           {"local_rank", worker.place.local_rank.value},
           {"environment", json_of(worker.variables)},
+          {"cores", worker.cores},
           {"executable", worker.executable},
           {"command", worker.command}};
 }

@@ -82,6 +82,7 @@ std::string worker_text(const DryRun& dry_run, const DryRun::Worker& worker) {
   for (const auto& [name, value] : dry_run.shared) {
     if (!is_shell_name(name)) others.push_back(shell_word(fmt::format("{}={}", name, value)));
   }
+  if (!worker.cores.empty()) words.push_back("taskset --cpu-list " + worker.cores);
   if (!others.empty()) words.emplace_back("env");
   words.insert(words.end(), others.begin(), others.end());
   words.push_back(shell_word(worker.executable));

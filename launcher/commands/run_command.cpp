@@ -7,8 +7,10 @@
 #include "launcher/commands/folders.hpp"
 #include "launcher/commands/script_job.hpp"
 #include "launcher/commands/task_job.hpp"
+#include "launcher/commands/worker_cores.hpp"
 #include "launcher/devices/cores.hpp"
 #include "launcher/devices/devices.hpp"
+#include "launcher/devices/read_topology.hpp"
 #include "launcher/node/guard.hpp"
 #include "launcher/node/supervisor.hpp"
 #include "launcher/options/torchrun_options.hpp"
@@ -79,10 +81,11 @@ Environment inherited_by_workers(const Environment& own, const Options& options)
 /// The first of a job's agents prints what is noteworthy about options, GPUs and cores for all.
 void note_options(const Environment& environment, int core_count, Job& job) {
   if (job.options.rendezvous.node_rank.value_or(NodeId{0}).value != 0) return;
-  job.notes = {needless_note(job.options.effective),
-               job.options.gpus.note,
-               core_note(environment, job.options.worker_count, core_count)};
-  std::erase(job.notes, "");
+  for (const std::string& note : {needless_note(job.options.effective),
+                                  job.options.gpus.note,
+                                  core_note(environment, job.options.worker_count, core_count)}) {
+    if (!note.empty()) job.notes.push_back(note);
+  }
 }
 
 /// The nodes of Slurm's job, and the token that they share: in `token_file`, and from now on in the
@@ -107,7 +110,10 @@ void prepare_to_meet(const Environment& environment, Job& job) {
   }
 }
 
-void set_up_workers(const Environment& environment, const NodeResources& node, Job& job) {
+void set_up_workers(const Environment& environment,
+                    const NodeResources& node,
+                    const CoreSet& cores,
+                    Job& job) {
   job.setup.interface = job.meeting.plan.interface;
   job.setup.snapshot = absolute(job.options.snapshot);
   job.setup.log_dir = job.options.output.log_dir = absolute(job.options.output.log_dir);
@@ -116,8 +122,11 @@ void set_up_workers(const Environment& environment, const NodeResources& node, J
   job.setup.restarts_max = job.options.restarts.count_max;
   job.setup.core_count = node.core_count;
   job.setup.gpu_count = job.options.gpus.count;
-  note_options(environment, node.core_count, job);
   if (job.options.is_task_of_many()) share_node(environment, job);
+  const bool binds = job.options.binding.binding != Binding::none;
+  const Topology topology = binds ? read_topology(cores) : Topology();
+  give_cores(environment, cores, topology, job).value();
+  note_options(environment, node.core_count, job);
   job.share_terminal = shares_terminal(job.options);
 }
 
@@ -125,7 +134,8 @@ void set_up_workers(const Environment& environment, const NodeResources& node, J
 Job make_job(const Source& command_line, Role role, TokenFile& token_file) {
   if (role == Role::coordinator) return coordinator_job(command_line, host_name());
   Environment environment = current_environment();
-  const NodeResources node{count_usable_cores(), find_gpus()};
+  const CoreSet cores = usable_cores();
+  const NodeResources node{static_cast<int>(cores.size()), find_gpus()};
 
   Job job;
   job.options = assemble_options(command_line, environment, node).value();
@@ -138,7 +148,7 @@ Job make_job(const Source& command_line, Role role, TokenFile& token_file) {
   }
   take_part_in_allocation(role, environment, token_file, job);
   prepare_to_meet(environment, job);
-  set_up_workers(environment, node, job);
+  set_up_workers(environment, node, cores, job);
   return job;
 }
 

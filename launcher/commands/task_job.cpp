@@ -1,5 +1,6 @@
 #include "launcher/commands/task_job.hpp"
 
+#include "launcher/devices/cores.hpp"
 #include "launcher/meeting/token.hpp"
 
 #include <algorithm>
@@ -32,9 +33,8 @@ void share_node(const Environment& environment, Job& job) {
     setup.workers_before = task.local_task;
     setup.workers_beside = task.tasks_here - 1;
   }
-  const auto count = count_in(environment, "SLURM_CPUS_ON_NODE");
-  const bool has_own_cores = count && setup.core_count < *count;
-  if (!has_own_cores) setup.core_count = std::max(1, setup.core_count / task.tasks_here);
+  if (has_own_cores(environment, setup.core_count)) return;
+  setup.core_count = std::max(1, setup.core_count / task.tasks_here);
 }
 
 }  // namespace ddprun

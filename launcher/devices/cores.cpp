@@ -15,6 +15,11 @@ bool is_unbound(const Environment& environment) {
 
 }  // namespace
 
+bool has_own_cores(const Environment& environment, int core_count) {
+  const auto all = count_in(environment, "SLURM_CPUS_ON_NODE");
+  return all && core_count < *all;
+}
+
 std::string core_note(const Environment& environment, int worker_count, int core_count) {
   if (!environment.contains("SLURM_JOB_ID") || !environment.contains("SLURMD_NODENAME")) return {};
   const bool is_step = is_in_step(environment);

@@ -15,4 +15,7 @@ namespace ddprun {
                                     int worker_count,
                                     int core_count);
 
+/// Whether Slurm has bound this task to cores of its own: `core_count` of more.
+[[nodiscard]] bool has_own_cores(const Environment& environment, int core_count);
+
 }  // namespace ddprun

@@ -1,5 +1,6 @@
 #include "launcher/devices/devices.hpp"
 
+#include "launcher/devices/read_topology.hpp"
 #include "launcher/text/values.hpp"
 
 #include <fmt/format.h>
@@ -43,6 +44,7 @@ std::vector<path> folders_in(const path& folder) {
 struct NvidiaDevice {
   std::string uuid;
   path node;  ///< Empty: not told.
+  int numa_node;
 };
 
 /// access(2) asks the device cgroup as open(2) does, and wakes no device.
@@ -58,7 +60,9 @@ NodeGpus find_nvidia(const path& root) {
     const path information = folder / "information";
     const std::string minor = value_in(information, "Device Minor:");
     const path node = minor.empty() ? path() : root / ("dev/nvidia" + minor);
-    devices.push_back({value_in(information, "GPU UUID:"), node});
+    devices.push_back({value_in(information, "GPU UUID:"),
+                       node,
+                       read_numa_node(folder.filename().string(), root)});
   }
   std::error_code error;
   const bool has_nodes = std::ranges::any_of(devices, [&](const NvidiaDevice& device) {
@@ -69,26 +73,56 @@ NodeGpus find_nvidia(const path& root) {
   for (NvidiaDevice& device : devices) {
     if (has_nodes && !device.node.empty() && !may_open(device.node)) continue;
     gpus.uuids.push_back(std::move(device.uuid));
+    gpus.numa_nodes.push_back(device.numa_node);
   }
   return gpus;
 }
 
+/// The PCI address of a device, as the kernel's list of compute devices packs it (kfd_topology.h).
+std::string pci_address(std::uint64_t domain, std::uint64_t location) {
+  return fmt::format("{:04x}:{:02x}:{:02x}.{}",
+                     domain,
+                     (location >> 8U) & 0xffU,
+                     (location >> 3U) & 0x1fU,
+                     location & 7U);
+}
+
+/// 0 if it is not there.
+std::uint64_t property(const path& properties, std::string_view key) {
+  std::uint64_t number = 0;
+  std::istringstream(value_in(properties, key)) >> number;
+  return number;
+}
+
+struct AmdDevice {
+  std::int64_t number;  // 10 comes after 9
+  std::string uuid;
+  int numa_node;
+};
+
 /// The kernel's list of compute devices: `gpu_id` is 0 for a CPU, and cannot be read for a
 /// device that this process may not open.
 NodeGpus find_amd(const path& root) {
-  std::vector<std::pair<std::int64_t, std::string>> devices;  // by number, for 10 comes after 9
+  std::vector<AmdDevice> devices;
   for (const path& folder : folders_in(root / "sys/class/kfd/kfd/topology/nodes")) {
     const auto number = parse_count(folder.filename().string());
     const auto id = parse_count(value_in(folder / "gpu_id", ""));
     if (!number || !id || *id == 0) continue;
-    std::uint64_t unique = 0;
-    std::istringstream(value_in(folder / "properties", "unique_id ")) >> unique;
-    devices.emplace_back(*number, unique == 0 ? "" : fmt::format("GPU-{:016x}", unique));
+    const path properties = folder / "properties";
+    const std::uint64_t unique = property(properties, "unique_id ");
+    const std::string address =
+        pci_address(property(properties, "domain "), property(properties, "location_id "));
+    devices.push_back({*number,
+                       unique == 0 ? "" : fmt::format("GPU-{:016x}", unique),
+                       read_numa_node(address, root)});
   }
-  std::ranges::sort(devices);
+  std::ranges::sort(devices, {}, &AmdDevice::number);
   NodeGpus gpus;
   gpus.vendor = GpuVendor::amd;
-  for (auto& [number, uuid] : devices) gpus.uuids.push_back(std::move(uuid));
+  for (AmdDevice& device : devices) {
+    gpus.uuids.push_back(std::move(device.uuid));
+    gpus.numa_nodes.push_back(device.numa_node);
+  }
   return gpus;
 }
 
@@ -112,12 +146,19 @@ NodeGpus find_gpus(const path& root) {
   return gpus;
 }
 
-int count_usable_cores() {
-  cpu_set_t* cores = CPU_ALLOC(CPU_SETSIZE * 8);
-  const std::size_t bytes = CPU_ALLOC_SIZE(CPU_SETSIZE * 8);
-  const int count = sched_getaffinity(0, bytes, cores) == 0 ? CPU_COUNT_S(bytes, cores) : 1;
-  CPU_FREE(cores);
-  return std::max(1, count);
+CoreSet usable_cores() {
+  constexpr int count_max = core_number_max + 1;
+  cpu_set_t* mask = CPU_ALLOC(count_max);
+  const std::size_t bytes = CPU_ALLOC_SIZE(count_max);
+  CoreSet cores;
+  if (sched_getaffinity(0, bytes, mask) == 0) {
+    for (int core = 0; core < count_max; ++core) {
+      if (CPU_ISSET_S(core, bytes, mask)) cores.insert(core);
+    }
+  }
+  CPU_FREE(mask);
+  if (cores.empty()) cores.insert(0);
+  return cores;
 }
 
 }  // namespace ddprun

@@ -1,6 +1,7 @@
 // The GPUs and cores that this process may use, without any vendor's library.
 #pragma once
 
+#include "launcher/devices/core_set.hpp"
 #include "launcher/devices/gpus.hpp"
 
 #include <filesystem>
@@ -15,7 +16,7 @@ namespace ddprun {
 /// AMD's in the order of their nodes, which is ROCm's.
 [[nodiscard]] NodeGpus find_gpus(const std::filesystem::path& root = "/");
 
-/// How many cores this process may use, by its affinity mask; at least 1.
-[[nodiscard]] int count_usable_cores();
+/// The cores that this process may use, by its affinity mask; at least one.
+[[nodiscard]] CoreSet usable_cores();
 
 }  // namespace ddprun

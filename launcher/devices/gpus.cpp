@@ -36,14 +36,15 @@ std::optional<std::size_t> find_device(std::string_view entry,
 
 /// The devices that a list leaves, in its order. It ends at its first entry that names no device,
 /// and a device named twice leaves none (CUDA C++ Programming Guide, CUDA_VISIBLE_DEVICES).
-std::vector<std::string> chosen(const std::vector<std::string>& uuids, std::string_view list) {
-  std::vector<std::string> left;
+NodeGpus chosen(const NodeGpus& gpus, std::string_view list) {
+  NodeGpus left{{}, gpus.vendor, {}};
   std::set<std::size_t> seen;
   for (const std::string_view entry : parts_of(list)) {
-    const auto device = find_device(trimmed(entry), uuids);
+    const auto device = find_device(trimmed(entry), gpus.uuids);
     if (!device) break;
-    if (!seen.insert(*device).second) return {};
-    left.push_back(uuids[*device]);
+    if (!seen.insert(*device).second) return {{}, gpus.vendor, {}};
+    left.uuids.push_back(gpus.uuids[*device]);
+    if (*device < gpus.numa_nodes.size()) left.numa_nodes.push_back(gpus.numa_nodes[*device]);
   }
   return left;
 }
@@ -99,15 +100,18 @@ void view_unmasked(const NodeGpus& gpus,
                    GpuView& view) {
   const std::size_t all = gpus.uuids.size();
   view.count = static_cast<int>(all);
+  view.numa_nodes = gpus.numa_nodes;
   if (slurm.job.empty() || slurm.count >= all) return;
   view.count = static_cast<int>(slurm.count);
+  const NodeGpus given = chosen(gpus, slurm.ids);
+  view.numa_nodes = given.numa_nodes;
   if (slurm.count == 0) {
     view.problem = fmt::format("Slurm has given job {} no GPU on this node, whose {} visible",
                                slurm.job,
                                all == 1 ? "GPU is" : fmt::format("{} GPUs are", all));
     view.remedy =
         fmt::format("add #SBATCH --gpus-per-node=N, or set {} if Slurm does not manage GPUs", mask);
-  } else if (chosen(gpus.uuids, slurm.ids).size() == slurm.count) {
+  } else if (given.uuids.size() == slurm.count) {
     view.changes[mask] = slurm.ids;
     view.note = fmt::format(
         "{} is not set, and this node has {} GPUs: workers get {}, which Slurm has given job {}",
@@ -129,24 +133,25 @@ void view_unmasked(const NodeGpus& gpus,
 }
 
 /// `left`: the devices that the variables called `mask` select.
-void view_masked(const std::vector<std::string>& left,
+void view_masked(const NodeGpus& left,
                  const NodeGpus& gpus,
                  const SlurmGpus& slurm,
                  const std::string& mask,
                  GpuView& view) {
-  view.count = static_cast<int>(left.size());
-  if (left.empty()) {
+  view.count = static_cast<int>(left.uuids.size());
+  view.numa_nodes = left.numa_nodes;
+  if (left.uuids.empty()) {
     view.problem = fmt::format("{} leaves none of {} that this process may open",
                                mask,
                                text_of_count(gpus.uuids.size(), "GPU"));
     view.remedy = fmt::format("correct or unset it, {}", or_write);
     view.note = fmt::format("{}; {}", view.problem, view.remedy);
-  } else if (slurm.count > 0 && left.size() > slurm.count) {
+  } else if (slurm.count > 0 && left.uuids.size() > slurm.count) {
     view.note = fmt::format(
         "{} names {}, and Slurm has given job {} only {} on this node; unset it, or ask for more "
         "by #SBATCH --gpus-per-node",
         mask,
-        text_of_count(left.size(), "GPU"),
+        text_of_count(left.uuids.size(), "GPU"),
         slurm.job,
         slurm.count);
   }
@@ -169,7 +174,7 @@ void view_nvidia(const NodeGpus& gpus,
     view.count = 1;  // part of a device, of which a process sees one
     return;
   }
-  view_masked(chosen(gpus.uuids, *list), gpus, slurm, assignment(environment, mask), view);
+  view_masked(chosen(gpus, *list), gpus, slurm, assignment(environment, mask), view);
 }
 
 /// HIP selects among the devices of ROCR_VISIBLE_DEVICES. Slurm sets both with the node's indices
@@ -182,8 +187,8 @@ void view_amd(const NodeGpus& gpus,
   const bool has_outer = environment.contains(outer);
   const std::string list = text_in(environment, outer);
   if (has_outer && trimmed(list).empty()) return;  // hidden on purpose
-  const std::vector<std::string> below = has_outer ? chosen(gpus.uuids, list) : gpus.uuids;
-  const bool narrows_again = has_outer && chosen(below, list) != below;
+  const NodeGpus below = has_outer ? chosen(gpus, list) : gpus;
+  const bool narrows_again = has_outer && chosen(below, list).uuids != below.uuids;
   std::vector<std::string> repeated;
   for (const char* name : {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}) {
     if (!narrows_again || text_in(environment, name) != list) continue;

@@ -22,10 +22,12 @@ enum class GpuVendor : std::uint8_t { nvidia, amd, intel };
 struct NodeGpus {
   std::vector<std::string> uuids;  ///< "" for one that does not tell. Intel's are not listed.
   GpuVendor vendor = GpuVendor::nvidia;
+  std::vector<int> numa_nodes = {};  ///< Of each; -1: not told.
 };
 
 struct GpuView {
-  int count = 0;        ///< GPUs that a worker sees.
+  int count = 0;                ///< GPUs that a worker sees.
+  std::vector<int> numa_nodes;  ///< Of each that a worker sees; empty: not known.
   int given_count = 0;  ///< GPUs that the job has on this node by Slurm; 0: none, or no Slurm.
 
   /// To be made in the workers' environment; no value: to be unset.

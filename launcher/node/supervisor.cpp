@@ -132,13 +132,12 @@ void Supervisor::perform(const SpawnWorkers& spawn) {
   store_.begin(part_);
   const auto refused = workers_.spawn(part_, lease_.end());
   const int count = part_.worker_count;
-  say(fmt::format("generation {} ({}): {} on {}, OMP_NUM_THREADS={} each of {} cores",
+  say(fmt::format("generation {} ({}): {} on {}, {}",
                   part_.number.value,
                   part_.cause,
                   text_of_count(count, "worker"),
                   job_.setup.host,
-                  threads_per_worker(job_.setup, count),
-                  job_.setup.core_count));
+                  threads_text(job_.setup, count)));
   for (const WorkerEnded& worker : refused) agent_.tell(worker);
 }
 

@@ -166,6 +166,19 @@ constexpr OptionSpec table[] = {
      .help =
          "Workers on this node: a number, 'gpu' (one per visible GPU), 'cpu' (one per core), or "
          "'auto' (gpu, else cpu)."},
+    {.name = "cpu-bind",
+     .value_name = "CORES",
+     .fallback = "none",
+     .group = workers,
+     .help = "Which cores each worker gets: 'numa' (those of its GPU's NUMA node), 'core' (an even "
+             "share of them, not shared with others), a list for each worker as 0-3:4-7, or "
+             "'none' (all)."},
+    {.name = "numa-binding",
+     .value_name = "MODE",
+     .group = workers,
+     .torchrun = true,
+     .has_no_pet = true,
+     .help = "torchrun's words for the same: 'node', 'socket', 'exclusive' or 'core-complex'."},
     {.name = "module",
      .short_name = "m",
      .group = workers,

@@ -1,6 +1,7 @@
 #include "launcher/options/options.hpp"
 
 #include "launcher/allocation/allocation_settings.hpp"
+#include "launcher/options/bind_options.hpp"
 #include "launcher/options/job_file.hpp"
 #include "launcher/options/option_table.hpp"
 #include "launcher/options/read_setting.hpp"
@@ -126,6 +127,9 @@ Result<void> interpret(int core_count, Options& options) {
       options.starts_agents() && (wished.value == "gpu" || wished.value == "auto");
   if (!worker_count && !is_counted_elsewhere) return worker_count.error();
   options.worker_count = worker_count.has_value() ? *worker_count : 1;
+  auto binding = read_bind_options(all);
+  if (!binding) return binding.error();
+  options.binding = *std::move(binding);
   const auto restarts = read_restart_options(all);
   if (!restarts) return restarts.error();
   options.restarts = *restarts;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "launcher/allocation/allocation.hpp"
+#include "launcher/devices/binding.hpp"
 #include "launcher/devices/gpus.hpp"
 #include "launcher/options/output_options.hpp"
 #include "launcher/options/rendezvous_options.hpp"
@@ -36,6 +37,7 @@ enum class DryRunFormat : std::uint8_t { none, text, json };
 struct Options {
   int worker_count = 1;  ///< On this node.
   GpuView gpus;
+  BindOptions binding;
   RestartOptions restarts;
   StopOptions stop;
   Millis restart_grace;

@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <system_error>
 
 namespace ddprun {
@@ -56,6 +58,7 @@ struct ChildSide {
     if (::getppid() != parent_pid) ::_exit(1);  // it died before the line above
     if (!joins_fence()) give_up();
     restore_limits();
+    choose_cores();
     if (!context.share_terminal) {
       ::dup2(context.null_fd, STDIN_FILENO);
       ::dup2(out_fd, STDOUT_FILENO);
@@ -85,6 +88,15 @@ struct ChildSide {
     ::_exit(failure.error == ENOENT ? 127 : 126);
   }
 
+  /// Refused only if none of them may be used any more, since the system has changed what is
+  /// allowed; then it is better to run on others.
+  void choose_cores() const {
+    const std::vector<unsigned long>& mask = context.core_mask;
+    if (mask.empty()) return;
+    const std::size_t bytes = mask.size() * sizeof(unsigned long);
+    (void)::syscall(SYS_sched_setaffinity, 0, bytes, mask.data());
+  }
+
   void restore_limits() const {
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
@@ -98,6 +110,16 @@ struct ChildSide {
 unsigned long raise_files_max() {
   static const unsigned long before = raise_now();
   return before;
+}
+
+std::vector<unsigned long> core_mask(const std::set<int>& cores) {
+  constexpr int word_bits = sizeof(unsigned long) * CHAR_BIT;
+  std::vector<unsigned long> mask;
+  for (const int core : cores) {
+    mask.resize(static_cast<std::size_t>(core / word_bits) + 1);
+    mask.back() |= 1UL << static_cast<unsigned>(core % word_bits);
+  }
+  return mask;
 }
 
 Pipe open_pipe() {

@@ -10,7 +10,9 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace ddprun {
 
@@ -51,6 +53,9 @@ class ExecFailures {
 /// of a thousand workers need more than the usual 1,024.
 unsigned long raise_files_max();
 
+/// With the bit of each core set, as sched_setaffinity(2) takes it; empty for no core.
+[[nodiscard]] std::vector<unsigned long> core_mask(const std::set<int>& cores);
+
 /// What a child is started with besides its command.
 struct SpawnContext {
   sigset_t user_signals{};           ///< The mask to restore.
@@ -59,7 +64,8 @@ struct SpawnContext {
   bool share_terminal = false;  ///< Keep stdin, stdout, stderr and the terminal's process group.
   int null_fd = -1;             ///< Becomes stdin otherwise.
   int exec_failures_fd = -1;    ///< -1: its exit status alone says that it was not executed.
-  int group_end = -1;           ///< Of the fence: becomes the property of its process group.
+  std::vector<unsigned long> core_mask;  ///< Which it may use, a bit each; empty: as this process.
+  int group_end = -1;                ///< Of the fence: becomes the property of its process group.
   std::optional<Instant> lease_end;  ///< From then on nothing is executed.
 };
 

@@ -11,10 +11,27 @@
 
 namespace ddprun {
 
-std::string threads_per_worker(const WorkerSetup& setup, int worker_count) {
+std::string threads_of_worker(const WorkerSetup& setup, LocalRank local_rank, int worker_count) {
   const auto chosen = setup.inherited.find("OMP_NUM_THREADS");
   if (chosen != setup.inherited.end()) return chosen->second;
+  const auto index = static_cast<std::size_t>(local_rank.value);
+  if (index < setup.threads.size()) return std::to_string(setup.threads[index]);
   return std::to_string(std::max(1, setup.core_count / worker_count));
+}
+
+std::string threads_text(const WorkerSetup& setup, int worker_count) {
+  std::string threads = threads_of_worker(setup, LocalRank{0}, worker_count);
+  const bool is_chosen = setup.inherited.contains("OMP_NUM_THREADS");
+  if (!is_chosen && !setup.threads.empty()) {
+    const auto [least, most] = std::ranges::minmax(setup.threads);
+    if (least < most) threads = fmt::format("{}-{}", least, most);
+  }
+  return fmt::format("OMP_NUM_THREADS={} each of {} cores", threads, setup.core_count);
+}
+
+std::optional<int> gpu_of(const WorkerSetup& setup, LocalRank local_rank) {
+  if (setup.gpu_count == 0) return std::nullopt;
+  return (setup.workers_before + local_rank.value) % setup.gpu_count;
 }
 
 std::string log_path(const WorkerSetup& setup, const Part& part, Rank rank) {
@@ -91,12 +108,14 @@ Environment worker_environment(const WorkerSetup& setup,
   all["DDPRUN_JOB_ID"] = setup.job_id;
   all["DDPRUN_NODE"] = setup.host;
   all.erase("DDPRUN_DEVICE");
-  if (setup.gpu_count > 0) all["DDPRUN_DEVICE"] = std::to_string(local_rank % setup.gpu_count);
+  if (const auto device = gpu_of(setup, place.local_rank)) {
+    all["DDPRUN_DEVICE"] = std::to_string(*device);
+  }
   all.erase("DDPRUN_SNAPSHOT");
   if (!setup.snapshot.empty()) all["DDPRUN_SNAPSHOT"] = setup.snapshot;
 
   all.emplace("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
-  all["OMP_NUM_THREADS"] = threads_per_worker(setup, place.local_world_size);
+  all["OMP_NUM_THREADS"] = threads_of_worker(setup, place.local_rank, place.local_world_size);
   if (!setup.interface.empty()) {
     all.emplace("GLOO_SOCKET_IFNAME", setup.interface);
     all.emplace("NCCL_SOCKET_IFNAME", setup.interface);

@@ -1,13 +1,16 @@
 // A worker's environment, from its place: torchrun's variables, exactly, and ddprun's own. Pure.
 #pragma once
 
+#include "launcher/devices/core_set.hpp"
 #include "launcher/text/environment.hpp"
 #include "launcher/workers/rank_map.hpp"
 #include "rendezvous/generations/generation.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ddprun {
 
@@ -21,10 +24,12 @@ struct WorkerSetup {
   std::string snapshot;          ///< Empty: none was named.
   std::string log_dir;           ///< Empty: no log files, so no error files either.
   int restarts_max = 0;
-  int core_count = 1;      ///< Usable on this node.
-  int gpu_count = 0;       ///< Visible on this node.
-  int workers_before = 0;  ///< On this node, of other agents: they have the lower local ranks,
-  int workers_beside = 0;  ///< and so many there are in all.
+  int core_count = 1;          ///< Usable on this node.
+  std::vector<CoreSet> cores;  ///< Of each worker, by its number here; empty: not bound.
+  std::vector<int> threads;    ///< That they can run at once, likewise.
+  int gpu_count = 0;           ///< Visible on this node.
+  int workers_before = 0;      ///< On this node, of other agents: they have the lower local ranks,
+  int workers_beside = 0;      ///< and so many there are in all.
   bool virtual_local_rank = false;  ///< Each worker sees one GPU, as device 0, and LOCAL_RANK 0.
 };
 
@@ -32,9 +37,17 @@ struct WorkerSetup {
 [[nodiscard]] std::map<std::string, std::string> macros_of(const WorkerSetup& setup,
                                                            const WorkerPlace& place);
 
-/// OMP_NUM_THREADS for each of `worker_count` workers: the user's, or an even share of the cores,
+/// OMP_NUM_THREADS for that one of `worker_count` workers: the user's, or its share of the cores,
 /// at least 1.
-[[nodiscard]] std::string threads_per_worker(const WorkerSetup& setup, int worker_count);
+[[nodiscard]] std::string threads_of_worker(const WorkerSetup& setup,
+                                            LocalRank local_rank,
+                                            int worker_count);
+
+/// "OMP_NUM_THREADS=4 each of 8 cores", or "2-4 each" where they differ, told at each start.
+[[nodiscard]] std::string threads_text(const WorkerSetup& setup, int worker_count);
+
+/// The GPU that a worker is told, by its number here; nothing if none is visible.
+[[nodiscard]] std::optional<int> gpu_of(const WorkerSetup& setup, LocalRank local_rank);
 
 /// DIR/<job>/<generation>/<rank>, to which ".out" and ".err" are appended; empty
 /// without a log folder.

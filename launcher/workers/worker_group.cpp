@@ -62,6 +62,7 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
       if (!exec_failures_) exec_failures_ = std::make_unique<ExecFailures>();
       spawn_context_.exec_failures_fd = exec_failures_->write_end();
       spawn_context_.group_end = fence_end(place.local_rank);
+      spawn_context_.core_mask = core_mask(cores_of(place.local_rank));
       ChildProcess worker = spawn_process(spawn_context_,
                                           command_for(plan_.command, plan_.setup, place),
                                           worker_environment(plan_.setup, part, place));
@@ -83,6 +84,12 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
 int WorkerGroup::fence_end(LocalRank local_rank) const {
   const auto index = static_cast<std::size_t>(local_rank.value);
   return index < fence_ends_.size() ? fence_ends_[index].get() : -1;
+}
+
+/// Empty if they are not bound.
+CoreSet WorkerGroup::cores_of(LocalRank local_rank) const {
+  const auto index = static_cast<std::size_t>(local_rank.value);
+  return index < plan_.setup.cores.size() ? plan_.setup.cores[index] : CoreSet();
 }
 
 /// Before the workers start: they may leave their error files there at once.

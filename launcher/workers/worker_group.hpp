@@ -55,6 +55,7 @@ class WorkerGroup {
 
  private:
   [[nodiscard]] int fence_end(LocalRank local_rank) const;
+  [[nodiscard]] CoreSet cores_of(LocalRank local_rank) const;
   void make_log_folder(const Part& part);
   [[nodiscard]] std::shared_ptr<ChildOutput> open_output(Fd pipe,
                                                          const Part& part,

@@ -30,6 +30,7 @@ TEST_CASE("dry run JSON: one document has all that the text has") {
   const Document& worker = document["workers"][1];
   CHECK(worker["rank"] == 1);
   CHECK(worker["environment"]["RANK"] == "1");
+  CHECK(worker["cores"] == "");
   CHECK(worker["executable"] == "./train");
   CHECK(worker["command"] == Document{"./train", "--rank=1"});
 }

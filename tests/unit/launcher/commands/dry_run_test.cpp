@@ -44,6 +44,17 @@ TEST_CASE("dry run: each worker has its own command") {
   CHECK(plan.workers[1].command == std::vector<std::string>{"./train", "--rank=1"});
 }
 
+TEST_CASE("dry run: it says to which cores a worker is bound") {
+  Job bound = job_of_two();
+  CHECK(dry_run_of(bound).workers[1].cores.empty());
+  bound.setup.cores = {{0, 1}, {2, 3, 8}};
+  bound.setup.threads = {2, 3};
+  const DryRun plan = dry_run_of(bound);
+  CHECK(plan.workers[0].cores == "0-1");
+  CHECK(plan.workers[1].cores == "2-3,8");
+  CHECK(plan.workers[1].variables.at("OMP_NUM_THREADS") == "3");
+}
+
 TEST_CASE("dry run: it says which variables only the start chooses") {
   Job job = job_of_two();
   CHECK(dry_run_of(job).chosen_later ==

@@ -44,6 +44,14 @@ TEST_CASE("dry run text: a worker's command is one line for sh, after what all s
   CHECK(has_line(text, "LOCAL_RANK=1 RANK=1 ROLE_RANK=1 env 'A.B=x y' ./train --rank=1 'a b'"));
 }
 
+TEST_CASE("dry run text: a bound worker's command binds it") {
+  Job job = job_of_two();
+  job.setup.cores = {{0, 1}, {2, 3}};
+  job.setup.threads = {2, 2};
+  CHECK(has_line(text_of_dry_run(job),
+                 "LOCAL_RANK=1 RANK=1 ROLE_RANK=1 taskset --cpu-list 2-3 ./train --rank=1"));
+}
+
 TEST_CASE("dry run text: what only the start chooses is no command") {
   const std::string text = text_of_dry_run(job_of_two());
   CHECK(text.find("\nexport MASTER_PORT") == std::string::npos);

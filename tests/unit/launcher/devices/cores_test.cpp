@@ -57,5 +57,11 @@ TEST_CASE("cores: a job that has fewer than workers") {
         both);
 }
 
+TEST_CASE("cores: a task has cores of its own if Slurm's job has more") {
+  CHECK(has_own_cores({{"SLURM_CPUS_ON_NODE", "8"}}, 4));
+  CHECK_FALSE(has_own_cores({{"SLURM_CPUS_ON_NODE", "8"}}, 8));
+  CHECK_FALSE(has_own_cores({}, 4));
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <sched.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -103,8 +105,27 @@ TEST_CASE("devices: of Intel's it is known that there are any, where there are n
   CHECK(node.gpus().vendor == GpuVendor::amd);
 }
 
-TEST_CASE("devices: there is always a core to run on") {
-  CHECK(count_usable_cores() >= 1);
+TEST_CASE("devices: the NUMA nodes of GPUs are those of their PCI devices") {
+  const GpuNode nvidia;
+  nvidia.add_nvidia(0x1a, "GPU-a", 0);
+  nvidia.add_nvidia(0x9a, "GPU-b", 1);
+  (void)nvidia.root.write("sys/bus/pci/devices/0000:9a:00.0/numa_node", "1\n");
+  CHECK(nvidia.gpus().numa_nodes == std::vector<int>{-1, 1});
+  const GpuNode amd;
+  amd.add_amd(4, "7", "1");
+  (void)amd.root.write("sys/class/kfd/kfd/topology/nodes/4/properties",
+                       "location_id 49665\ndomain 1\n");  // 0xc201
+  (void)amd.root.write("sys/bus/pci/devices/0001:c2:00.1/numa_node", "3\n");
+  CHECK(amd.gpus().numa_nodes == std::vector<int>{3});
+}
+
+TEST_CASE("devices: there is always a core to run on, and it is one of the process's") {
+  cpu_set_t own;
+  REQUIRE(sched_getaffinity(0, sizeof own, &own) == 0);
+  const CoreSet cores = usable_cores();
+  CHECK(cores.size() == static_cast<std::size_t>(CPU_COUNT(&own)));
+  REQUIRE_FALSE(cores.empty());
+  CHECK(CPU_ISSET(static_cast<std::size_t>(*cores.begin()), &own));
 }
 
 }  // namespace

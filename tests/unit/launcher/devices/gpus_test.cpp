@@ -45,6 +45,24 @@ std::string outcome(const GpuView& view) {
   return text;
 }
 
+TEST_CASE("gpus: the NUMA nodes are those of the visible ones, in their order") {
+  NodeGpus nvidia = four_nvidia();
+  nvidia.numa_nodes = {0, 1, 2, 3};
+  const auto nodes = [](const NodeGpus& gpus, const Environment& environment) {
+    return view_gpus(gpus, environment).numa_nodes;
+  };
+  CHECK(nodes(nvidia, {}) == std::vector<int>{0, 1, 2, 3});
+  CHECK(nodes(nvidia, masked("3,1")) == std::vector<int>{3, 1});
+  CHECK(nodes(nvidia, masked("GPU-bb")) == std::vector<int>{2});
+  CHECK(nodes(nvidia, masked("MIG-x")).empty());
+  CHECK(nodes(nvidia, with_gpus("2", {{"SLURM_JOB_GPUS", "1,2"}})) == std::vector<int>{1, 2});
+  CHECK(nodes(nvidia, with_gpus("2")).empty());  // it does not reveal which
+  NodeGpus amd = four_amd();
+  amd.numa_nodes = {3, 1, 0, 2};
+  const Environment both{{"ROCR_VISIBLE_DEVICES", "3,1,0"}, {"HIP_VISIBLE_DEVICES", "2,0"}};
+  CHECK(nodes(amd, both) == std::vector<int>{3, 2});
+}
+
 TEST_CASE("gpus: without a variable all are visible, and where there is none none is") {
   CHECK(view_gpus(four_nvidia(), {}).count == 4);
   CHECK(view_gpus(four_amd(), {}).count == 4);

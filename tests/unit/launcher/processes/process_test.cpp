@@ -34,6 +34,12 @@ int touch_under(std::optional<Instant> lease_end, const std::string& file) {
 
 }  // namespace
 
+TEST_CASE("process: a mask has a bit for each core, in words of the kernel's") {
+  CHECK(core_mask({}).empty());
+  CHECK(core_mask({0, 3}) == std::vector<unsigned long>{9});
+  CHECK(core_mask({1, 64, 130}) == std::vector<unsigned long>{2, 1, 4});
+}
+
 TEST_CASE("process: nothing is executed once the lease is over") {
   const TempFolder folder;
   CHECK(touch_under(std::nullopt, folder.at("without")) == 0);

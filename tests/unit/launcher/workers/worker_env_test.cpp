@@ -131,16 +131,31 @@ TEST_CASE("worker environment: snapshot, log and error file are named where ther
 
 TEST_CASE("worker environment: cores are shared evenly, and nobody has less than one") {
   WorkerSetup node = setup();
-  CHECK(threads_per_worker(node, 1) == "8");
-  CHECK(threads_per_worker(node, 3) == "2");
-  CHECK(threads_per_worker(node, 8) == "1");
-  CHECK(threads_per_worker(node, 100) == "1");
+  CHECK(threads_of_worker(node, LocalRank{0}, 1) == "8");
+  CHECK(threads_of_worker(node, LocalRank{0}, 3) == "2");
+  CHECK(threads_of_worker(node, LocalRank{0}, 8) == "1");
+  CHECK(threads_of_worker(node, LocalRank{0}, 100) == "1");
+}
+
+TEST_CASE("worker environment: a bound worker has the threads of its own cores") {
+  WorkerSetup node = setup();
+  node.threads = {2, 4, 3};
+  CHECK(of_local_rank(node, 1).at("OMP_NUM_THREADS") == "4");
+  CHECK(threads_text(node, 3) == "OMP_NUM_THREADS=2-4 each of 8 cores");
+  node.threads = {4, 4, 4};
+  CHECK(threads_text(node, 3) == "OMP_NUM_THREADS=4 each of 8 cores");
+  node.threads = {};
+  CHECK(threads_text(node, 3) == "OMP_NUM_THREADS=2 each of 8 cores");
+  node.threads = {2, 4, 3};
+  node.inherited["OMP_NUM_THREADS"] = "5";
+  CHECK(of_local_rank(node, 1).at("OMP_NUM_THREADS") == "5");
+  CHECK(threads_text(node, 3) == "OMP_NUM_THREADS=5 each of 8 cores");
 }
 
 TEST_CASE("worker environment: the user's number of threads stays") {
   WorkerSetup node = setup();
   node.inherited["OMP_NUM_THREADS"] = "5";
-  CHECK(threads_per_worker(node, 3) == "5");
+  CHECK(threads_of_worker(node, LocalRank{0}, 3) == "5");
   CHECK(of_local_rank(node, 0).at("OMP_NUM_THREADS") == "5");
 }
 
