@@ -17,6 +17,7 @@
 #include "launcher/options/variables.hpp"
 #include "launcher/system/explain.hpp"
 #include "launcher/system/random_number.hpp"
+#include "launcher/workers/placement.hpp"
 
 #include <fmt/format.h>
 
@@ -78,12 +79,23 @@ Environment inherited_by_workers(const Environment& own, const Options& options)
   return all;
 }
 
+/// Empty if the user has not said how many workers there are.
+std::string idle_gpus_note_of(const Job& job) {
+  const Setting& wished = job.options.effective.at("nproc-per-node");
+  if (!is_given(wished) || job.options.gpus.is_of_one_task()) return {};
+  return idle_gpus_note(job.options.gpus.count,
+                        job.options.worker_count + job.setup.workers_beside,
+                        fmt::format("{} from {}", wished.value, wished.origin));
+}
+
 /// The first of a job's agents prints what is noteworthy about options, GPUs and cores for all.
 void note_options(const Environment& environment, int core_count, Job& job) {
   if (job.options.rendezvous.node_rank.value_or(NodeId{0}).value != 0) return;
   for (const std::string& note : {needless_note(job.options.effective),
                                   job.options.gpus.note,
-                                  core_note(environment, job.options.worker_count, core_count)}) {
+                                  core_note(environment, job.options.worker_count, core_count),
+                                  idle_gpus_note_of(job),
+                                  placement_text(job.setup, job.options.worker_count)}) {
     if (!note.empty()) job.notes.push_back(note);
   }
 }

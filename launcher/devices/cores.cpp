@@ -20,6 +20,16 @@ bool has_own_cores(const Environment& environment, int core_count) {
   return all && core_count < *all;
 }
 
+std::string idle_gpus_note(int gpu_count, int worker_count, const std::string& asked) {
+  if (worker_count >= gpu_count) return {};
+  return fmt::format(
+      "workers are told {} of the {} GPUs that are visible here: --nproc-per-node is {}; write gpu "
+      "for a worker on each",
+      worker_count,
+      gpu_count,
+      asked);
+}
+
 std::string core_note(const Environment& environment, int worker_count, int core_count) {
   if (!environment.contains("SLURM_JOB_ID") || !environment.contains("SLURMD_NODENAME")) return {};
   const bool is_step = is_in_step(environment);

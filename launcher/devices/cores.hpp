@@ -18,4 +18,8 @@ namespace ddprun {
 /// Whether Slurm has bound this task to cores of its own: `core_count` of more.
 [[nodiscard]] bool has_own_cores(const Environment& environment, int core_count);
 
+/// The warning if GPUs of the node are left that none of its `worker_count` workers is told;
+/// `asked` is where that number comes from: "2 from the command line". Empty if there are none.
+[[nodiscard]] std::string idle_gpus_note(int gpu_count, int worker_count, const std::string& asked);
+
 }  // namespace ddprun

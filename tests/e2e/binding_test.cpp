@@ -45,6 +45,10 @@ TEST_CASE_FIXTURE(Case, "e2e binding: a worker and what it starts have the liste
   CHECK(job.status() == 0);
   CHECK(count_of(line_of(0, first, 1), job.out) == 1);
   CHECK(count_of(line_of(1, last, 1), job.out) == 1);
+  const bool is_one = first == last;
+  CHECK(count_of(is_one ? host() + ": workers 0-1 have core " + first + "\n"
+                        : host() + ": worker 0 has core " + first + "; worker 1 has core " + last,
+                 job.err) == 1);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e binding: torchrun's modes bind, and never to more than is allowed") {

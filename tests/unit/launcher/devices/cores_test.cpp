@@ -57,6 +57,15 @@ TEST_CASE("cores: a job that has fewer than workers") {
         both);
 }
 
+TEST_CASE("cores: GPUs that no worker is told are named, with where the number comes from") {
+  CHECK(idle_gpus_note(4, 4, "").empty());
+  CHECK(idle_gpus_note(0, 1, "").empty());
+  CHECK(idle_gpus_note(2, 3, "").empty());
+  CHECK(idle_gpus_note(8, 2, "2 from the command line") ==
+        "workers are told 2 of the 8 GPUs that are visible here: --nproc-per-node is 2 from the "
+        "command line; write gpu for a worker on each");
+}
+
 TEST_CASE("cores: a task has cores of its own if Slurm's job has more") {
   CHECK(has_own_cores({{"SLURM_CPUS_ON_NODE", "8"}}, 4));
   CHECK_FALSE(has_own_cores({{"SLURM_CPUS_ON_NODE", "8"}}, 8));
