@@ -1,9 +1,10 @@
 #include "launcher/processes/writer.hpp"
 
+#include "launcher/processes/log_files.hpp"
+
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
-#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -17,12 +18,6 @@ namespace ddprun {
 namespace {
 
 constexpr std::size_t chunk_overhead_bytes = 64;  // so that empty chunks are bounded, too
-
-Fd open_log(const std::string& path) {
-  std::error_code ignored;  // the next line says what is wrong
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-}
 
 /// A terminal or pipe that some other program has made non-blocking.
 void wait_until_writable(int fd) {
@@ -45,17 +40,20 @@ Writer::~Writer() {
 }
 
 void Writer::write(std::shared_ptr<Sink> sink, std::string bytes) {
-  if (!bytes.empty()) push({std::move(sink), std::move(bytes), false});
+  if (!bytes.empty()) push({std::move(sink), std::move(bytes), Task::write});
 }
 
-void Writer::open(const std::shared_ptr<Sink>& sink, std::chrono::milliseconds patience) {
-  push({sink, {}, false});
+void Writer::open_folder(const std::string& path,
+                         std::vector<std::string> files,
+                         std::chrono::milliseconds patience) {
+  const auto folder = std::make_shared<Sink>(path);
+  push({folder, {}, Task::open_folder, std::move(files)});
   std::unique_lock lock(mutex_);
-  (void)reached_.wait_for(lock, patience, [&] { return sink->reached_; });
+  (void)reached_.wait_for(lock, patience, [&] { return folder->reached_; });
 }
 
 void Writer::finish(std::shared_ptr<Sink> sink) {
-  push({std::move(sink), {}, true});
+  push({std::move(sink), {}, Task::finish});
 }
 
 bool Writer::full() const {
@@ -78,7 +76,7 @@ void Writer::when_drained(std::function<void()> handler) {
 void Writer::push(Chunk chunk) {
   {
     const std::lock_guard lock(mutex_);
-    if (queued_bytes_ + chunk.bytes.capacity() > queued_bytes_max && !chunk.last) {
+    if (queued_bytes_ + chunk.bytes.capacity() > queued_bytes_max && chunk.task == Task::write) {
       chunk.sink->dropped_bytes_ += chunk.bytes.size();
       return;
     }
@@ -111,11 +109,11 @@ void Writer::run() {
 
 void Writer::write_out(const Chunk& chunk) {
   Sink& sink = *chunk.sink;
-  if (!sink.path_.empty() && !sink.file_.is_open() && !sink.failed_) {
-    sink.file_ = open_log(sink.path_);
-    sink.number_ = sink.file_.get();
-    if (!sink.file_.is_open()) fail(sink, errno);
+  if (chunk.task == Task::open_folder) {
+    for (const std::string& file : chunk.files) put_aside(file);
+    return open_log_folder(sink.path_);
   }
+  if (!sink.path_.empty() && !sink.file_.is_open() && !sink.failed_) open_file(sink);
   std::string_view left = chunk.bytes;
   while (!left.empty() && !sink.failed_) {
     const ssize_t count = ::write(sink.number_, left.data(), left.size());
@@ -127,7 +125,15 @@ void Writer::write_out(const Chunk& chunk) {
       fail(sink, errno);
     }
   }
-  if (chunk.last) sink.file_.reset();
+  if (chunk.task == Task::finish) sink.file_.reset();
+}
+
+/// One that was finished and is written to again goes on where it ended.
+void Writer::open_file(Sink& sink) {
+  if (!std::exchange(sink.was_opened_, true)) put_aside(sink.path_);
+  sink.file_ = open_log(sink.path_);
+  sink.number_ = sink.file_.get();
+  if (!sink.file_.is_open()) fail(sink, errno);
 }
 
 void Writer::fail(Sink& sink, int error) {

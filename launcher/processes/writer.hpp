@@ -14,17 +14,20 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace ddprun {
 
 /// One place to write to. Made by Writer; a file is opened by the writer's thread, and its folder
-/// made, when it is first written to, opened or finished.
+/// made, when it is first written to or finished. A file that an older run left there is put
+/// aside then.
 class Sink {
  public:
   Sink(int borrowed, std::string name) : number_(borrowed), name_(std::move(name)) {}
@@ -36,6 +39,7 @@ class Sink {
   std::string name_;
   std::string path_;  // empty: nothing to open
   Fd file_;
+  bool was_opened_ = false;
   bool failed_ = false;
   bool reached_ = false;           // by the writer's thread; under its mutex
   std::size_t dropped_bytes_ = 0;  // not said yet; under the writer's mutex
@@ -60,8 +64,11 @@ class Writer {
   /// Queues `bytes`. Never blocks.
   void write(std::shared_ptr<Sink> sink, std::string bytes);
 
-  /// Creates the file, and waits for that, but no longer than `patience`.
-  void open(const std::shared_ptr<Sink>& sink, std::chrono::milliseconds patience);
+  /// Makes a folder, to which the link `latest` beside it leads from then on, and puts those of
+  /// `files` aside that an older run has left. Waits for that, but no longer than `patience`.
+  void open_folder(const std::string& path,
+                   std::vector<std::string> files,
+                   std::chrono::milliseconds patience);
 
   /// Creates the file if nothing was written to it, and closes it after what is queued.
   void finish(std::shared_ptr<Sink> sink);
@@ -74,15 +81,18 @@ class Writer {
   void when_drained(std::function<void()> handler);
 
  private:
+  enum class Task : std::uint8_t { write, finish, open_folder };
   struct Chunk {
     std::shared_ptr<Sink> sink;
     std::string bytes;
-    bool last = false;
+    Task task = Task::write;
+    std::vector<std::string> files = {};  // of an older run
   };
 
   void push(Chunk chunk);
   void run();
   void write_out(const Chunk& chunk);
+  void open_file(Sink& sink);
   void fail(Sink& sink, int error);
   void say(std::string text);
   void wake_waiters(std::size_t left);

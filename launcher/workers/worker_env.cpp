@@ -34,15 +34,19 @@ std::optional<int> gpu_of(const WorkerSetup& setup, LocalRank local_rank) {
   return (setup.workers_before + local_rank.value) % setup.gpu_count;
 }
 
-std::string log_path(const WorkerSetup& setup, const Part& part, Rank rank) {
+std::string log_folder(const WorkerSetup& setup, const Part& part) {
   if (setup.log_dir.empty()) return {};
-  return fmt::format("{}/{}/{}/{}", setup.log_dir, setup.job_id, part.number.value, rank.value);
+  return fmt::format("{}/{}/{}", setup.log_dir, setup.job_id, part.number.value);
+}
+
+std::string log_path(const WorkerSetup& setup, const Part& part, Rank rank) {
+  const std::string folder = log_folder(setup, part);
+  return folder.empty() ? folder : fmt::format("{}/{}", folder, rank.value);
 }
 
 std::string filtered_path(const WorkerSetup& setup, const Part& part, std::string_view name) {
-  if (setup.log_dir.empty()) return {};
-  return fmt::format(
-      "{}/{}/{}/{}.{}.log", setup.log_dir, setup.job_id, part.number.value, name, part.group_rank);
+  const std::string folder = log_folder(setup, part);
+  return folder.empty() ? folder : fmt::format("{}/{}.{}.log", folder, name, part.group_rank);
 }
 
 std::string error_file_path(const WorkerSetup& setup, const Part& part, Rank rank) {

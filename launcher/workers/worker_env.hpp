@@ -49,8 +49,11 @@ struct WorkerSetup {
 /// The GPU that a worker is told, by its number here; nothing if none is visible.
 [[nodiscard]] std::optional<int> gpu_of(const WorkerSetup& setup, LocalRank local_rank);
 
+/// DIR/<job>/<generation>, where the files of one generation are; empty without a log folder.
+[[nodiscard]] std::string log_folder(const WorkerSetup& setup, const Part& part);
+
 /// DIR/<job>/<generation>/<rank>, to which ".out" and ".err" are appended; empty
-/// without a log folder.
+/// likewise.
 [[nodiscard]] std::string log_path(const WorkerSetup& setup, const Part& part, Rank rank);
 
 /// DIR/<job>/<generation>/<NAME>.<node>.log: the lines of all of the node's workers that a filter

@@ -92,10 +92,16 @@ CoreSet WorkerGroup::cores_of(LocalRank local_rank) const {
   return index < plan_.setup.cores.size() ? plan_.setup.cores[index] : CoreSet();
 }
 
-/// Before the workers start: they may leave their error files there at once.
+/// Before the workers start: they may leave their error files there at once, and those of an older
+/// run are not theirs.
 void WorkerGroup::make_log_folder(const Part& part) {
-  const std::string log = log_path(plan_.setup, part, part.first_rank);
-  if (!log.empty()) writer_.open(std::make_shared<Sink>(log + ".out"), log_patience);
+  const std::string folder = log_folder(plan_.setup, part);
+  if (folder.empty()) return;
+  std::vector<std::string> error_files;
+  for (const WorkerPlace& place : places_in(part)) {
+    error_files.push_back(error_file_path(plan_.setup, part, place.rank));
+  }
+  writer_.open_folder(folder, std::move(error_files), log_patience);
 }
 
 void WorkerGroup::signal(int number) const {

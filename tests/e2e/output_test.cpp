@@ -131,7 +131,9 @@ TEST_CASE_FIXTURE(Case, "e2e output: log files have the bytes of each worker and
   const Words jobs = names_in("deep/logs");
   REQUIRE(jobs.size() == 1);
   const std::string log = "deep/logs/" + jobs.front() + "/";
-  CHECK(names_in(log) == Words{"1", "2"});
+  CHECK(names_in(log) == Words{"1", "2", "latest"});
+  CHECK(read(log + "latest/0.err") == "err\n");
+  CHECK(std::filesystem::read_symlink(folder() / log / "latest") == "2");
   for (const std::string generation : {"1", "2"}) {
     CHECK(names_in(log + generation) == Words{"0.err", "0.out", "1.err", "1.out"});
     for (const std::string rank : {"0", "1"}) {
@@ -141,6 +143,23 @@ TEST_CASE_FIXTURE(Case, "e2e output: log files have the bytes of each worker and
     }
   }
   CHECK(count_of("out 1", job.out) == 0);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e output: a second run of one name leaves the first one's files alone") {
+  const auto run_once = [&](const std::string& text) {
+    return run(Words{"--log-dir", "logs", "--rdzv-id", "7", "--nproc-per-node", "2"} + shell(text))
+        .status();
+  };
+  CHECK(run_once("echo first; echo first >&2; echo '{}' > $TORCHELASTIC_ERROR_FILE; exit 3") == 3);
+  CHECK(run_once("echo second; [ -e $TORCHELASTIC_ERROR_FILE ] && echo old error; true") == 0);
+  CHECK(run_once("echo third") == 0);
+  CHECK(read("logs/7/1/0.out") == "third\n");
+  CHECK(read("logs/7/1/0.out.1") == "first\n");
+  CHECK(read("logs/7/1/0.out.2") == "second\n");
+  CHECK(read("logs/7/1/0.err.1") == "first\n");
+  CHECK(read("logs/7/1/0.err").empty());
+  CHECK(read("logs/7/1/0.error.json.1") == "{}\n");
+  CHECK_FALSE(has("logs/7/1/0.error.json"));
 }
 
 TEST_CASE_FIXTURE(Case, "e2e output: megabytes go to log files byte for byte") {
