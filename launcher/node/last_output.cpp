@@ -1,5 +1,7 @@
 #include "launcher/node/last_output.hpp"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <utility>
@@ -7,9 +9,20 @@
 namespace ddprun {
 
 void LastOutput::write_out(std::function<void()> report) {
+  if (::isatty(STDOUT_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1) watch_terminal();
   writer_.when_drained([this, report = std::move(report)] {
     report();
     writer_.when_drained([this] { context_.stop(); });
+  });
+}
+
+void LastOutput::watch_terminal() {
+  constexpr std::chrono::seconds terminal_patience{10};
+  stuck_.expires_after(terminal_patience);
+  stuck_.async_wait([this, before = writer_.progress()](boost::system::error_code error) {
+    if (error) return;
+    if (writer_.progress() == before) exit_now();
+    watch_terminal();
   });
 }
 

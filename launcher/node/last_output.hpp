@@ -1,5 +1,6 @@
 // The end of the agent process: it waits until pending output is written, and no longer than
-// somebody reads it.
+// somebody reads it. A terminal that takes nothing, as after ctrl-S, is waited for some time only;
+// a pipe's reader, such as less, for as long as it is there.
 #pragma once
 
 #include "launcher/processes/writer.hpp"
@@ -15,7 +16,7 @@ namespace ddprun {
 class LastOutput {
  public:
   LastOutput(boost::asio::io_context& context, Writer& writer)
-      : context_(context), writer_(writer), timer_(context) {}
+      : context_(context), writer_(writer), timer_(context), stuck_(context) {}
 
   /// The process ends with this status; given again, with the newer one.
   void exits_with(int status) { status_ = status; }
@@ -33,9 +34,12 @@ class LastOutput {
   void exit_soon();
 
  private:
+  void watch_terminal();
+
   boost::asio::io_context& context_;
   Writer& writer_;
   boost::asio::steady_timer timer_;
+  boost::asio::steady_timer stuck_;
   std::optional<int> status_;
   bool exits_soon_ = false;
 };

@@ -80,7 +80,8 @@ MemberOptions member_options(const Job& job, AgentId agent) {
 }
 
 WorkerPlan plan_of(const Job& job) {
-  WorkerPlan plan{job.command, job.setup, job.options.output, {}, job.share_terminal};
+  WorkerPlan plan{
+      job.command, job.setup, job.options.output, {}, job.share_terminal, job.options.stdin_rank};
   for (const int signal : job.options.stop.saving_signals) {
     if (is_for_workers(signal)) plan.ignored_signals.insert(signal);
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
@@ -55,6 +56,34 @@ std::string hint_for_signal(int signal) {
   }
 }
 
+std::string quoted(const std::deque<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += fmt::format("  | {}\n", line);
+  return text;
+}
+
+std::deque<std::string> lines_in(const std::string& text) {
+  std::deque<std::string> lines(1);
+  for (const char c : text) {
+    if (c == '\n') {
+      lines.emplace_back();
+    } else if (c != '\r') {
+      lines.back() += c;
+    }
+  }
+  if (lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+/// Of a traceback that is the exception.
+std::string last_line_of(int rank, const std::deque<std::string>& lines) {
+  const auto last = std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) {
+    return line.find_first_not_of(" \t") != std::string::npos;
+  });
+  if (last == lines.rend()) return {};
+  return fmt::format("  last line of rank {}'s stderr: {}\n", rank, *last);
+}
+
 }  // namespace
 
 std::vector<std::string> coordinating_notes(const Job& job, const Endpoint& endpoint) {
@@ -73,20 +102,22 @@ std::vector<std::string> coordinating_notes(const Job& job, const Endpoint& endp
   return notes;
 }
 
-std::string failure_details(const Outcome& outcome,
-                            const std::deque<std::string>& last_lines,
-                            const std::string& error_file,
-                            const std::string& executable) {
+std::string failure_details(const Outcome& outcome, const FailureFacts& facts) {
   if (!outcome.failure) return {};
+  const int rank = outcome.failure->rank.value;
   std::string text;
   if (outcome.failure->end.kind == WorkerEnd::Kind::not_executed) {
-    text += fmt::format("  program: {}\n", executable);
+    text += fmt::format("  program: {}\n", facts.executable);
   }
-  if (!last_lines.empty()) {
-    text += fmt::format("  last lines of rank {}'s stderr:\n", outcome.failure->rank.value);
-    for (const std::string& line : last_lines) text += fmt::format("  | {}\n", line);
+  if (!facts.exception.empty()) {
+    text += fmt::format("  exception of rank {}:\n{}", rank, quoted(lines_in(facts.exception)));
   }
-  if (!error_file.empty()) text += fmt::format("  error file: {}\n", error_file);
+  if (!facts.last_lines.empty() && !facts.were_shown) {
+    text += fmt::format("  last lines of rank {}'s stderr:\n{}", rank, quoted(facts.last_lines));
+  } else if (facts.exception.empty()) {
+    text += last_line_of(rank, facts.last_lines);
+  }
+  if (!facts.error_file.empty()) text += fmt::format("  error file: {}\n", facts.error_file);
   if (const std::string hint = hint_for(outcome.failure->end); !hint.empty()) {
     text += fmt::format("  hint: {}\n", hint);
   }

@@ -11,13 +11,19 @@
 
 namespace ddprun {
 
-/// The failed worker's last lines, its error file and a hint, if there are any, and the program if
-/// it could not be executed; each line indented, the last one ended. Empty for an outcome without a
-/// failure.
-[[nodiscard]] std::string failure_details(const Outcome& outcome,
-                                          const std::deque<std::string>& last_lines,
-                                          const std::string& error_file,
-                                          const std::string& executable);
+/// What this node knows of its worker that failed.
+struct FailureFacts {
+  std::deque<std::string> last_lines;  ///< Of its stderr, oldest first.
+  bool were_shown = false;             ///< On this console.
+  std::string exception;               ///< That its error file tells; may have several lines.
+  std::string error_file;              ///< Its path; empty: there is none.
+  std::string executable;
+};
+
+/// The exception or else the last lines, the error file and a hint, if there are any, and the
+/// program if it could not be executed; each line indented, the last one ended. Of lines that were
+/// shown already the last one with a text. Empty for an outcome without a failure.
+[[nodiscard]] std::string failure_details(const Outcome& outcome, const FailureFacts& facts);
 
 /// By the first process that coordinates a job of many nodes, once it listens: one line each.
 [[nodiscard]] std::vector<std::string> coordinating_notes(const Job& job, const Endpoint& endpoint);

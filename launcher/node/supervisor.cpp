@@ -2,6 +2,7 @@
 
 #include "launcher/link/local_link.hpp"
 #include "launcher/link/member_link.hpp"
+#include "launcher/node/error_file.hpp"
 #include "launcher/node/machine_options.hpp"
 #include "launcher/node/report.hpp"
 #include "launcher/options/coordinator_options.hpp"
@@ -138,6 +139,10 @@ void Supervisor::perform(const SpawnWorkers& spawn) {
                   text_of_count(count, "worker"),
                   job_.setup.host,
                   threads_text(job_.setup, count)));
+  if (workers_.lacks_input()) {
+    say(fmt::format("rank {} has no input: standard input went to it in an earlier generation",
+                    job_.options.stdin_rank->value));
+  }
   for (const WorkerEnded& worker : refused) agent_.tell(worker);
 }
 
@@ -191,15 +196,17 @@ std::string Supervisor::own_failure(const Outcome& outcome) const {
   if (!outcome.failure) return {};
   const int place = outcome.failure->rank.value - part_.first_rank.value;
   if (place < 0 || place >= part_.worker_count) return {};
-  std::string error_file;
-  if (!job_.setup.log_dir.empty()) {
-    error_file = error_file_path(job_.setup, part_, outcome.failure->rank);
-    if (::access(error_file.c_str(), R_OK) != 0) error_file.clear();
+  FailureFacts facts;
+  WorkerGroup::LastLines last = workers_.last_lines(outcome.failure->local_rank);
+  facts.last_lines = std::move(last.lines);
+  facts.were_shown = last.were_shown;
+  facts.executable = job_.command.executable;
+  const std::string error_file = error_file_path(job_.setup, part_, outcome.failure->rank);
+  if (!error_file.empty() && ::access(error_file.c_str(), R_OK) == 0) {
+    facts.error_file = error_file;
+    facts.exception = exception_in(read_error_file(error_file));
   }
-  return failure_details(outcome,
-                         workers_.last_lines(outcome.failure->local_rank),
-                         error_file,
-                         job_.command.executable);
+  return failure_details(outcome, facts);
 }
 
 void Supervisor::lose_guard() {

@@ -198,6 +198,12 @@ constexpr OptionSpec table[] = {
      .group = workers,
      .torchrun = true,
      .help = "The workers' ROLE_NAME, the same on all nodes."},
+    {.name = "stdin",
+     .value_name = "RANK",
+     .fallback = "0",
+     .group = workers,
+     .help = "Which worker gets a pipe or file that is ddprun's standard input, when it first "
+             "starts: the one of that rank, or 'none'."},
     {.name = "virtual-local-rank",
      .group = workers,
      .torchrun = true,

@@ -108,6 +108,17 @@ Result<void> check_tasks(const Settings& all, const Options& options) {
                          "write srun --ntasks-per-node=1, or leave --nproc-per-node out");
 }
 
+/// Nothing for "none".
+Result<std::optional<Rank>> read_stdin_rank(const Setting& setting) {
+  if (setting.value == "none") return std::optional<Rank>();
+  const auto rank = parse_count(setting.value);
+  if (!rank || *rank > workers_per_node_max * std::int64_t{nodes_limit}) {
+    return refused_setting(
+        "stdin", setting, "is no rank", did_you_mean(setting.value, {"none"}, "write 0, or none"));
+  }
+  return std::optional<Rank>(Rank{static_cast<int>(*rank)});
+}
+
 /// One node alone has the ranks of its own workers. torchrun accepts others for its options.
 Result<void> check_console(const Settings& all, const Options& options) {
   if (options.rendezvous.has_many_nodes()) return {};
@@ -167,6 +178,9 @@ Result<void> interpret(int core_count, Options& options) {
   }
   options.snapshot = all.at("snapshot").value;
   options.claim_dir = claim_dir(all);
+  const auto stdin_rank = read_stdin_rank(all.at("stdin"));
+  if (!stdin_rank) return stdin_rank.error();
+  options.stdin_rank = *stdin_rank;
   options.role = all.at("role").value;
   if (options.module && options.no_python && !options.run_path) {
     return Error(ExitStatus::usage,

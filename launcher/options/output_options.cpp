@@ -109,6 +109,13 @@ StreamRoute route_of(const OutputOptions& options, Rank rank, LocalRank local_ra
   return {shown && !redirected, kept && (teed || redirected)};
 }
 
+bool is_one_way(const OutputOptions& options, Rank rank, LocalRank local_rank) {
+  const StreamRoute out = route_of(options, rank, local_rank, Stream::out);
+  const StreamRoute err = route_of(options, rank, local_rank, Stream::err);
+  const bool filters = !options.out_filters.empty() || !options.err_filters.empty();
+  return out == err && !out.file && !filters;
+}
+
 std::string prefix_template(const OutputOptions& options, LocalRank local_rank, Stream stream) {
   if (!options.prefix.empty()) return options.prefix;
   if (options.tee.contains(local_rank, stream)) return "[${role_name}${local_rank}]:";

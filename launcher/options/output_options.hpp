@@ -63,6 +63,10 @@ struct StreamRoute {
                                    LocalRank local_rank,
                                    Stream stream);
 
+/// Whether a worker's stdout and stderr go the same way if the console is one for both, so that one
+/// pipe can keep the order in which they are written.
+[[nodiscard]] bool is_one_way(const OutputOptions& options, Rank rank, LocalRank local_rank);
+
 /// The template of a stream's prefix: the user's, else torchrun's for what is teed, else ddprun's.
 [[nodiscard]] std::string prefix_template(const OutputOptions& options,
                                           LocalRank local_rank,

@@ -33,7 +33,7 @@ CommandStarter::CommandStarter(const sigset_t& user_signals)
     : null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
   context_.user_signals = user_signals;
   context_.user_files_max = raise_files_max();
-  context_.null_fd = null_.get();
+  context_.stdin_fd = null_.get();
 }
 
 ChildProcess CommandStarter::start(const Command& command, const Environment& environment) const {

@@ -60,7 +60,7 @@ struct ChildSide {
     restore_limits();
     choose_cores();
     if (!context.share_terminal) {
-      ::dup2(context.null_fd, STDIN_FILENO);
+      ::dup2(context.stdin_fd, STDIN_FILENO);
       ::dup2(out_fd, STDOUT_FILENO);
       ::dup2(err_fd, STDERR_FILENO);
     }
@@ -145,7 +145,7 @@ ChildProcess spawn_process(const SpawnContext& context,
                            const Command& command,
                            const Environment& environment) {
   Pipe out = context.share_terminal ? Pipe() : open_pipe();
-  Pipe err = context.share_terminal ? Pipe() : open_pipe();
+  Pipe err = context.share_terminal || context.err_is_out ? Pipe() : open_pipe();
   std::vector<std::string> arguments = command.arguments;
   std::vector<std::string> variables;
   for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
@@ -154,7 +154,7 @@ ChildProcess spawn_process(const SpawnContext& context,
   const ChildSide child{context,
                         ::getpid(),
                         out.write_end.get(),
-                        err.write_end.get(),
+                        context.err_is_out ? out.write_end.get() : err.write_end.get(),
                         command.executable.c_str(),
                         argv.data(),
                         envp.data()};

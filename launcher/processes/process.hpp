@@ -28,7 +28,7 @@ struct Pipe {
 struct ChildProcess {
   int pid = 0;
   Fd out;  ///< Read end of its stdout; none if it shares the terminal.
-  Fd err;  ///< Read end of its stderr, likewise.
+  Fd err;  ///< Read end of its stderr, likewise; none either if that is stdout.
 };
 
 /// Tells which of several children could not be executed, and why: each writes its errno into one
@@ -62,7 +62,8 @@ struct SpawnContext {
   sigset_t ignored_signals{};        ///< Until the program says otherwise.
   unsigned long user_files_max = 0;  ///< The soft limit of open files to restore.
   bool share_terminal = false;  ///< Keep stdin, stdout, stderr and the terminal's process group.
-  int null_fd = -1;             ///< Becomes stdin otherwise.
+  int stdin_fd = -1;            ///< Becomes stdin otherwise.
+  bool err_is_out = false;      ///< One pipe has both streams, in the order of what is written.
   int exec_failures_fd = -1;    ///< -1: its exit status alone says that it was not executed.
   std::vector<unsigned long> core_mask;  ///< Which it may use, a bit each; empty: as this process.
   int group_end = -1;                ///< Of the fence: becomes the property of its process group.
@@ -70,7 +71,7 @@ struct SpawnContext {
 };
 
 /// Forks and executes one child: its own process group, SIGKILL when this thread dies, original
-/// signal mask and limits, stdin from /dev/null, stdout and stderr into pipes. Returns at once; a
+/// signal mask and limits, stdin as it is given, stdout and stderr into pipes. Returns at once; a
 /// failed exec shows as the child's end and in ExecFailures. Throws a std::system_error if the
 /// system refuses a pipe or the fork.
 ///

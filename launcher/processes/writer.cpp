@@ -119,6 +119,7 @@ void Writer::write_out(const Chunk& chunk) {
     const ssize_t count = ::write(sink.number_, left.data(), left.size());
     if (count >= 0) {
       left.remove_prefix(static_cast<std::size_t>(count));
+      ++progress_;
     } else if (errno == EAGAIN) {
       wait_until_writable(sink.number_);
     } else if (errno != EINTR) {

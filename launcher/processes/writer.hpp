@@ -11,6 +11,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -75,6 +76,9 @@ class Writer {
 
   [[nodiscard]] bool full() const;
 
+  /// Grows with all that is taken from the queue: as long as it stays, nobody reads.
+  [[nodiscard]] std::uint64_t progress() const { return progress_; }
+
   /// Calls `handler` once, on the context's thread, when at most half of the queue is left (`room`)
   /// or nothing (`drained`).
   void when_room(std::function<void()> handler);
@@ -104,6 +108,7 @@ class Writer {
   std::condition_variable reached_;
   std::deque<Chunk> queue_;
   std::size_t queued_bytes_ = 0;  // in the queue or being written
+  std::atomic<std::uint64_t> progress_{0};
   bool closing_ = false;
   std::deque<std::function<void()>> on_room_;
   std::deque<std::function<void()>> on_drained_;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,6 +22,20 @@ namespace {
 
 constexpr std::chrono::milliseconds log_patience{100};  // well within the time for a heartbeat
 
+/// A terminal is no input for a process in the background, and devices such as /dev/null are none.
+bool is_input(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return false;
+  return S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode) || S_ISSOCK(status.st_mode);
+}
+
+bool are_one_place(int fd, int other_fd) {
+  struct stat status {};
+  struct stat other {};
+  return ::fstat(fd, &status) == 0 && ::fstat(other_fd, &other) == 0 &&
+         status.st_dev == other.st_dev && status.st_ino == other.st_ino;
+}
+
 }  // namespace
 
 WorkerGroup::WorkerGroup(boost::asio::io_context& context,
@@ -34,7 +49,9 @@ WorkerGroup::WorkerGroup(boost::asio::io_context& context,
       fence_ends_(fence_ends),
       null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
       stdout_(std::make_shared<Sink>(STDOUT_FILENO, "standard output")),
-      stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")) {
+      stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")),
+      has_input_(is_input(STDIN_FILENO)),
+      is_one_console_(are_one_place(STDOUT_FILENO, STDERR_FILENO)) {
   if (!null_.is_open()) {
     throw Failure(Error(ExitStatus::system_refused,
                         "cannot open /dev/null",
@@ -45,7 +62,6 @@ WorkerGroup::WorkerGroup(boost::asio::io_context& context,
   for (const int signal : plan_.ignored_signals) sigaddset(&spawn_context_.ignored_signals, signal);
   spawn_context_.user_files_max = raise_files_max();
   spawn_context_.share_terminal = plan_.share_terminal;
-  spawn_context_.null_fd = null_.get();
 }
 
 std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Instant> lease_end) {
@@ -56,28 +72,48 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
   errors_.clear();
   filtered_.clear();
   exec_failures_.reset();
+  lacks_input_ = false;
   make_log_folder(part);
   for (const WorkerPlace& place : places_in(part)) {
     try {
-      if (!exec_failures_) exec_failures_ = std::make_unique<ExecFailures>();
-      spawn_context_.exec_failures_fd = exec_failures_->write_end();
-      spawn_context_.group_end = fence_end(place.local_rank);
-      spawn_context_.core_mask = core_mask(cores_of(place.local_rank));
-      ChildProcess worker = spawn_process(spawn_context_,
-                                          command_for(plan_.command, plan_.setup, place),
-                                          worker_environment(plan_.setup, part, place));
-      reaper_.watch(worker.pid);
-      living_.emplace(worker.pid, place.local_rank);
-      if (!worker.out.is_open()) continue;
-      outputs_.push_back(open_output(std::move(worker.out), part, place, Stream::out));
-      outputs_.push_back(open_output(std::move(worker.err), part, place, Stream::err));
-      errors_[place.local_rank] = outputs_.back();
+      start_worker(part, place);
     } catch (const std::system_error& error) {
       const WorkerEnd end{WorkerEnd::Kind::not_started, error.code().value()};
       refused.push_back({place.local_rank, 0, end});
     }
   }
   return refused;
+}
+
+void WorkerGroup::start_worker(const Part& part, const WorkerPlace& place) {
+  if (!exec_failures_) exec_failures_ = std::make_unique<ExecFailures>();
+  spawn_context_.exec_failures_fd = exec_failures_->write_end();
+  spawn_context_.group_end = fence_end(place.local_rank);
+  spawn_context_.core_mask = core_mask(cores_of(place.local_rank));
+  spawn_context_.stdin_fd = input_of(place);
+  spawn_context_.err_is_out =
+      is_one_console_ && is_one_way(plan_.output, place.rank, place.local_rank);
+  ChildProcess worker = spawn_process(spawn_context_,
+                                      command_for(plan_.command, plan_.setup, place),
+                                      worker_environment(plan_.setup, part, place));
+  reaper_.watch(worker.pid);
+  living_.emplace(worker.pid, place.local_rank);
+  if (!worker.out.is_open()) return;
+  outputs_.push_back(open_output(std::move(worker.out), part, place, Stream::out));
+  if (worker.err.is_open()) {
+    outputs_.push_back(open_output(std::move(worker.err), part, place, Stream::err));
+  }
+  errors_[place.local_rank] = outputs_.back();
+}
+
+/// The standard input, once, for the worker that is to have it; else /dev/null.
+int WorkerGroup::input_of(const WorkerPlace& place) {
+  if (!has_input_ || plan_.stdin_rank != place.rank) return null_.get();
+  if (std::exchange(gave_input_, true)) {
+    lacks_input_ = true;
+    return null_.get();
+  }
+  return STDIN_FILENO;
 }
 
 /// -1 without a fence.
@@ -133,9 +169,10 @@ void WorkerGroup::finish_output() {
   for (const auto& output : outputs_) output->finish();
 }
 
-std::deque<std::string> WorkerGroup::last_lines(LocalRank local_rank) const {
+WorkerGroup::LastLines WorkerGroup::last_lines(LocalRank local_rank) const {
   const auto found = errors_.find(local_rank);
-  return found == errors_.end() ? std::deque<std::string>() : found->second->last_lines();
+  if (found == errors_.end()) return {};
+  return {found->second->last_lines(), found->second->is_shown()};
 }
 
 std::shared_ptr<ChildOutput> WorkerGroup::open_output(Fd pipe,

@@ -37,6 +37,10 @@ class WorkerGroup {
   /// those that the system refused to start, as if they had ended.
   [[nodiscard]] std::vector<WorkerEnded> spawn(const Part& part, std::optional<Instant> lease_end);
 
+  /// Whether a worker of the newest generation has no input, since one of an earlier generation got
+  /// it.
+  [[nodiscard]] bool lacks_input() const { return lacks_input_; }
+
   /// To each living worker's process group.
   void signal(int number) const;
 
@@ -50,13 +54,20 @@ class WorkerGroup {
   /// Takes the rest of what the workers printed. Call when none is left.
   void finish_output();
 
-  /// The last lines of a worker's stderr, oldest first.
-  [[nodiscard]] std::deque<std::string> last_lines(LocalRank local_rank) const;
+  /// What a worker has printed last, oldest line first.
+  struct LastLines {
+    std::deque<std::string> lines;
+    bool were_shown = false;  ///< On the console.
+  };
+  /// On stderr, or on both streams where they are one.
+  [[nodiscard]] LastLines last_lines(LocalRank local_rank) const;
 
  private:
   [[nodiscard]] int fence_end(LocalRank local_rank) const;
   [[nodiscard]] CoreSet cores_of(LocalRank local_rank) const;
   void make_log_folder(const Part& part);
+  void start_worker(const Part& part, const WorkerPlace& place);
+  [[nodiscard]] int input_of(const WorkerPlace& place);
   [[nodiscard]] std::shared_ptr<ChildOutput> open_output(Fd pipe,
                                                          const Part& part,
                                                          const WorkerPlace& place,
@@ -76,6 +87,10 @@ class WorkerGroup {
   std::map<std::string, std::shared_ptr<Sink>> filtered_;     // files of all workers, by path
   std::shared_ptr<Sink> stdout_;
   std::shared_ptr<Sink> stderr_;
+  bool has_input_ = false;  // standard input is a pipe or file
+  bool gave_input_ = false;
+  bool lacks_input_ = false;
+  bool is_one_console_ = false;  // standard output and standard error lead to one place
 };
 
 }  // namespace ddprun

@@ -5,6 +5,7 @@
 #include "launcher/processes/command.hpp"
 #include "launcher/workers/worker_env.hpp"
 
+#include <optional>
 #include <set>
 
 namespace ddprun {
@@ -15,6 +16,8 @@ struct WorkerPlan {
   OutputOptions output;
   std::set<int> ignored_signals;  ///< Until the program says otherwise.
   bool share_terminal = false;    ///< The single worker keeps ddprun's terminal.
+  std::optional<Rank> stdin_rank =
+      {};  ///< Whose ddprun's standard input is, if it is on this node.
 };
 
 }  // namespace ddprun

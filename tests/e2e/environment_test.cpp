@@ -155,11 +155,36 @@ TEST_CASE_FIXTURE(Case, "e2e environment: the limit of open files is the user's"
   CHECK(job.out == prefix(0) + "123\n");
 }
 
-TEST_CASE_FIXTURE(Case, "e2e environment: stdin is empty whatever ddprun's own is") {
-  const Job& job = run(
-      Setup{.arguments = Words{"--nproc-per-node", "2"} + shell("wc -c"), .input = "for ddprun\n"});
+TEST_CASE_FIXTURE(Case, "e2e environment: ddprun's input goes to one worker, or to none") {
+  const auto counts = [&](const Words& options, const std::string& input) {
+    const Job& job = run(Setup{
+        .arguments = Words{"--nproc-per-node", "2"} + options + shell("wc -c"), .input = input});
+    CHECK(job.status() == 0);
+    Words all = lines_of(job.out);
+    std::ranges::sort(all);
+    return all;
+  };
+  CHECK(counts({}, "for rank 0\n") == Words{prefix(0) + "11", prefix(1) + "0"});
+  CHECK(counts({"--stdin=1"}, "for rank 1\n") == Words{prefix(0) + "0", prefix(1) + "11"});
+  CHECK(counts({"--stdin=none"}, "for none\n") == Words{prefix(0) + "0", prefix(1) + "0"});
+  CHECK(counts({}, std::string(10'000'000, 'x')).front() == prefix(0) + "10000000");
+}
+
+TEST_CASE_FIXTURE(Case, "e2e environment: ddprun's input is gone after a restart, which is said") {
+  const Job& job =
+      run(Setup{.arguments = Words{"--max-restarts", "1"} + shell("read line; echo \"<$line>\"; "
+                                                                  "[ $DDPRUN_GENERATION = 2 ]"),
+                .input = "once\ntwice\n"});
   CHECK(job.status() == 0);
-  CHECK(count_of("] 0\n", job.out) == 2);
+  CHECK(job.out == prefix(0) + "<once>\n" + prefix(0) + "<>\n");
+  CHECK(count_of("rank 0 has no input: standard input went to it in an earlier generation\n",
+                 job.err) == 1);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e environment: a worker that reads no input does not hold the job") {
+  const Job& job =
+      run(Setup{.arguments = {"-c", "yes | " E2E_DDPRUN " true"}, .program = "/bin/sh"});
+  CHECK(job.status() == 0);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e environment: a worker may start ddprun itself") {

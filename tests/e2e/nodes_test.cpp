@@ -60,8 +60,9 @@ TEST_CASE_FIXTURE(Case,
   }
   CHECK(count_of(who(2, 0, 4, 0, 2), jobs[0]->out) == 1);
   CHECK(count_of(who(2, 3, 4, 1, 2), jobs[1]->out) == 1);
-  CHECK(count_of("  | oops", jobs[0]->err) == 0);  // its last lines are shown where it ran
-  CHECK(count_of("  | oops", jobs[1]->err) == 1);
+  // Its last line is told where it ran.
+  CHECK(count_of("'s stderr: oops", jobs[0]->err) == 0);
+  CHECK(count_of("'s stderr: oops", jobs[1]->err) == 1);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes: ctrl-C on one ends the job on all") {

@@ -100,6 +100,21 @@ TEST_CASE_FIXTURE(Case, "e2e output: lines of more than 64 KiB arrive in pieces 
   }
 }
 
+TEST_CASE_FIXTURE(Case, "e2e output: where stdout and stderr are one, their order is kept") {
+  const std::string in_turn =
+      "i=0; while [ $i -lt 200 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done";
+  const std::string worker = script("in_turn", "#!/bin/sh\n" + in_turn + "\n");
+  const std::string command =
+      "exec " E2E_DDPRUN " --nproc-per-node 2 " + worker + " 2>&1 | grep '^\\[.*:1\\]'";
+  const Job& job = run(Setup{.arguments = {"-c", command}, .program = "/bin/sh"});
+  std::string expected;
+  for (int i = 0; i < 200; ++i) {
+    expected += prefix(1) + "out " + std::to_string(i) + "\n";
+    expected += prefix(1) + "err " + std::to_string(i) + "\n";
+  }
+  CHECK(job.out == expected);
+}
+
 TEST_CASE_FIXTURE(Case, "e2e output: --console chooses ranks") {
   const auto shown = [&](const std::string& ranks) {
     const Job& job =

@@ -83,17 +83,37 @@ TEST_CASE_FIXTURE(Case, "e2e status: a failure after successes counts") {
 
 TEST_CASE_FIXTURE(Case,
                   "e2e status: the report shows the failed worker's last lines of stderr alone") {
-  const Job& job = run(with("2",
+  const Job& job = run(Words{"--console", "0"} +
+                       with("2",
                             "[ $RANK = 0 ] && { echo other >&2; : > said; exec sleep 60; }\n"
                             "until [ -e said ]; do sleep 0.01; done\n"
                             "i=0; while [ $i -lt 50 ]; do echo line $i >&2; i=$((i+1)); done\n"
                             "exit 4"));
   CHECK(job.status() == 4);
   CHECK(count_of("  last lines of rank 1's stderr:\n", job.err) == 1);
+  CHECK(count_of(prefix(1) + "line ", job.err) == 0);
   CHECK(count_of("  | line ", job.err) == 40);
   CHECK(count_of("  | line 10\n", job.err) == 1);
   CHECK(count_of("  | line 9\n", job.err) == 0);
   CHECK(count_of("  | other", job.err) == 0);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e status: what was shown of a failure is not shown twice") {
+  const Job& job = run(with("2",
+                            "[ $RANK = 0 ] && exec sleep 60\n"
+                            "echo Traceback >&2; echo ValueError: 3 >&2; exit 4"));
+  CHECK(job.status() == 4);
+  CHECK(count_of("Traceback", job.err) == 1);
+  CHECK(count_of("  last line of rank 1's stderr: ValueError: 3\n", job.err) == 1);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e status: the exception that an error file tells is shown, once") {
+  const Job& job = run(Words{"--log-dir", "logs", "--rdzv-id", "7"} +
+                       shell("echo '{\"message\": {\"message\": \"ValueError: 3\"}}' > "
+                             "\"$TORCHELASTIC_ERROR_FILE\"; exit 3"));
+  CHECK(job.status() == 3);
+  CHECK(count_of("  exception of rank 0:\n  | ValueError: 3\n  error file: ", job.err) == 1);
+  CHECK(count_of("ValueError", job.err) == 1);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e status: an error file that the worker has left is named") {

@@ -114,6 +114,16 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: of several workers none has it") {
   CHECK(count_of("/dev/null", job.out) == 2);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e terminal: one that takes nothing more does not hold the job's end") {
+  if (!has_terminals()) return;
+  Job& job = start(on_terminal(
+      Words{"--nproc-per-node", "2"} +
+      shell("[ $RANK = 1 ] && exit 0; echo pid $$; exec " E2E_HELPER " lines 20000 100")));
+  (void)job.pid_of(0);
+  job.stop_reading();
+  CHECK(job.wait() == 0);
+}
+
 TEST_CASE_FIXTURE(Case, "e2e terminal: its end stops the job") {
   if (!has_terminals()) return;
   Job& job =

@@ -153,7 +153,7 @@ class Guarded {
     SpawnContext context;
     context.user_signals = link.user_signals;
     context.user_files_max = 1024;
-    context.null_fd = null_.get();
+    context.stdin_fd = null_.get();
     const std::vector<Fd>& ends = link.fence.group_ends;
     context.group_end = ends.empty() ? -1 : ends.front().get();
     workers_.push_back(spawn_process(context, {"/bin/sh", {"sh", "-c", program_}}, {}));

@@ -4,6 +4,9 @@
 
 #include <cerrno>
 #include <csignal>
+#include <deque>
+#include <string>
+#include <utility>
 
 namespace ddprun {
 namespace {
@@ -14,13 +17,18 @@ Outcome outcome_of(WorkerEnd end) {
   return {1, "text", WorkerFailure{"n0", Rank{3}, LocalRank{1}, 42, end}};
 }
 
+FailureFacts facts_with(std::deque<std::string> lines, std::string exception = {}) {
+  return {std::move(lines), false, std::move(exception), {}, "./train"};
+}
+
 TEST_CASE("report: an end without a failure has no details") {
-  CHECK(failure_details(Outcome{0, "all good", {}}, {"a"}, "file", "./train").empty());
+  CHECK(failure_details(Outcome{0, "all good", {}}, facts_with({"a"}, "b")).empty());
 }
 
 TEST_CASE("report: the failed worker's last lines, its error file and a hint") {
-  CHECK(failure_details(
-            outcome_of({Kind::killed, SIGBUS}), {"one", "", "three"}, "log/3.json", "./train") ==
+  FailureFacts facts = facts_with({"one", "", "three"});
+  facts.error_file = "log/3.json";
+  CHECK(failure_details(outcome_of({Kind::killed, SIGBUS}), facts) ==
         "  last lines of rank 3's stderr:\n"
         "  | one\n"
         "  | \n"
@@ -29,8 +37,26 @@ TEST_CASE("report: the failed worker's last lines, its error file and a hint") {
         "  hint: often a full /dev/shm: see df /dev/shm\n");
 }
 
+TEST_CASE("report: what was shown already is not repeated, but for the line that tells most") {
+  FailureFacts facts = facts_with({"Traceback", "ValueError: 3", " ", ""});
+  facts.were_shown = true;
+  CHECK(failure_details(outcome_of({Kind::exited, 1}), facts) ==
+        "  last line of rank 3's stderr: ValueError: 3\n");
+  facts.exception = "ValueError: 3\n(of 4)\n";
+  CHECK(failure_details(outcome_of({Kind::exited, 1}), facts) ==
+        "  exception of rank 3:\n"
+        "  | ValueError: 3\n"
+        "  | (of 4)\n");
+  facts.were_shown = false;
+  CHECK(failure_details(outcome_of({Kind::exited, 1}), facts).find("| Traceback\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("report: what there is not is not mentioned") {
-  CHECK(failure_details(outcome_of({Kind::exited, 1}), {}, "", "./train").empty());
+  CHECK(failure_details(outcome_of({Kind::exited, 1}), facts_with({})).empty());
+  FailureFacts blank = facts_with({"", " "});
+  blank.were_shown = true;
+  CHECK(failure_details(outcome_of({Kind::exited, 1}), blank).empty());
 }
 
 TEST_CASE("report: only ends that need one have a hint") {
@@ -61,7 +87,7 @@ TEST_CASE("report: an agent that was told says nothing, since the batch script's
 }
 
 TEST_CASE("report: a program that could not be executed is named") {
-  CHECK(failure_details(outcome_of({Kind::not_executed, EACCES}), {}, "", "./train") ==
+  CHECK(failure_details(outcome_of({Kind::not_executed, EACCES}), facts_with({})) ==
         "  program: ./train\n");
 }
 

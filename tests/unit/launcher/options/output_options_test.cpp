@@ -96,6 +96,17 @@ TEST_CASE("output options: what is redirected is not shown, unless it is teed") 
   CHECK(asked.way(2, Stream::err) == "cf");
 }
 
+TEST_CASE("output options: both streams go one way unless one is kept, shown or changed alone") {
+  const auto one_way = [](const AskedOfOutput& asked) {
+    return is_one_way(asked.options(), Rank{0}, LocalRank{0});
+  };
+  CHECK(one_way(AskedOfOutput()));
+  CHECK(one_way(AskedOfOutput().with("console", "none")));
+  CHECK_FALSE(one_way(AskedOfOutput().with("log-dir", "logs")));
+  CHECK_FALSE(one_way(AskedOfOutput().with("redirects", "1")));
+  CHECK_FALSE(one_way(AskedOfOutput().with("duplicate-stderr-filters", "x")));
+}
+
 TEST_CASE("output options: the console shows the ranks that both filters name") {
   AskedOfOutput asked;
   asked.with("console", "11-12").with("local-ranks-filter", "0,2").with("tee", "3");

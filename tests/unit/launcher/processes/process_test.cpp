@@ -19,7 +19,7 @@ namespace {
 int run_with(SpawnContext context, const Command& command) {
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   context.user_files_max = 1024;
-  context.null_fd = null.get();
+  context.stdin_fd = null.get();
   const ChildProcess worker = spawn_process(context, command, {});
   int status = 0;
   REQUIRE(::waitpid(worker.pid, &status, 0) == worker.pid);
@@ -66,7 +66,7 @@ TEST_CASE("process: of several children each one that was not executed says why"
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   SpawnContext context;
   context.user_files_max = 1024;
-  context.null_fd = null.get();
+  context.stdin_fd = null.get();
   context.exec_failures_fd = failures.write_end();
   const ChildProcess missing = spawn_process(context, {"/no/such/program", {"program"}}, {});
   const ChildProcess executed = spawn_process(context, {"/bin/true", {"true"}}, {});
