@@ -81,7 +81,8 @@ class EnvironmentCase : public Case {
       }
       for (const auto& [name, value] : expected.workers[rank]) {
         if (reason_to_differ(name, value) != nullptr) continue;
-        CAPTURE(name);
+        const std::string variable = name;
+        CAPTURE(variable);
         CHECK(seen[name] == (value == "PORT" ? port : value));
       }
     }

@@ -27,7 +27,8 @@ TEST_CASE("torchrun options: what torchrun accepts without effect here is accept
                                     std::pair{"event-log-handler", "console"},
                                     std::pair{"logs-specs", "default"},
                                     std::pair{"use-env", "true"}}) {
-    CAPTURE(name);
+    const std::string option = name;
+    CAPTURE(option);
     CHECK(check_torchrun_options(torchrun_settings(name, value)).has_value());
   }
 }
