@@ -1,5 +1,7 @@
 #include "launcher/processes/child_output.hpp"
 
+#include "launcher/system/clock.hpp"
+
 #include <unistd.h>
 
 #include <array>
@@ -45,6 +47,7 @@ void ChildOutput::finish() {
   for (int i = 0; i < reads_max && read_once() == Left::more; ++i) continue;
   boost::system::error_code ignored;
   pipe_.close(ignored);
+  show(bars_.finish());
   if (destination_.console) writer_.write(destination_.console, lines_.finish());
   if (destination_.log) writer_.finish(std::move(destination_.log));
   if (!destination_.filtered) return;
@@ -65,6 +68,10 @@ ChildOutput::Left ChildOutput::read_once() {
 void ChildOutput::add(std::string_view bytes) {
   tail_.feed(bytes);
   if (destination_.log) writer_.write(destination_.log, std::string(bytes));
+  show(destination_.thins_bars ? bars_.feed(bytes, now()) : bytes);
+}
+
+void ChildOutput::show(std::string_view bytes) {
   if (destination_.filtered) writer_.write(destination_.filtered, filter_.feed(bytes));
   if (destination_.console) writer_.write(destination_.console, lines_.feed(bytes));
 }

@@ -2,6 +2,7 @@
 // report.
 #pragma once
 
+#include "launcher/processes/bars.hpp"
 #include "launcher/processes/line_filter.hpp"
 #include "launcher/processes/lines.hpp"
 #include "launcher/processes/writer.hpp"
@@ -23,8 +24,9 @@ class ChildOutput : public std::enable_shared_from_this<ChildOutput> {
     std::shared_ptr<Sink> log;                          ///< Null: not kept.
     std::string prefix;                                 ///< Of each line on the console,
     std::vector<std::string> prefixed_beginnings = {};  ///< or of those that begin so.
-    std::shared_ptr<Sink> filtered = {};                ///< For lines with one of
-    std::vector<std::string> filters = {};              ///< these texts; null: there are none.
+    bool thins_bars = false;  ///< The console is a log, in which a bar is to leave few lines.
+    std::shared_ptr<Sink> filtered = {};    ///< For lines with one of
+    std::vector<std::string> filters = {};  ///< these texts; null: there are none.
   };
 
   ChildOutput(boost::asio::io_context& context, Writer& writer, Fd pipe, Destination destination);
@@ -45,10 +47,12 @@ class ChildOutput : public std::enable_shared_from_this<ChildOutput> {
   void wait();
   [[nodiscard]] Left read_once();
   void add(std::string_view bytes);
+  void show(std::string_view bytes);
 
   Writer& writer_;
   boost::asio::posix::stream_descriptor pipe_;
   Destination destination_;
+  BarThinner bars_;
   LinePrefixer lines_;
   LineFilter filter_;
   Tail tail_;

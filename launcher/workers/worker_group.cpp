@@ -183,6 +183,7 @@ std::shared_ptr<ChildOutput> WorkerGroup::open_output(Fd pipe,
   const StreamRoute route = route_of(plan_.output, place.rank, place.local_rank, stream);
   ChildOutput::Destination destination;
   if (route.console) destination.console = is_out ? stdout_ : stderr_;
+  destination.thins_bars = ::isatty(is_out ? STDOUT_FILENO : STDERR_FILENO) != 1;
   const std::string log = log_path(plan_.setup, part, place.rank);
   if (route.file) destination.log = std::make_shared<Sink>(log + (is_out ? ".out" : ".err"));
   destination.filters = is_out ? plan_.output.out_filters : plan_.output.err_filters;

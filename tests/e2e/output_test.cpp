@@ -67,9 +67,16 @@ TEST_CASE_FIXTURE(Case, "e2e output: nothing is lost when a worker prints a lot 
   CHECK(whole_lines(job.out, 2, 100)[1] == 20'000);
 }
 
-TEST_CASE_FIXTURE(Case, "e2e output: a return ends a line and a line without an end gets one") {
-  CHECK(run(shell("printf 'a\\rb\\rc\\n'")).out ==
-        prefix(0) + "a\r" + prefix(0) + "b\r" + prefix(0) + "c\n");
+TEST_CASE_FIXTURE(Case, "e2e output: of a bar a log gets the first and the last state") {
+  const std::string bar =
+      "i=0; while [ $i -lt 1000 ]; do printf '\\r %d of 1000' $i; "
+      "i=$((i+1)); done; printf '\\r 1000 of 1000\\n'";
+  const Job& job = run(Words{"--log-dir", "logs", "--rdzv-id", "7"} + shell(bar));
+  CHECK(job.out == prefix(0) + " 0 of 1000\n" + prefix(0) + " 1000 of 1000\n");
+  CHECK(count_of("\r", read("logs/7/1/0.out")) == 1001);  // a worker's own file has all
+}
+
+TEST_CASE_FIXTURE(Case, "e2e output: a line without an end gets one") {
   CHECK(run(shell("printf 'no end'")).out == prefix(0) + "no end\n");
   CHECK(run(shell("printf 'dos\\r\\n\\n'")).out == prefix(0) + "dos\r\n" + prefix(0) + "\n");
   CHECK(run({"true"}).out.empty());
@@ -77,11 +84,11 @@ TEST_CASE_FIXTURE(Case, "e2e output: a return ends a line and a line without an 
 
 TEST_CASE_FIXTURE(Case, "e2e output: a line appears before its worker ends") {
   Job& job =
-      start(shell("echo one; until [ -e go ]; do sleep 0.01; done; printf 'two\\r'; until [ "
+      start(shell("echo one; until [ -e go ]; do sleep 0.01; done; printf 'two\\rthree'; until [ "
                   "-e end ]; do sleep 0.01; done"));
   job.wait_for_out(prefix(0) + "one\n");
   write("go", "");
-  job.wait_for_out(prefix(0) + "two\r");
+  job.wait_for_out(prefix(0) + "two\n");
   write("end", "");
   CHECK(job.wait() == 0);
 }

@@ -124,6 +124,13 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: one that takes nothing more does not hold
   CHECK(job.wait() == 0);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e terminal: a bar is drawn over itself") {
+  if (!has_terminals()) return;
+  const Job& job = run(on_terminal(Words{"--nproc-per-node", "2"} +
+                                   shell("[ $RANK = 1 ] && exit 0; printf '1%%\\r2%%\\r3%%\\n'")));
+  CHECK(count_of(prefix(0) + "1%\r" + prefix(0) + "2%\r" + prefix(0) + "3%\r\n", job.out) == 1);
+}
+
 TEST_CASE_FIXTURE(Case, "e2e terminal: its end stops the job") {
   if (!has_terminals()) return;
   Job& job =

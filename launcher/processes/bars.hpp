@@ -1,0 +1,37 @@
+// Progress bars in a log. A bar writes itself over by "\r", many times a second; on a terminal that
+// is one line, in a file each state of it would be a line. Pure.
+#pragma once
+
+#include "rendezvous/units.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ddprun {
+
+class BarThinner {
+ public:
+  static constexpr Millis pause{10'000};  ///< Between two states of a bar that are shown.
+
+  /// What is to be shown of the stream by now: whole lines, and of a bar one state in each pause,
+  /// as a line. What a line writes over is not shown. Valid until the next call, and as long as
+  /// `bytes`, of which it may be a part.
+  [[nodiscard]] std::string_view feed(std::string_view bytes, Instant now);
+
+  /// The rest: the last state of a bar, and a line that never ended.
+  [[nodiscard]] std::string finish();
+
+ private:
+  void take_line(std::string_view ending);
+  void take_state(Instant now);
+  bool keep_state();
+
+  std::string out_;
+  std::string line_;       // begun
+  std::string bar_;        // its last state, not shown
+  bool returned_ = false;  // after a "\r", to which a "\n" may still belong
+  std::optional<Instant> shown_;
+};
+
+}  // namespace ddprun
