@@ -3,6 +3,7 @@
 #include "launcher/commands/hostlist_command.hpp"
 #include "launcher/commands/run_command.hpp"
 #include "launcher/options/command_line.hpp"
+#include "launcher/options/completion.hpp"
 #include "launcher/options/help_text.hpp"
 #include "launcher/options/job_file_schema.hpp"
 #include "launcher/system/complain.hpp"
@@ -54,6 +55,10 @@ int dispatch(const std::vector<std::string>& words, const Versions& versions) {
   command_line.called_as = called_as;
   if (command_line.settings.contains("help")) return print(help_text(terminal_columns()));
   if (command_line.settings.contains("print-schema")) return print(job_file_schema());
+  if (const auto shell = command_line.settings.find("print-completion");
+      shell != command_line.settings.end()) {
+    return print(completion_script(shell->second).value());
+  }
   if (command_line.settings.contains("version")) {
     return print(fmt::format("ddprun {}\nworker runtime tested with LibTorch {}\n",
                              versions.ddprun,

@@ -16,6 +16,7 @@ struct OptionSpec {
   std::string_view name;  ///< "nproc-per-node": --nproc-per-node, --nproc_per_node, nproc_per_node:
   std::string_view short_name = {};  ///< "f", or empty.
   std::string_view value_name = {};  ///< "N"; empty for a flag.
+  std::string_view words = {};       ///< Some of its values, between blanks, for shells to offer.
   std::string_view fallback = {};    ///< As if typed; empty: no value.
   std::string_view format = {};      ///< "json": this flag may also be --name=json.
   OptionGroup group;

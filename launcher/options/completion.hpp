@@ -1,0 +1,14 @@
+// What makes shells complete ddprun's options and their values, from the option table. Pure.
+#pragma once
+
+#include "launcher/text/settings.hpp"
+#include "rendezvous/result.hpp"
+
+#include <string>
+
+namespace ddprun {
+
+/// The script for that shell: bash, zsh or fish. After the program of a line files are completed.
+[[nodiscard]] Result<std::string> completion_script(const Setting& shell);
+
+}  // namespace ddprun
