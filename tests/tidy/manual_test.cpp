@@ -158,6 +158,27 @@ TEST_CASE("manual: README's statuses are those of the program") {
   }
 }
 
+TEST_CASE("manual: ddprun-torchrun(7) has every option of torchrun's, and names tests that exist") {
+  const std::string page = file_text("man/ddprun-torchrun.7");
+  const std::string options = section(page, "OPTIONS");
+  for (const OptionSpec& option : option_table()) {
+    const std::regex item("Fl -" + std::string(option.name) + "\\b");
+    if (option.torchrun) CHECK_MESSAGE(std::regex_search(options, item), option.name);
+  }
+  std::string tests;
+  for (const SourceFile& file : read_tree(DDPRUN_SOURCE_DIR)) {
+    if (file.path.starts_with("tests/")) tests += file.text;
+  }
+  const std::regex named("Test:\n\\.Qq ([^\n]+)");
+  int count = 0;
+  for (std::sregex_iterator found(page.begin(), page.end(), named), end; found != end; ++found) {
+    const std::string name = (*found)[1];
+    CHECK_MESSAGE(tests.find("\"" + name + "\"") != std::string::npos, name);
+    ++count;
+  }
+  CHECK(count > 40);
+}
+
 TEST_CASE("manual: the PET_ variables that ddprun(1) names are those that are read") {
   std::vector<std::string> read;
   for (const OptionSpec& option : option_table()) {
