@@ -60,7 +60,7 @@ test_release() {
 }
 build_others() {
     give_way
-    part "build asan" 700 build asan all || true
+    part "build asan" 1000 build asan all || true
     # Clang compiles and looks; its programs do what those of the others do.
     part "build clang" 450 build clang all || true
     part "clang-tidy" 450 check_tidy || true

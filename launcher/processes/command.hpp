@@ -23,6 +23,6 @@ enum class PathFolders : std::uint8_t { all, absolute };
 /// The first executable of that name in those folders of PATH, or empty.
 [[nodiscard]] std::string find_on_path(const std::string& name,
                                        const Environment& environment,
-                                       PathFolders folders = PathFolders::all);
+                                       PathFolders which = PathFolders::all);
 
 }  // namespace ddprun
