@@ -69,7 +69,7 @@ build_others() {
 # What runs on many hosts has done so in the preset release.
 test_asan() {
     [[ -e $results/built.asan.all ]] || return 0
-    part "test asan" 900 tests_of asan -LE '^(hosts|slurm)' || true
+    part "test asan" 1200 tests_of asan -LE '^(hosts|slurm)' || true
 }
 check_sources() {
     give_way
