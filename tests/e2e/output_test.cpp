@@ -169,8 +169,7 @@ TEST_CASE_FIXTURE(Case, "e2e output: log files have the bytes of each worker and
 
 TEST_CASE_FIXTURE(Case, "e2e output: a second run of one name leaves the first one's files alone") {
   const auto run_once = [&](const std::string& text) {
-    return run(Words{"--log-dir", "logs", "--rdzv-id", "7", "--nproc-per-node", "2"} + shell(text))
-        .status();
+    return run(Words{"--log-dir", "logs", "--rdzv-id", "7"} + shell(text)).status();
   };
   CHECK(run_once("echo first; echo first >&2; echo '{}' > $TORCHELASTIC_ERROR_FILE; exit 3") == 3);
   CHECK(run_once("echo second; [ -e $TORCHELASTIC_ERROR_FILE ] && echo old error; true") == 0);

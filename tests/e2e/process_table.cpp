@@ -11,13 +11,6 @@
 namespace e2e {
 namespace {
 
-/// As much as there is: the process may end while its files are read.
-std::string content_of(const std::filesystem::path& path) {
-  std::ostringstream content;
-  content << std::ifstream(path, std::ios::binary).rdbuf();
-  return content.str();
-}
-
 std::filesystem::path proc(int pid) {
   return std::filesystem::path("/proc") / std::to_string(pid);
 }
@@ -27,8 +20,8 @@ std::filesystem::path proc(int pid) {
 std::string environment_of(int pid) {
   constexpr int looks = 10'000;  // no exec() takes as long; some program may run without both
   for (int look = 0; look < looks; ++look) {
-    std::string variables = content_of(proc(pid) / "environ");
-    if (!variables.empty() || !content_of(proc(pid) / "cmdline").empty()) return variables;
+    std::string variables = file_of(pid, "environ");
+    if (!variables.empty() || !file_of(pid, "cmdline").empty()) return variables;
     std::error_code ended;  // zombies and the kernel's threads have no program
     const std::filesystem::path program = std::filesystem::read_symlink(proc(pid) / "exe", ended);
     if (program.empty()) return {};
@@ -63,7 +56,7 @@ std::vector<int> processes_marked(const std::string& mark) {
 std::string description_of(const std::vector<int>& pids) {
   std::string text;
   for (const int pid : pids) {
-    std::string command = content_of(proc(pid) / "cmdline");
+    std::string command = file_of(pid, "cmdline");
     std::ranges::replace(command, '\0', ' ');
     text += "pid " + std::to_string(pid) + " (" + state_of(pid) + "): " + command + "\n";
   }
@@ -81,8 +74,14 @@ std::vector<int> children_of(int pid) {
   return children;
 }
 
+std::string file_of(int pid, const std::string& name) {
+  std::ostringstream content;
+  content << std::ifstream(proc(pid) / name, std::ios::binary).rdbuf();
+  return content.str();
+}
+
 char state_of(int pid) {
-  const std::string stat = content_of(proc(pid) / "stat");
+  const std::string stat = file_of(pid, "stat");
   const std::size_t name_end = stat.rfind(") ");
   return name_end == std::string::npos ? ' ' : stat[name_end + 2];
 }

@@ -15,6 +15,9 @@ namespace e2e {
 /// "pid 7: sleep 100", for messages.
 [[nodiscard]] std::string description_of(const std::vector<int>& pids);
 
+/// /proc/PID/`name`, as much as there is: a process may end while its files are read.
+[[nodiscard]] std::string file_of(int pid, const std::string& name);
+
 [[nodiscard]] std::vector<int> children_of(int pid);
 
 /// The letter that ps shows: R, S, T, Z...; a blank when there is no such process.

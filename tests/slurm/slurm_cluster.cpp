@@ -1,5 +1,7 @@
 #include "tests/slurm/slurm_cluster.hpp"
 
+#include "tests/e2e/process_table.hpp"
+
 #include <doctest/doctest.h>
 
 #include <sys/stat.h>
@@ -10,8 +12,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -52,9 +52,7 @@ void make_null_device(const std::filesystem::path& path) {
 bool is_open(int pid, int port) {
   std::array<char, 40> listening{};  // as proc(5) has it: port, nobody's address, state LISTEN
   (void)std::snprintf(listening.data(), listening.size(), ":%04X 00000000:0000 0A", port);
-  std::ifstream file("/proc/" + std::to_string(pid) + "/net/tcp");
-  const std::string sockets{std::istreambuf_iterator<char>(file), {}};
-  return sockets.find(listening.data()) != std::string::npos;
+  return e2e::file_of(pid, "net/tcp").find(listening.data()) != std::string::npos;
 }
 
 }  // namespace

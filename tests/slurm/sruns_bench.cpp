@@ -2,6 +2,7 @@
 // time of a start, and what the programs there hold and do while the job runs. No test: it judges
 // nothing, and runs by its name alone, `slurm_tests -tc='slurm bench: sruns*'`. SLURM_BENCH_DDPRUN
 // names another ddprun, of a release build.
+#include "tests/e2e/process_table.hpp"
 #include "tests/slurm/start_times.hpp"
 
 #include <doctest/doctest.h>
@@ -29,14 +30,9 @@ constexpr std::chrono::seconds idle_for{10};
 
 constexpr const char* idle_worker_text = "#!/bin/sh\ntouch up.$RANK\nexec sleep 3600\n";
 
-std::string text_of_file(int pid, const std::string& name) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/" + name);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// "Pss: 12 kB": the 12 of a line of /proc.
 std::int64_t number_of(int pid, const std::string& file, const std::string& key) {
-  std::istringstream lines(text_of_file(pid, file));
+  std::istringstream lines(e2e::file_of(pid, file));
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with(key + ":")) return std::stoll(line.substr(key.size() + 1));
   }
@@ -89,8 +85,8 @@ Usage usage_of(const std::vector<int>& pids) {
 std::vector<int> script_programs(SlurmCluster& slurm, const std::string& name) {
   std::vector<int> pids = slurm[0].processes();
   std::erase_if(pids, [&](int pid) {
-    if (text_of_file(pid, "comm") != name + "\n") return true;
-    const std::string words = text_of_file(pid, "cmdline");
+    if (e2e::file_of(pid, "comm") != name + "\n") return true;
+    const std::string words = e2e::file_of(pid, "cmdline");
     const std::string agent = std::string("ddprun\0agent\0", 13);
     return name == "ddprun" && words.find(agent) != std::string::npos;
   });

@@ -1,13 +1,13 @@
 #include "tests/slurm/training.hpp"
 
+#include "tests/e2e/process_table.hpp"
+
 #include <doctest/doctest.h>
 
 #include <signal.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
 namespace slurm {
@@ -40,8 +40,7 @@ exit 0
 
 /// A file of /proc with a blank behind each of its words.
 std::string words_of(int pid, const char* name) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/" + name);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text = e2e::file_of(pid, name);
   std::ranges::replace(text, '\0', ' ');
   return text;
 }
