@@ -37,29 +37,35 @@ check_quick_start() {
     check "it trains, and goes on after a kill" examples/quickstart.sh
 }
 
-# All that the preset clang compiles, as it compiles it: all sources of a target at once.
+# All that the preset asan compiles, as it compiles it: all sources of a target at once.
 check_tidy() {
     local list="$results/tidy"
-    sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build/clang/compile_commands.json |
+    sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build/asan/compile_commands.json |
         grep -v '/cmake_pch' >"$list"
     check "clang-tidy of $(wc -l <"$list") targets and programs" \
-        xargs -P "$jobs" -n 1 clang-tidy --quiet -p build/clang <"$list"
+        xargs -P "$jobs" -n 1 clang-tidy --quiet -p build/asan <"$list"
 }
 
-# All but the preset dev compile the sources of a target together.
-check_includes() {
-    cmake --preset dev &&
-        check "each source has its includes" python3 .ci/each_source.py build/dev "$jobs"
-}
-
-# A third of the rules, drawn by the commit: each is taken away, and must be missed where the table
-# says, which $results/mutations is.
-check_mutations() {
+# A third of what one run need not see whole, drawn by the commit: 1/3, 2/3 or 3/3.
+drawn_third() {
     local commit
     commit=$(git rev-parse HEAD 2>/dev/null) || commit=$(date +%Y)  # as drawn.sh does
+    echo "$((16#${commit:0:4} % 3 + 1))/3"
+}
+
+# A third of the sources: all but the preset dev compile those of a target together.
+check_includes() {
+    cmake --preset dev &&
+        check "each source has its includes" \
+            python3 .ci/each_source.py build/dev "$jobs" "$(drawn_third)"
+}
+
+# A third of the rules: each is taken away, and must be missed where the table says, which
+# $results/mutations is.
+check_mutations() {
     check "each rule that is taken away is missed" env JOBS="$jobs" \
         python3 tests/sim/mutations.py --replay --build build/mutations \
-        --part "$((16#${commit:0:4} % 3 + 1))/3" | tee "$results/mutations"
+        --part "$(drawn_third)" | tee "$results/mutations"
 }
 
 # check_pypi_torch PRESET PATTERN: the tests that run Python, by PyTorch's newest release in an

@@ -2,7 +2,8 @@
 that the sources of a target lend each other is an error here. Sources that share a precompiled
 header, as those with LibTorch do, are left out.
 
-Usage: each_source.py FOLDER [JOBS]. Prints the errors, and how many sources there were.
+Usage: each_source.py FOLDER [JOBS [PART/PARTS]]. Prints the errors, and how many sources there
+were; of three parts, 2/3 is each third source from the second on.
 """
 
 import concurrent.futures
@@ -26,6 +27,9 @@ jobs = int(sys.argv[2]) if len(sys.argv) > 2 else os.cpu_count() or 1
 steps = json.loads((folder / "compile_commands.json").read_text(encoding="utf-8"))
 steps = [step for step in steps
          if step["file"].endswith(".cpp") and "cmake_pch" not in step["command"]]
+if len(sys.argv) > 3:
+    part, parts = map(int, sys.argv[3].split("/"))
+    steps = steps[part - 1::parts]
 with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
     passed = list(pool.map(look_at, steps))
 print(f"{len(steps)} sources, {passed.count(False)} with errors")

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -243,10 +242,6 @@ TEST_CASE("agent wire: when descriptors run out, strangers give theirs to an age
 }
 
 TEST_CASE("agent wire: when descriptors run out among agents, accepting waits without spinning") {
-#ifdef __SANITIZE_ADDRESS__
-  std::puts("skipped: the undefined-behaviour sanitizer cannot look at an object without a pipe");
-  return;
-#endif
   AgentWire wire;
   std::vector<tcp::socket> sockets;
   for (int i = 0; i < 3; ++i) sockets.emplace_back(wire.context, tcp::v4());
