@@ -4,6 +4,7 @@
 #include "launcher/options/option_table.hpp"
 #include "launcher/options/read_setting.hpp"
 #include "launcher/options/variables.hpp"
+#include "launcher/system/named_file.hpp"
 #include "launcher/text/nearest.hpp"
 #include "launcher/text/substitute.hpp"
 
@@ -12,17 +13,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <span>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace ddprun {
 namespace {
+
+constexpr std::chrono::seconds pipe_patience{5};
 
 /// What a map of keys says: the file's own, or a profile's.
 struct Keys {
@@ -294,19 +297,23 @@ Result<Source> read_job_file(const std::string& path,
                  std::move(why),
                  std::move(fix));
   };
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error))
-    return refused("it is a folder", "name the file in it");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return refused(std::strerror(errno), "check the path given to -f");
-  std::string text(job_file_bytes_max + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  std::string text;
+  try {
+    text = read_named_file(path, job_file_bytes_max + 1, pipe_patience);
+  } catch (const std::system_error& error) {
+    switch (error.code().value()) {
+      case EISDIR:
+        return refused("it is a folder", "name the file in it");
+      case ETIMEDOUT:
+        return refused("nobody writes to this pipe", "name a file, or start the pipe's writer");
+      default:
+        return refused(std::strerror(error.code().value()), "check the path given to -f");
+    }
+  }
   if (text.size() > job_file_bytes_max) {
     return refused(fmt::format("it is larger than {} bytes", job_file_bytes_max),
                    "is it a job file?");
   }
-  if (file.bad()) return refused(std::strerror(errno), "check the file system");
   return parse_job_file(text, path, environment, profile);
 }
 

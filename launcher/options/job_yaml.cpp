@@ -1,5 +1,7 @@
 #include "launcher/options/job_yaml.hpp"
 
+#include "launcher/text/text_reader.hpp"
+
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -121,7 +123,10 @@ YAML::Node load_job_yaml(const std::string& text, const std::string& file) {
     check_bounds(trimmed_text, file);
     return YAML::Load(text);
   } catch (const YAML::Exception& error) {
-    if (error.msg != YAML::ErrorMsg::EOF_IN_SCALAR) refuse(error.mark, error.msg, "");
+    if (text.find('\0') != std::string::npos) {  // UTF-16 has some, and is read
+      refuse(error.mark, "this is binary, it has zero bytes", "is it a job file?");
+    }
+    if (error.msg != YAML::ErrorMsg::EOF_IN_SCALAR) refuse(error.mark, printable(error.msg), "");
     refuse(open_quote(trimmed_text), "a quote is not closed", "close it");
   }
   return {};

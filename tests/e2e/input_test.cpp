@@ -1,6 +1,8 @@
 // Everything that a person can get wrong: the whole message and the status.
 #include "tests/e2e/kit.hpp"
 
+#include <sys/stat.h>
+
 namespace e2e {
 namespace {
 
@@ -194,6 +196,36 @@ TEST_CASE_FIXTURE(Case, "e2e input: job files") {
         2,
         "env.yaml:2:10: variable NOT_SET_ANYWHERE is not set; set it or write "
         "${NOT_SET_ANYWHERE:-default}"}});
+}
+
+TEST_CASE_FIXTURE(Case, "e2e input: job files that are none") {
+  std::string binary =
+      "\x7f"
+      "ELF";
+  for (int i = 0; i < 4096; ++i) binary += static_cast<char>(i * i % 251);
+  write("binary", binary);
+  write("big", "");
+  std::filesystem::resize_file(folder() / "big", 100'000'000);
+  REQUIRE(::mkfifo((folder() / "pipe").c_str(), 0600) == 0);
+  check_all(
+      *this,
+      {{{"-f", "/dev/null"}, 2, "/dev/null: not a map of keys; write program: ./train"},
+       {{"-f", "binary"}, 2, "binary:1:7: this is binary, it has zero bytes; is it a job file?"},
+       {{"-f", "big"},
+        2,
+        "cannot read job file 'big': it is larger than 1048576 bytes; is it a job file?"},
+       {{"-f", "pipe"},
+        2,
+        "cannot read job file 'pipe': nobody writes to this pipe; name a file, or start the pipe's "
+        "writer"}});
+}
+
+TEST_CASE_FIXTURE(Case, "e2e input: a job file may be a pipe") {
+  const std::string command =
+      "mkfifo pipe; printf 'program: echo\nargs: [read]\n' >pipe & exec " E2E_DDPRUN " -f pipe";
+  const Job& job = run(Setup{.arguments = {"-c", command}, .program = "/bin/sh"});
+  CHECK(job.status() == 0);
+  CHECK(job.out == prefix(0) + "read\n");
 }
 
 TEST_CASE_FIXTURE(Case, "e2e input: a log folder that cannot be written") {

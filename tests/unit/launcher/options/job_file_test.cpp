@@ -312,6 +312,20 @@ TEST_CASE("job file: bytes that are no text break nothing") {
   }
 }
 
+TEST_CASE("job file: of bytes that are no text a terminal is shown nothing") {
+  CHECK(error_of(std::string("\x7f"
+                             "ELF\x02\0\0\0",
+                             8)) ==
+        "job.yaml:1:8: this is binary, it has zero bytes; is it a job file?");
+  CHECK(error_of("program: \"\\\x1b\"") == "job.yaml:1:13: unknown escape character: ?");
+}
+
+TEST_CASE("job file: UTF-16 is text") {
+  std::string text = "\xff\xfe";
+  for (const char c : std::string("program: x\n")) text += {c, '\0'};
+  CHECK(parse_job_file(text, "job.yaml", scratch_environment, {})->program.value == "x");
+}
+
 TEST_CASE("job file: the file is read from its path, which the errors name") {
   const TempFolder folder;
   const std::string path = folder.write("job.yaml", "program: x\n");
