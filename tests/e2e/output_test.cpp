@@ -67,6 +67,17 @@ TEST_CASE_FIXTURE(Case, "e2e output: nothing is lost when a worker prints a lot 
   CHECK(whole_lines(job.out, 2, 100)[1] == 20'000);
 }
 
+TEST_CASE_FIXTURE(Case,
+                  "e2e output: nothing of 64 workers is lost or torn, and one failure counts") {
+  const Job& job = run(workers("64",
+                               shell(E2E_HELPER " lines 500 100; : > done.$RANK\n"
+                                                "[ $RANK = 63 ] || exit 0\n"
+                                                "until set -- done.*; [ $# = 64 ]; do sleep 0.01; "
+                                                "done; exit 7")));
+  CHECK(job.status() == 7);
+  for (const int lines : whole_lines(job.out, 64, 100)) CHECK(lines == 500);
+}
+
 TEST_CASE_FIXTURE(Case, "e2e output: of a bar a log gets the first and the last state") {
   const std::string bar =
       "i=0; while [ $i -lt 1000 ]; do printf '\\r %d of 1000' $i; "

@@ -1,6 +1,7 @@
 #include "tests/e2e/process_table.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -84,6 +85,26 @@ char state_of(int pid) {
   const std::string stat = file_of(pid, "stat");
   const std::size_t name_end = stat.rfind(") ");
   return name_end == std::string::npos ? ' ' : stat[name_end + 2];
+}
+
+std::size_t memory_max_of(int pid) {
+  std::istringstream status(file_of(pid, "status"));
+  std::size_t kilobytes = 0;
+  for (std::string word; status >> word;) {
+    if (word == "VmHWM:") status >> kilobytes;
+  }
+  return kilobytes;
+}
+
+std::chrono::milliseconds processor_time_of(int pid) {
+  const std::string stat = file_of(pid, "stat");
+  std::istringstream fields(stat.substr(stat.rfind(") ") + 2));
+  std::string skipped;
+  for (int field = 3; field < 14; ++field) fields >> skipped;
+  long user_ticks = 0;
+  long system_ticks = 0;
+  fields >> user_ticks >> system_ticks;
+  return std::chrono::milliseconds((user_ticks + system_ticks) * 1000 / ::sysconf(_SC_CLK_TCK));
 }
 
 }  // namespace e2e

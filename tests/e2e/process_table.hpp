@@ -1,6 +1,8 @@
 // What /proc says of the processes of one run.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,12 @@ namespace e2e {
 
 /// The letter that ps shows: R, S, T, Z...; a blank when there is no such process.
 [[nodiscard]] char state_of(int pid);
+
+/// The most memory that a process has ever had resident, in kB.
+[[nodiscard]] std::size_t memory_max_of(int pid);
+
+/// The processor time that a process has taken, to the system's 10 ms.
+[[nodiscard]] std::chrono::milliseconds processor_time_of(int pid);
 
 /// Neither running nor a zombie that somebody has to reap.
 [[nodiscard]] inline bool is_gone(int pid) {

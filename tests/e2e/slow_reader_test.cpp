@@ -22,16 +22,6 @@ std::size_t bytes_written_by(int pid) {
   return 0;
 }
 
-/// The most memory that a process has ever had resident, in kB.
-std::size_t memory_max_of(int pid) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  std::size_t kilobytes = 0;
-  for (std::string word; status >> word;) {
-    if (word == "VmHWM:") status >> kilobytes;
-  }
-  return kilobytes;
-}
-
 /// Starts `text` with two workers, the first of which prints its pid and floods stdout; returns
 /// when nothing moves on any more.
 Job& start_blocked(Case& test, const Words& options, const std::string& text) {

@@ -1,0 +1,147 @@
+// Descriptors, disks, variables and names that run out or are not there while workers go on.
+#include "tests/e2e/kit.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+
+namespace e2e {
+namespace {
+
+/// Runs `text` as a shell that may mount; nothing, said to be skipped, where that is forbidden.
+Job* run_with_mounts(Case& test, const std::string& mounts, const std::string& text) {
+  Job& job =
+      test.run(Setup{.arguments = {"--mount", "/bin/sh", "-c", mounts + " || exit 99\n" + text},
+                     .environment = {{"ASAN_OPTIONS", "detect_leaks=0"}},
+                     .program = "/usr/bin/unshare"});
+  const bool is_forbidden = job.status() == 99 || count_of("unshare failed", job.err) > 0;
+  if (is_forbidden) std::puts("skipped: this user or container may not mount");
+  return is_forbidden ? nullptr : &job;
+}
+
+/// Bytes of every value, the same in each run.
+std::string any_bytes(std::size_t count) {
+  std::string bytes(count, '\0');
+  std::uint32_t state = 1;
+  for (char& byte : bytes) {
+    state = state * 1664525U + 1013904223U;
+    byte = static_cast<char>(state >> 24U);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Case,
+                  "e2e hardship: a worker that closes its output goes on, and nothing spins") {
+  const std::string work =
+      "[ $RANK = 1 ] && { until [ -e go ]; do sleep 0.01; done; echo still here; exit 0; }\n"
+      "exec >&- 2>&-; : > closed; i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done\n"
+      ": > worked; until [ -e left ]; do sleep 0.01; done; exit 3";
+  Job& job = start(Words{"--nproc-per-node", "2"} + shell(work));
+  job.wait_for_file("closed");
+  const auto spent = [&] {
+    return processor_time_of(job.guard()) + processor_time_of(job.agent());
+  };
+  const auto before = spent();
+  job.wait_for_file("worked");  // after much processor time of its own
+  CHECK(spent() - before < std::chrono::milliseconds(100));
+  write("go", "");
+  job.wait_for_out(prefix(1) + "still here\n");
+  write("left", "");
+  CHECK(job.wait() == 3);
+  CHECK(job.out == prefix(1) + "still here\n");
+  CHECK(last_line(job.err) == "exit status 3: rank 0 (pid N on HOST) exited with 3");
+}
+
+TEST_CASE_FIXTURE(Case,
+                  "e2e hardship: bytes of every value are in log files as they were written") {
+  write("out", any_bytes(2'000'000));
+  write("err", std::string(1'000'000, '\0') + any_bytes(1'000'000));
+  const Job& job = run(Words{"--nproc-per-node", "2", "--log-dir", "logs", "--rdzv-id", "7"} +
+                       shell("cat out & cat err >&2; wait"));
+  CHECK(job.status() == 0);
+  for (const std::string rank : {"0", "1"}) {
+    CHECK((read("logs/7/1/" + rank + ".out") == read("out")));
+    CHECK((read("logs/7/1/" + rank + ".err") == read("err")));
+  }
+}
+
+TEST_CASE_FIXTURE(Case, "e2e hardship: 24 MB without a line's end cost bounded memory") {
+  constexpr std::size_t bytes = 24'000'000;
+  Setup setup{.arguments = Words{"--log-dir", "logs", "--rdzv-id", "7"} +
+                           shell(": > begun; until [ -e go ]; do sleep 0.01; done; head -c " +
+                                 std::to_string(bytes) +
+                                 " /dev/zero; until [ -e end ]; do sleep 0.01; done")};
+  setup.environment["ASAN_OPTIONS"] = "quarantine_size_mb=1";  // else it keeps what was freed
+  Job& job = start(setup);
+  const int agent = job.agent();
+  job.wait_for_file("begun");
+  const std::size_t before = memory_max_of(agent);
+  write("go", "");
+  constexpr std::size_t piece = 64 * 1024;
+  job.wait_until("nearly all", [&] { return job.out.size() > bytes - 4 * piece; });
+  const std::size_t grown = memory_max_of(agent) - before;
+  CHECK(grown < 12'000);
+  write("end", "");
+  CHECK(job.wait() == 0);
+  std::string expected;
+  for (std::size_t at = 0; at < bytes; at += piece) {
+    expected += prefix(0) + std::string(std::min(piece, bytes - at), '\0') + "\n";
+  }
+  CHECK((job.out == expected));
+  CHECK((read("logs/7/1/0.out") == std::string(bytes, '\0')));
+}
+
+TEST_CASE_FIXTURE(Case, "e2e hardship: a full disk ends a log file, not the job") {
+  std::filesystem::create_directories(folder() / "logs");
+  const Job* job = run_with_mounts(*this,
+                                   "mount -t tmpfs -o size=64k none logs",
+                                   E2E_DDPRUN " --log-dir logs --rdzv-id 7 /bin/sh -c '" E2E_HELPER
+                                              " lines 3000 100; echo last; : > done'\n"
+                                              "status=$?; cp logs/7/1/0.out kept; exit $status");
+  if (job == nullptr) return;
+  CHECK(job->status() == 0);
+  CHECK(has("done"));
+  const Words lines = lines_of(job->out);
+  REQUIRE(lines.size() == 3001);
+  CHECK(lines.back() == prefix(0) + "last");
+  CHECK(count_of("cannot write to ", job->err) == 1);
+  CHECK(count_of("cannot write to " + (folder() / "logs/7/1/0.out").string() +
+                     ": No space left on device; its output is dropped from here on\n",
+                 job->err) == 1);
+  std::string printed;
+  for (const std::string& line : lines) printed += line.substr(prefix(0).size()) + "\n";
+  const std::string kept = read("kept");
+  CHECK(kept.size() > 10'000);
+  CHECK(kept.size() < printed.size());
+  CHECK((printed.starts_with(kept)));
+}
+
+TEST_CASE_FIXTURE(Case, "e2e hardship: in a folder that is read-only a job without files runs") {
+  std::filesystem::create_directories(folder() / "here");
+  const std::string here = (folder() / "here").string();
+  const auto run_here = [&](const std::string& arguments) {
+    return run_with_mounts(*this,
+                           "mount --bind here here && mount -o remount,ro,bind here && cd " + here,
+                           "exec " E2E_DDPRUN " " + arguments);
+  };
+  const Job* job = run_here(
+      "--nproc-per-node 2 --max-restarts 1 /bin/sh -c "
+      "'echo $DDPRUN_GENERATION; [ $DDPRUN_GENERATION = 2 ]'");
+  if (job == nullptr) return;
+  CHECK(job->status() == 0);
+  CHECK(count_of("] 2\n", job->out) == 2);
+  for (const std::string option : {"log-dir", "snapshot"}) {
+    const Job* refused = run_here("--" + option + " new/file echo started");
+    REQUIRE(refused != nullptr);
+    CHECK(refused->status() == 71);
+    CHECK(refused->out.empty());
+    CHECK(refused->err == "ddprun: --" + option +
+                              ": 'new/file' from the command line cannot be written: Read-only "
+                              "file system; name a folder that you may write to\n");
+  }
+}
+
+}  // namespace e2e
