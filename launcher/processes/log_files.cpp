@@ -5,27 +5,57 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 
 namespace ddprun {
 
-void put_aside(const std::string& path) {
-  constexpr int runs_max = 10'000;
-  std::error_code error;
-  if (std::filesystem::file_size(path, error) == 0 || error) return;
-  for (int run = 1; run < runs_max; ++run) {
-    const std::string aside = fmt::format("{}.{}", path, run);
-    if (std::filesystem::exists(std::filesystem::symlink_status(aside, error))) continue;
-    std::filesystem::rename(path, aside, error);
-    return;
-  }
+namespace {
+
+Fd open_for_appending(const std::string& path, int more_flags) {
+  return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | more_flags, 0644));
 }
 
-Fd open_log(const std::string& path) {
+/// Returns 0 or an errno. NFS cannot refuse to replace a file, so there it is looked for before.
+int rename_to_new(const std::string& path, const std::string& to) {
+  if (::renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  std::error_code error;
+  if (std::filesystem::exists(std::filesystem::symlink_status(to, error))) return EEXIST;
+  std::filesystem::rename(path, to, error);
+  return error.value();
+}
+
+}  // namespace
+
+bool put_aside(const std::string& path) {
+  constexpr int runs_max = 10'000;
+  std::error_code error;
+  if (std::filesystem::file_size(path, error) == 0 || error) return false;
+  for (int run = 1; run < runs_max; ++run) {
+    const int refused = rename_to_new(path, fmt::format("{}.{}", path, run));
+    if (refused != EEXIST) return refused == 0;
+  }
+  return false;
+}
+
+/// Another run may make a file between the two steps.
+Fd open_new_log(const std::string& path) {
+  constexpr int attempts_max = 10;
   std::error_code ignored;  // the next line says what is wrong
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  for (int attempt = 0; attempt < attempts_max; ++attempt) {
+    Fd file = open_for_appending(path, O_EXCL);
+    if (file.is_open() || errno != EEXIST) return file;
+    if (!put_aside(path)) break;
+  }
+  return reopen_log(path);
+}
+
+Fd reopen_log(const std::string& path) {
+  return open_for_appending(path, 0);
 }
 
 /// The link is renamed into place, so that there is always one.

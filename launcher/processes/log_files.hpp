@@ -8,11 +8,16 @@
 namespace ddprun {
 
 /// Renames the file at `path` to the first free of `path`.1, `path`.2 and so on, if there is one
-/// with something in it: a run of the same job's name left it.
-void put_aside(const std::string& path);
+/// with something in it: a run of the same job's name left it, or still writes to it. Nothing is
+/// overwritten if several processes do this at once. Returns whether it was renamed.
+bool put_aside(const std::string& path);
 
-/// Opens `path` for appending, with its folder; the errno says why not.
-[[nodiscard]] Fd open_log(const std::string& path);
+/// Makes a new file at `path`, with its folder, for appending; what is there is put aside. The
+/// errno says why not.
+[[nodiscard]] Fd open_new_log(const std::string& path);
+
+/// The same file again, to go on where it ended.
+[[nodiscard]] Fd reopen_log(const std::string& path);
 
 /// Makes the folder, and `latest` beside it a link to it. That it failed is seen when a file is
 /// opened.

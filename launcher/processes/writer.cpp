@@ -110,7 +110,7 @@ void Writer::run() {
 void Writer::write_out(const Chunk& chunk) {
   Sink& sink = *chunk.sink;
   if (chunk.task == Task::open_folder) {
-    for (const std::string& file : chunk.files) put_aside(file);
+    for (const std::string& file : chunk.files) (void)put_aside(file);
     return open_log_folder(sink.path_);
   }
   if (!sink.path_.empty() && !sink.file_.is_open() && !sink.failed_) open_file(sink);
@@ -131,8 +131,8 @@ void Writer::write_out(const Chunk& chunk) {
 
 /// One that was finished and is written to again goes on where it ended.
 void Writer::open_file(Sink& sink) {
-  if (!std::exchange(sink.was_opened_, true)) put_aside(sink.path_);
-  sink.file_ = open_log(sink.path_);
+  sink.file_ =
+      std::exchange(sink.was_opened_, true) ? reopen_log(sink.path_) : open_new_log(sink.path_);
   sink.number_ = sink.file_.get();
   if (!sink.file_.is_open()) fail(sink, errno);
 }

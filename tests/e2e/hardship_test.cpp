@@ -144,4 +144,40 @@ TEST_CASE_FIXTURE(Case, "e2e hardship: in a folder that is read-only a job witho
   }
 }
 
+TEST_CASE_FIXTURE(Case, "e2e hardship: a job of the same id leaves a living one's log to it") {
+  const auto words = [&](const std::string& id, const std::string& text) {
+    return Words{"--log-dir", "logs", "--rdzv-id", id} + shell(text);
+  };
+  Job& living =
+      start(words("7", "echo begun; until [ -e go ]; do sleep 0.01; done; echo ended; exit 4"));
+  living.wait_for_out(prefix(0) + "begun\n");
+  CHECK(run(words("7", "echo same id")).status() == 0);
+  CHECK(run(words("8", "echo other id")).status() == 0);
+  write("go", "");
+  CHECK(living.wait() == 4);
+  CHECK(read("logs/7/1/0.out") == "same id\n");
+  CHECK(read("logs/7/1/0.out.1") == "begun\nended\n");
+  CHECK(read("logs/8/1/0.out") == "other id\n");
+}
+
+TEST_CASE_FIXTURE(Case, "e2e hardship: jobs of one id that start at once lose nothing in the log") {
+  const auto words = [&](const std::string& text) {
+    return Words{"--log-dir", "logs", "--rdzv-id", "7"} +
+           shell(E2E_HELPER " lines 50 100; " + text);
+  };
+  CHECK(run(words("echo oldest")).status() == 0);
+  std::vector<Job*> jobs;
+  for (const char* text : {"echo job 1; exit 11", "echo job 2; exit 12", "echo job 3; exit 13"}) {
+    jobs.push_back(&start(words(text)));
+  }
+  int status = 11;
+  for (Job* job : jobs) CHECK(job->wait() == status++);
+  std::string all;
+  for (const std::string& name : names_in("logs/7/1")) all += read("logs/7/1/" + name);
+  CHECK(count_of("rank 0 line ", all) == 200);
+  for (const char* last : {"oldest\n", "job 1\n", "job 2\n", "job 3\n"}) {
+    CHECK(count_of(last, all) == 1);
+  }
+}
+
 }  // namespace e2e

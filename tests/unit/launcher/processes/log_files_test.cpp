@@ -1,0 +1,89 @@
+#include "launcher/processes/log_files.hpp"
+
+#include "tests/unit/temp_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+
+#include <barrier>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace ddprun {
+namespace {
+
+std::string log_at(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void append(const Fd& file, const std::string& text) {
+  CHECK(::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+}
+
+TEST_CASE("log files: an older file is put aside, under the first free name") {
+  const TempFolder folder;
+  const std::string path = folder.at("logs/0.out");
+  for (const char* text : {"first", "second", "third"}) append(open_new_log(path), text);
+  CHECK(log_at(path) == "third");
+  CHECK(log_at(path + ".1") == "first");
+  CHECK(log_at(path + ".2") == "second");
+}
+
+TEST_CASE("log files: an empty one is taken, and one opened again goes on") {
+  const TempFolder folder;
+  const std::string path = folder.at("0.out");
+  (void)open_new_log(path);
+  append(open_new_log(path), "begun, ");
+  append(reopen_log(path), "ended");
+  CHECK(log_at(path) == "begun, ended");
+  CHECK_FALSE(std::filesystem::exists(path + ".1"));
+}
+
+TEST_CASE("log files: one that is being written to goes on under its new name") {
+  const TempFolder folder;
+  const std::string path = folder.at("0.out");
+  const Fd living = open_new_log(path);
+  append(living, "begun, ");
+  append(open_new_log(path), "another's");
+  append(living, "ended");
+  CHECK(log_at(path) == "another's");
+  CHECK(log_at(path + ".1") == "begun, ended");
+}
+
+TEST_CASE("log files: what cannot be renamed is appended to") {
+  const Fd file = open_new_log("/dev/full");
+  CHECK(file.is_open());
+  CHECK_FALSE(open_new_log("/proc/none/0.out").is_open());
+}
+
+TEST_CASE("log files: runs that begin at once overwrite nothing of each other") {
+  constexpr int runs = 4;
+  constexpr int rounds = 100;
+  const TempFolder folder;
+  const std::string path = folder.at("0.out");
+  std::barrier together(runs);
+  std::vector<std::thread> threads;
+  for (int run = 0; run < runs; ++run) {
+    threads.emplace_back([&, run] {
+      for (int round = 0; round < rounds; ++round) {
+        together.arrive_and_wait();
+        append(open_new_log(path), std::string(1, static_cast<char>('a' + run)));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::string all;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    all += log_at(entry.path());
+  }
+  CHECK(all.size() == std::size_t{runs} * rounds);
+}
+
+}  // namespace
+}  // namespace ddprun
