@@ -139,9 +139,11 @@ void Writer::open_file(Sink& sink) {
 
 void Writer::fail(Sink& sink, int error) {
   sink.failed_ = true;
-  say(fmt::format("cannot write to {}: {}; its output is dropped from here on",
+  const bool too_many = error == EMFILE;
+  say(fmt::format("cannot write to {}: {}; its output is dropped from here on{}",
                   sink.name_,
-                  std::strerror(error)));
+                  std::strerror(error),
+                  too_many ? "; raise the hard limit, ulimit -Hn" : ""));
 }
 
 void Writer::say(std::string text) {

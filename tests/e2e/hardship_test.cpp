@@ -1,13 +1,22 @@
 // Descriptors, disks, variables and names that run out or are not there while workers go on.
 #include "tests/e2e/kit.hpp"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 
 namespace e2e {
 namespace {
+
+/// Each of `count` workers has come here before any goes on.
+std::string meet(const std::string& name, int count) {
+  return ": > " + name + ".$RANK; until set -- " + name + ".*; [ $# = " + std::to_string(count) +
+         " ]; do sleep 0.01; done\n";
+}
 
 /// Runs `text` as a shell that may mount; nothing, said to be skipped, where that is forbidden.
 Job* run_with_mounts(Case& test, const std::string& mounts, const std::string& text) {
@@ -29,6 +38,11 @@ std::string any_bytes(std::size_t count) {
     byte = static_cast<char>(state >> 24U);
   }
   return bytes;
+}
+
+std::size_t descriptors_of(int pid) {
+  const std::filesystem::directory_iterator all("/proc/" + std::to_string(pid) + "/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
 }  // namespace
@@ -92,6 +106,42 @@ TEST_CASE_FIXTURE(Case, "e2e hardship: 24 MB without a line's end cost bounded m
   }
   CHECK((job.out == expected));
   CHECK((read("logs/7/1/0.out") == std::string(bytes, '\0')));
+}
+
+TEST_CASE_FIXTURE(Case, "e2e hardship: without descriptors for log files the workers go on") {
+  Job& sizing = start(Words{"--nproc-per-node", "8"} + shell(": > up.$RANK; exec sleep 60"));
+  for (int rank = 0; rank < 8; ++rank) sizing.wait_for_file("up." + std::to_string(rank));
+  const std::size_t enough = descriptors_of(sizing.agent()) + 4;
+  sizing.send(SIGTERM);
+  CHECK(sizing.wait() == 143);
+
+  const std::string worker =
+      script("worker",
+             "#!/bin/sh\n" + meet("met", 8) + "echo out $RANK; echo err $RANK >&2\n" +
+                 meet("printed", 8) + "echo $RANK > result.$RANK\n");
+  const std::string command =
+      "ulimit -n " + std::to_string(enough) +
+      "; exec " E2E_DDPRUN " --nproc-per-node 8 --log-dir logs --rdzv-id 7 " + worker;
+  const Job& job = run(Setup{.arguments = {"-c", command}, .program = "/bin/sh"});
+  CHECK(job.status() == 0);
+  std::size_t lacking = 0;
+  for (const std::string stream : {"out", "err"}) {
+    for (int rank = 0; rank < 8; ++rank) {
+      const std::string number = std::to_string(rank);
+      const std::string line = stream + " " + number + "\n";
+      CHECK(count_of(prefix(rank) + line, stream == "out" ? job.out : job.err) == 1);
+      CHECK(read("result." + number) == number + "\n");
+      const std::string file = "logs/7/1/" + number + "." + stream;
+      const std::string said = "cannot write to " + (folder() / file).string() +
+                               ": Too many open files; its output is dropped from here on; raise "
+                               "the hard limit, ulimit -Hn\n";
+      const bool is_lacking = count_of(said, job.err) == 1;
+      CHECK(read(file) == (is_lacking ? "" : line));
+      if (is_lacking) ++lacking;
+    }
+  }
+  CHECK(lacking >= 1);
+  CHECK(count_of("cannot write to ", job.err) == lacking);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e hardship: a full disk ends a log file, not the job") {
