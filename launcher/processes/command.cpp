@@ -19,7 +19,7 @@ bool is_executable_file(const std::string& path) {
 std::string find_on_path(const std::string& name,
                          const Environment& environment,
                          PathFolders which) {
-  std::string folders = find_variable(environment, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
+  std::string folders = find_variable(environment, "PATH").value_or(default_path);
   while (!folders.empty()) {
     const std::size_t colon = std::min(folders.find(':'), folders.size());
     const std::string folder = colon == 0 ? "." : folders.substr(0, colon);

@@ -20,6 +20,9 @@ struct Command {
 /// Which folders of PATH count: relative ones lead to whatever the current folder holds.
 enum class PathFolders : std::uint8_t { all, absolute };
 
+/// The folders that count where PATH is not set.
+constexpr const char* default_path = "/usr/local/bin:/usr/bin:/bin";
+
 /// The first executable of that name in those folders of PATH, or empty.
 [[nodiscard]] std::string find_on_path(const std::string& name,
                                        const Environment& environment,

@@ -35,6 +35,12 @@ Error why_not(const Setting& program, const std::string& path) {
           fmt::format("chmod +x {}, or name it .py if Python is to run it", program.value)};
 }
 
+/// Where find_on_path has looked.
+std::string searched_folders(const Environment& environment) {
+  if (find_variable(environment, "PATH")) return "on PATH";
+  return fmt::format("in {}, since PATH is not set", default_path);
+}
+
 Result<std::string> find_executable(const Setting& program, const Environment& environment) {
   const std::string& name = program.value;
   if (name.find('/') != std::string::npos) {
@@ -49,7 +55,8 @@ Result<std::string> find_executable(const Setting& program, const Environment& e
   if (::stat(here.c_str(), &status) == 0) return why_not(program, here);
   return Error(ExitStatus::program_not_found,
                fmt::format("cannot run '{}' from {}", name, program.origin),
-               "there is no such program in the current folder or on PATH",
+               fmt::format("there is no such program in the current folder or {}",
+                           searched_folders(environment)),
                "check its name or give its path");
 }
 
@@ -91,7 +98,7 @@ Result<std::string> find_python(const Options& options, const Environment& envir
                fmt::format("cannot run '{}' from {}",
                            name,
                            chosen.empty() ? "the default for Python programs" : "PYTHON_EXEC"),
-               "there is no such program on PATH",
+               "there is no such program " + searched_folders(environment),
                "set PYTHON_EXEC to the path of an interpreter");
 }
 

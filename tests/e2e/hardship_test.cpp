@@ -194,6 +194,22 @@ TEST_CASE_FIXTURE(Case, "e2e hardship: in a folder that is read-only a job witho
   }
 }
 
+TEST_CASE_FIXTURE(Case, "e2e hardship: without HOME and PATH a program runs by its path") {
+  const auto run_bare = [&](const Words& program) -> const Job& {
+    return run(Setup{.arguments = Words{"-u", "HOME", "-u", "PATH", E2E_DDPRUN} + program,
+                     .program = "/usr/bin/env"});
+  };
+  const Job& job = run_bare(shell("echo ${HOME-none}"));
+  CHECK(job.status() == 0);
+  CHECK(job.out == prefix(0) + "none\n");
+  const Job& lost = run_bare({"no-such-program"});
+  CHECK(lost.status() == 127);
+  CHECK(lost.err ==
+        "ddprun: cannot run 'no-such-program' from the command line: there is no such program in "
+        "the current folder or in /usr/local/bin:/usr/bin:/bin, since PATH is not set; check its "
+        "name or give its path\n");
+}
+
 TEST_CASE_FIXTURE(Case, "e2e hardship: a job of the same id leaves a living one's log to it") {
   const auto words = [&](const std::string& id, const std::string& text) {
     return Words{"--log-dir", "logs", "--rdzv-id", id} + shell(text);

@@ -75,7 +75,10 @@ TEST_CASE("program: what is not there has status 127") {
   (void)user.here.write("file", "");
   user.is_refused("file/train", 127, "No");
   user.environment.erase("PATH");
-  user.is_refused("no-such-program-anywhere", 127, "there is no such program");
+  user.is_refused("no-such-program-anywhere",
+                  127,
+                  "there is no such program in the current folder or in "
+                  "/usr/local/bin:/usr/bin:/bin, since PATH is not set");
 }
 
 TEST_CASE("program: what cannot be executed has status 126") {
