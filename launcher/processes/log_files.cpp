@@ -44,8 +44,12 @@ bool put_aside(const std::string& path) {
 /// Another run may make a file between the two steps.
 Fd open_new_log(const std::string& path) {
   constexpr int attempts_max = 10;
-  std::error_code ignored;  // the next line says what is wrong
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  if (error) {
+    errno = error.value();
+    return {};
+  }
   for (int attempt = 0; attempt < attempts_max; ++attempt) {
     Fd file = open_for_appending(path, O_EXCL);
     if (file.is_open() || errno != EEXIST) return file;

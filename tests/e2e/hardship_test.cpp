@@ -169,6 +169,26 @@ TEST_CASE_FIXTURE(Case, "e2e hardship: a full disk ends a log file, not the job"
   CHECK((printed.starts_with(kept)));
 }
 
+TEST_CASE_FIXTURE(Case,
+                  "e2e hardship: a folder for log files that cannot be made is told with why") {
+  std::filesystem::create_directories(folder() / "logs");
+  const Job* job = run_with_mounts(
+      *this,
+      "mount -t tmpfs -o nr_inodes=6 none logs",  // logs, 7, 1, 0.out, 0.err, latest
+      "exec " E2E_DDPRUN
+      " --log-dir logs --rdzv-id 7 --max-restarts 1 /bin/sh -c "
+      "'echo generation $DDPRUN_GENERATION; [ $DDPRUN_GENERATION = 2 ]'");
+  if (job == nullptr) return;
+  CHECK(job->status() == 0);
+  CHECK(job->out == prefix(0) + "generation 1\n" + prefix(0) + "generation 2\n");
+  CHECK(count_of("cannot write to ", job->err) == 2);
+  for (const std::string file : {"0.out", "0.err"}) {
+    CHECK(count_of("cannot write to " + (folder() / "logs/7/2" / file).string() +
+                       ": No space left on device; its output is dropped from here on\n",
+                   job->err) == 1);
+  }
+}
+
 TEST_CASE_FIXTURE(Case, "e2e hardship: in a folder that is read-only a job without files runs") {
   std::filesystem::create_directories(folder() / "here");
   const std::string here = (folder() / "here").string();
