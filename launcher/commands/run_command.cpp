@@ -45,7 +45,7 @@ std::string random_job_id() {
 }
 
 /// One worker at a terminal gets the terminal itself, for input and for debuggers.
-bool shares_terminal(const Options& options) {
+bool is_only_worker_at_terminal(const Options& options) {
   return options.worker_count == 1 && !options.output.is_special() &&
          options.output.console.contains(Rank{0}) && ::isatty(STDIN_FILENO) == 1 &&
          ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
@@ -139,7 +139,7 @@ void set_up_workers(const Environment& environment,
   const Topology topology = binds ? read_topology(cores) : Topology();
   give_cores(environment, cores, topology, job).value();
   note_options(environment, node.core_count, job);
-  job.share_terminal = shares_terminal(job.options);
+  job.terminal = {is_only_worker_at_terminal(job.options), job.options.debug_rank};
 }
 
 /// With what `token_file` is to be for the others of an allocation.
@@ -175,8 +175,7 @@ int run_agent(Job job, GuardLink link) {
 /// A job of one node has no lease, and a witness has no workers.
 GuardOptions guard_options(const Job& job) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
-  if (!rendezvous.has_many_nodes()) return {.stops = true};
-  if (job.witness) return {.stops = false};
+  if (!rendezvous.has_many_nodes() || job.witness) return {};
   return {.fence = FenceOptions{job.options.worker_count, margin_of(rendezvous.times)}};
 }
 

@@ -118,7 +118,8 @@ void Agent::on(Instant now, const StopGeneration& stop, Actions& out) {
   state_ = State::stopping;
   stop_ = stop;
   deadline_ = now + stop.grace;
-  if (options_.shares_terminal && stop.signal == terminal_signal_) return;  // it has it already
+  const auto own = terminal_worker();
+  if (own && alive_.size() == 1 && stop.signal == terminal_signal_) return;  // it has it already
   out.emplace_back(SignalWorkers{stop.signal});
 }
 
@@ -139,13 +140,13 @@ void Agent::on(Instant now, const WorkerEnded& ended, Actions& out) {
   if (state_ != State::running && state_ != State::stopping) return;
   if (state_ == State::stopping && alive_.empty()) return kill_all(now, out);
   if (state_ == State::stopping || held_) return;  // A2; after a delayed report these are victims
+  if (answers_interrupt(now, ended)) return request_stop(now, SIGINT, out);
   const int signal = ended.end.kind == WorkerEnd::Kind::killed ? ended.end.code : 0;
-  if (sent_to_jobs(signal) && !signals_sent_.contains(signal)) {
-    held_ = ended;
-    deadline_ = now + options_.own_signal_patience;
-    return;
-  }
-  report(ended, out);
+  const bool by_signal = sent_to_jobs(signal) && !signals_sent_.contains(signal);
+  const bool at_terminal = !ended.end.success() && ended.local_rank == options_.terminal.in(part_);
+  if (!by_signal && !at_terminal) return report(ended, out);
+  held_ = ended;
+  deadline_ = now + (by_signal ? options_.own_signal_patience : options_.key_patience);
 }
 
 void Agent::on(Instant now, const AllGone&, Actions& out) {
@@ -162,21 +163,74 @@ void Agent::on(Instant now, const AllGone&, Actions& out) {
 }
 
 void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
+  if (arrived.signal == SIGTSTP) return suspend(out);
   if (arrived.from_terminal) terminal_signal_ = arrived.signal;
+  const bool interrupts = arrived.from_terminal && arrived.signal == SIGINT;
+  if (interrupts && leave_to_worker(now, out)) return;
   if (asks_to_stop(arrived.signal)) {
-    const bool same_wish = asked_ && now - *asked_ <= options_.same_wish_patience;
-    if (same_wish && arrived.signal != SIGINT) return;
-    say_request(arrived.signal, out);
-    asked_ = now;
-    if (state_ == State::running) {
-      held_.reset();
-      deadline_.reset();
-    }
-    out.emplace_back(TellCoordinator{StopRequested{arrived.signal}});
+    request_stop(now, arrived.signal, out);
   } else if (state_ == State::running) {
     signals_sent_.insert(arrived.signal);
     out.emplace_back(SignalWorkers{arrived.signal});
   }
+}
+
+void Agent::request_stop(Instant now, int signal, Actions& out) {
+  const bool same_wish = asked_ && now - *asked_ <= options_.same_wish_patience;
+  if (same_wish && signal != SIGINT) return;
+  say_request(signal, out);
+  asked_ = now;
+  if (state_ == State::running) {
+    held_.reset();
+    deadline_.reset();
+  }
+  out.emplace_back(TellCoordinator{StopRequested{signal}});
+}
+
+/// While it lives.
+std::optional<LocalRank> Agent::terminal_worker() const {
+  const auto worker = options_.terminal.in(part_);
+  return worker && alive_.contains(*worker) ? worker : std::nullopt;
+}
+
+/// Ctrl-C is for a worker that has the terminal, which may be in a debugger, unless it is pressed
+/// as by somebody who wants the end.
+bool Agent::leave_to_worker(Instant now, Actions& out) {
+  constexpr int presses_max = 2;
+  const auto worker = terminal_worker();
+  if (state_ != State::running || asked_ || !worker) return false;
+  if (now - insists_since_ > options_.insistence) insists_ = 0;
+  if (insists_ == 0) insists_since_ = now;
+  if (++insists_ > presses_max) return false;
+  if (!interrupted_) {
+    out.emplace_back(
+        Note{fmt::format("ctrl-C goes to rank {}, which has the terminal; three times "
+                         "within {} s stops the job",
+                         part_.first_rank.value + worker->value,
+                         in_seconds(options_.insistence))});
+  }
+  interrupted_ = now;
+  return true;
+}
+
+/// One that ends well, as after "continue" in a debugger, has done its work.
+bool Agent::answers_interrupt(Instant now, const WorkerEnded& ended) const {
+  if (ended.end.success() || !interrupted_ || now - *interrupted_ > options_.interrupt_patience)
+    return false;
+  return ended.local_rank == options_.terminal.in(part_);
+}
+
+/// A node that other nodes wait for cannot be stopped without being lost; the terminal has stopped
+/// the worker that has it.
+void Agent::suspend(Actions& out) const {
+  if (options_.can_be_suspended) return (void)out.emplace_back(Suspend{});
+  if (terminal_worker()) out.emplace_back(SignalWorkers{SIGCONT});
+  out.emplace_back(
+      Note{"ctrl-Z is ignored: the other nodes would take a node that stops for lost"});
+}
+
+void Agent::on(Instant, const Resumed& resumed, Actions&) {
+  if (deadline_) *deadline_ = *deadline_ + resumed.after;
 }
 
 /// That the job is to end, while workers live here.

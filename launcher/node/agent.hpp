@@ -19,6 +19,7 @@
 //   events end.
 #pragma once
 
+#include "launcher/workers/terminal_owner.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 #include "rendezvous/machine_events.hpp"
 #include "rendezvous/membership/link_events.hpp"
@@ -41,14 +42,21 @@ struct AgentOptions {
   bool witness = false;              ///< It has no workers, and needs no store.
   int worker_count = 1;              ///< Of a node that is no witness.
   std::set<int> stopping_signals;    ///< They ask for the job's end, as SIGTERM does.
-  bool shares_terminal = false;   ///< The worker is in the terminal's foreground group, as we are.
-  bool sees_snapshots = false;    ///< The shell knows where they are.
-  Millis snapshot_patience{200};  ///< From LookAtSnapshot; a filesystem may stall.
-  Millis kill_patience{5'000};    ///< After SIGKILL; what lives on is stuck inside the kernel.
+  TerminalOwner terminal;            ///< It is in the terminal's foreground group, as we are.
+  bool can_be_suspended = false;     ///< No other node takes it for lost.
+  bool sees_snapshots = false;       ///< The shell knows where they are.
+  Millis snapshot_patience{200};     ///< From LookAtSnapshot; a filesystem may stall.
+  Millis kill_patience{5'000};       ///< After SIGKILL; what lives on is stuck inside the kernel.
   /// timeout(1), shells and terminals say TERM and HUP twice, to us and to our group.
   Millis same_wish_patience{1'000};
   /// scancel and terminals may signal workers before they signal us.
   Millis own_signal_patience{500};
+  /// A key may reach the worker that has the terminal before it reaches us.
+  Millis key_patience{50};
+  /// A worker that has the terminal and fails so soon after ctrl-C was ended by it.
+  Millis interrupt_patience{10'000};
+  /// Ctrl-C three times in it is not for the worker alone.
+  Millis insistence{2'000};
   friend bool operator==(const AgentOptions&, const AgentOptions&) = default;
 };
 
@@ -69,6 +77,10 @@ struct SignalArrived {
   int signal = 0;
   bool from_terminal = false;  ///< By a key: the terminal sent it to its whole foreground group.
 };
+/// After Suspend: the node goes on.
+struct Resumed {
+  Millis after{0};
+};
 struct GuardLost {};
 using AgentEvent = std::variant<StoreBound,
                                 StoreUnavailable,
@@ -79,6 +91,7 @@ using AgentEvent = std::variant<StoreBound,
                                 WorkerEnded,
                                 AllGone,
                                 SignalArrived,
+                                Resumed,
                                 GuardLost,
                                 LeaseEnded,
                                 LifeEnded,
@@ -110,6 +123,10 @@ struct KillAll {
 struct TellCoordinator {
   News news;
 };
+/// Stop the workers and this program until somebody continues it; then answer Resumed.
+struct Suspend {
+  friend bool operator==(const Suspend&, const Suspend&) = default;
+};
 /// Print the outcome and exit with its status.
 struct ExitWith {
   Outcome outcome;
@@ -121,6 +138,7 @@ using AgentAction = std::variant<BindStore,
                                  SpawnWorkers,
                                  SignalWorkers,
                                  KillAll,
+                                 Suspend,
                                  TellCoordinator,
                                  Note,
                                  ExitWith>;
@@ -157,6 +175,7 @@ class Agent {
   void on(Instant now, const WorkerEnded& ended, Actions& out);
   void on(Instant now, const AllGone& gone, Actions& out);
   void on(Instant now, const SignalArrived& arrived, Actions& out);
+  void on(Instant now, const Resumed& resumed, Actions& out);
   void on(Instant now, const GuardLost& lost, Actions& out);
   void on(Instant now, const LeaseEnded& ended, Actions& out);
   void on(Instant now, const LifeEnded& ended, Actions& out);
@@ -165,6 +184,11 @@ class Agent {
 
   [[nodiscard]] bool asks_to_stop(int signal) const;
   void say_request(int signal, Actions& out) const;
+  void request_stop(Instant now, int signal, Actions& out);
+  void suspend(Actions& out) const;
+  [[nodiscard]] std::optional<LocalRank> terminal_worker() const;
+  [[nodiscard]] bool leave_to_worker(Instant now, Actions& out);
+  [[nodiscard]] bool answers_interrupt(Instant now, const WorkerEnded& ended) const;
   void bind(Instant now, Actions& out);
   void join_if_ready(Actions& out);
   void join(Actions& out);
@@ -180,16 +204,19 @@ class Agent {
   AgentOptions options_;
   State state_ = State::binding;
   std::optional<Instant> deadline_;
-  StopGeneration stop_;              // the newest one, while it is stopping
-  Part part_;                        // in the newest generation; number 0 before the first
-  GenerationNumber newest_told_;     // to start or to stop, in this life
-  NodeId node_;                      // its place in the order of nodes, once it was told
-  std::set<LocalRank> alive_;        // workers of it that have not ended
-  std::set<int> signals_sent_;       // to them
-  std::optional<Instant> asked_;     // when the end of the job was asked for last
-  int terminal_signal_ = 0;          // the newest one that came from a key
-  std::optional<WorkerEnded> held_;  // a death that may turn out to be the end of the whole job
-  std::uint16_t store_port_ = 0;     // 0: none is open
+  StopGeneration stop_;                 // the newest one, while it is stopping
+  Part part_;                           // in the newest generation; number 0 before the first
+  GenerationNumber newest_told_;        // to start or to stop, in this life
+  NodeId node_;                         // its place in the order of nodes, once it was told
+  std::set<LocalRank> alive_;           // workers of it that have not ended
+  std::set<int> signals_sent_;          // to them
+  std::optional<Instant> asked_;        // when the end of the job was asked for last
+  int terminal_signal_ = 0;             // the newest one that came from a key
+  std::optional<Instant> interrupted_;  // the newest ctrl-C that was left to a worker
+  Instant insists_since_;               // the first of those that came one soon after the other
+  int insists_ = 0;                     // how many they are
+  std::optional<WorkerEnded> held_;     // a death that may turn out to be the end of the whole job
+  std::uint16_t store_port_ = 0;        // 0: none is open
   std::string store_address_;
   std::string store_error_;   // why none is open
   bool store_tried_ = false;  // for the next generation

@@ -26,7 +26,7 @@ namespace ddprun {
 namespace {
 
 constexpr Millis kill_patience{5'000};
-constexpr std::array forwarded_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr std::array forwarded_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP};
 
 Failure refused(const char* what) {
   return Failure(Error(ExitStatus::system_refused, what, std::strerror(errno), ""));
@@ -54,10 +54,61 @@ std::optional<Fence> open_fence(const std::optional<FenceOptions>& options) {
   return std::nullopt;
 }
 
+bool has_stopped(int pid) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WNOHANG) == 0 &&
+         info.si_pid == pid;
+}
+
+/// As ctrl-Z does with any program; returns when this process is continued.
+void stop_here() {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTSTP);
+  (void)::raise(SIGTSTP);
+  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);
+  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
+}
+
+/// The signals of one guard: passes them on to its agent, and stops with it.
+class Signals {
+ public:
+  Signals(int agent_pid, int agent_socket, int fd)
+      : agent_pid_(agent_pid), agent_socket_(agent_socket), fd_(fd) {}
+
+  void take() {
+    signalfd_siginfo arrived{};
+    if (::read(fd_, &arrived, sizeof arrived) != sizeof arrived) return;
+    if (arrived.ssi_signo == SIGCHLD) {
+      if (stops_with_agent_ && has_stopped(agent_pid_)) stop_with_agent();
+      return;
+    }
+    stops_with_agent_ = arrived.ssi_signo == SIGTSTP;
+    // A key reaches the whole foreground group; a hang-up only the session's leader.
+    const bool key = arrived.ssi_code == SI_KERNEL && arrived.ssi_signo != SIGHUP;
+    const auto message =
+        static_cast<unsigned char>(arrived.ssi_signo | (key ? from_terminal_bit : 0U));
+    (void)::send(agent_socket_, &message, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+
+ private:
+  void stop_with_agent() {
+    stops_with_agent_ = false;
+    stop_here();
+    (void)::kill(agent_pid_, SIGCONT);
+  }
+
+  int agent_pid_;
+  int agent_socket_;
+  int fd_;
+  bool stops_with_agent_ = false;  // ctrl-Z was passed on to it
+};
+
 /// Passes signals on and watches the lease, until the agent has closed its end of the socketpair,
 /// which only its death does.
 void watch(int agent_pid, int agent_socket, int signal_fd, std::optional<Fence>& fence) {
   GuardedLease lease;
+  Signals signals(agent_pid, agent_socket, signal_fd);
   while (true) {
     std::array<pollfd, 3> ready{pollfd{agent_socket, POLLIN, 0},
                                 pollfd{signal_fd, POLLIN, 0},
@@ -65,16 +116,7 @@ void watch(int agent_pid, int agent_socket, int signal_fd, std::optional<Fence>&
     const int time_left = lease.workers_live ? poll_time(lease.end) : -1;
     if (::poll(ready.data(), ready.size(), time_left) < 0) continue;
     if (ready[2].revents != 0) fence->on_process_end();
-    if (ready[1].revents != 0) {
-      signalfd_siginfo arrived{};
-      if (::read(signal_fd, &arrived, sizeof arrived) == sizeof arrived) {
-        // A key reaches the whole foreground group; a hang-up only the session's leader.
-        const bool key = arrived.ssi_code == SI_KERNEL && arrived.ssi_signo != SIGHUP;
-        const auto message =
-            static_cast<unsigned char>(arrived.ssi_signo | (key ? from_terminal_bit : 0U));
-        (void)::send(agent_socket, &message, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-      }
-    }
+    if (ready[1].revents != 0) signals.take();
     if (ready[0].revents != 0) {
       GuardedLease newer;
       if (::recv(agent_socket, &newer, sizeof newer, 0) != sizeof newer) return;
@@ -113,8 +155,6 @@ int run_guarded(const GuardOptions& options, const std::function<int(GuardLink)>
   sigset_t all;
   GuardLink link;
   sigfillset(&all);
-  if (options.stops)
-    sigdelset(&all, SIGTSTP);        // ctrl-Z gives the terminal back, as with any program
   (void)::signal(SIGCHLD, SIG_DFL);  // if it is ignored, children leave no status
   ::sigprocmask(SIG_BLOCK, &all, &link.user_signals);
   std::array<int, 2> pair{};
@@ -126,6 +166,7 @@ int run_guarded(const GuardOptions& options, const std::function<int(GuardLink)>
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t forwarded;
   sigemptyset(&forwarded);
+  sigaddset(&forwarded, SIGCHLD);
   for (const int signal : forwarded_signals) {
     if (!is_ignored(signal)) sigaddset(&forwarded, signal);
   }

@@ -37,8 +37,6 @@ struct GuardLink {
 };
 
 struct GuardOptions {
-  /// Whether ctrl-Z stops the program, as others. Workers under a lease must not outlive it.
-  bool stops = false;
   std::optional<FenceOptions> fence;  ///< Of workers under a lease.
 };
 

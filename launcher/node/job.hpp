@@ -7,6 +7,7 @@
 #include "launcher/slurm/slurm_control.hpp"
 #include "launcher/slurm/srun_command.hpp"
 #include "launcher/workers/program.hpp"
+#include "launcher/workers/terminal_owner.hpp"
 #include "launcher/workers/worker_env.hpp"
 
 #include <optional>
@@ -20,9 +21,9 @@ struct Job {
   Command command;
   WorkerSetup setup;
   std::vector<std::string> notes;  ///< For people, one line each, before anything happens.
-  bool share_terminal = false;     ///< The single worker keeps ddprun's terminal.
-  Meeting meeting;                 ///< With the other nodes, if there are any.
-  std::string claims_folder;       ///< The same on all of them; empty: none.
+  TerminalOwner terminal;
+  Meeting meeting;            ///< With the other nodes, if there are any.
+  std::string claims_folder;  ///< The same on all of them; empty: none.
 
   /// This process only votes and coordinates: it starts no workers, however many the options say.
   bool witness = false;

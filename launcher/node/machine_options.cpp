@@ -19,7 +19,8 @@ AgentOptions agent_options(const Job& job) {
   options.stopping_signals = job.options.stop.saving_signals;
   options.stopping_signals.insert(job.options.stop.stopping_signals.begin(),
                                   job.options.stop.stopping_signals.end());
-  options.shares_terminal = job.share_terminal;
+  options.terminal = job.terminal;
+  options.can_be_suspended = !job.options.rendezvous.has_many_nodes();
   options.sees_snapshots = !job.setup.snapshot.empty();
   return options;
 }
@@ -81,7 +82,7 @@ MemberOptions member_options(const Job& job, AgentId agent) {
 
 WorkerPlan plan_of(const Job& job) {
   WorkerPlan plan{
-      job.command, job.setup, job.options.output, {}, job.share_terminal, job.options.stdin_rank};
+      job.command, job.setup, job.options.output, {}, job.terminal, job.options.stdin_rank};
   for (const int signal : job.options.stop.saving_signals) {
     if (is_for_workers(signal)) plan.ignored_signals.insert(signal);
   }

@@ -8,6 +8,7 @@
 #include "launcher/options/coordinator_options.hpp"
 #include "launcher/options/variables.hpp"
 #include "launcher/processes/descendants.hpp"
+#include "launcher/system/clock.hpp"
 #include "launcher/system/random_number.hpp"
 #include "launcher/system/time_of_day.hpp"
 #include "launcher/text/text_of_count.hpp"
@@ -143,6 +144,12 @@ void Supervisor::perform(const SpawnWorkers& spawn) {
     say(fmt::format("rank {} has no input: standard input went to it in an earlier generation",
                     job_.options.stdin_rank->value));
   }
+  if (workers_.lacks_terminal()) {
+    say(
+        fmt::format("rank {} is here, but no terminal that it could have: start this node's ddprun "
+                    "at one",
+                    job_.options.debug_rank->value));
+  }
   for (const WorkerEnded& worker : refused) agent_.tell(worker);
 }
 
@@ -154,6 +161,15 @@ void Supervisor::perform(const KillAll&) {
   sweeping_ = true;
   store_.stop_looking();
   reap();
+}
+
+/// The guard stops when it sees that this process has, and both go on together.
+void Supervisor::perform(const Suspend&) {
+  const Instant before = now();
+  workers_.signal(SIGSTOP);
+  (void)::raise(SIGSTOP);
+  workers_.signal(SIGCONT);
+  agent_.push(Resumed{now() - before});
 }
 
 void Supervisor::perform(const TellCoordinator& tell) {

@@ -43,6 +43,7 @@ class Supervisor {
   void perform(const SpawnWorkers& spawn);
   void perform(const SignalWorkers& signal);
   void perform(const KillAll&);
+  void perform(const Suspend&);
   void perform(const TellCoordinator& tell);
   void perform(const Note& note);
   void perform(const ExitWith& exit);

@@ -212,6 +212,13 @@ constexpr OptionSpec table[] = {
      .group = workers,
      .help = "Which worker gets a pipe or file that is ddprun's standard input, when it first "
              "starts: the one of that rank, or 'none'."},
+    {.name = "debug-rank",
+     .value_name = "RANK",
+     .words = "none",
+     .fallback = "none",
+     .group = workers,
+     .help = "The worker of that rank has the terminal of ddprun on its node, for a debugger; "
+             "ctrl-C is its own."},
     {.name = "virtual-local-rank",
      .group = workers,
      .torchrun = true,
@@ -276,10 +283,11 @@ constexpr OptionSpec table[] = {
      .help = "Time from SIGTERM to SIGKILL for the remaining workers after a failure."},
     {.name = "console",
      .value_name = "RANKS",
-     .words = "all none",
+     .words = "all none pty",
      .fallback = "all",
      .group = output,
-     .help = "Whose output is shown here: 'all', 'none', or ranks such as 0,2-5."},
+     .help = "Whose output is shown here: 'all', 'none', or ranks such as 0,2-5. With 'pty' all, "
+             "and each worker writes to a terminal of its own, as programs do that draw."},
     {.name = "log-dir",
      .value_name = "DIR",
      .group = output,

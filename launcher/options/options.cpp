@@ -109,24 +109,42 @@ Result<void> check_tasks(const Settings& all, const Options& options) {
 }
 
 /// Nothing for "none".
-Result<std::optional<Rank>> read_stdin_rank(const Setting& setting) {
+Result<std::optional<Rank>> read_rank(const char* name, const Setting& setting) {
   if (setting.value == "none") return std::optional<Rank>();
   const auto rank = parse_count(setting.value);
   if (!rank || *rank > workers_per_node_max * std::int64_t{nodes_limit}) {
     return refused_setting(
-        "stdin", setting, "is no rank", did_you_mean(setting.value, {"none"}, "write 0, or none"));
+        name, setting, "is no rank", did_you_mean(setting.value, {"none"}, "write 0, or none"));
   }
   return std::optional<Rank>(Rank{static_cast<int>(*rank)});
 }
 
+/// Whose standard input and terminal ddprun's are.
+Result<void> read_ranks_of_input(const Settings& all, Options& options) {
+  for (const auto& [name, target] :
+       {std::pair{"stdin", &options.stdin_rank}, std::pair{"debug-rank", &options.debug_rank}}) {
+    auto rank = read_rank(name, all.at(name));
+    if (!rank) return rank.error();
+    *target = *rank;
+  }
+  return {};
+}
+
 /// One node alone has the ranks of its own workers. torchrun accepts others for its options.
-Result<void> check_console(const Settings& all, const Options& options) {
+Result<void> check_ranks(const Settings& all, const Options& options) {
   if (options.rendezvous.has_many_nodes()) return {};
-  if (options.output.console.last_begin() < options.worker_count) return {};
-  return refused_setting("console",
-                         all.at("console"),
-                         "names a rank that no worker has",
-                         fmt::format("write ranks from 0 to {}", options.worker_count - 1));
+  using Named = std::pair<const char*, std::int64_t>;
+  for (const auto& [name, rank] :
+       {Named{"console", options.output.console.last_begin()},
+        Named{"stdin", options.stdin_rank.value_or(Rank{0}).value},
+        Named{"debug-rank", options.debug_rank.value_or(Rank{0}).value}}) {
+    if (rank < options.worker_count) continue;
+    return refused_setting(name,
+                           all.at(name),
+                           "names a rank that no worker has",
+                           fmt::format("write ranks from 0 to {}", options.worker_count - 1));
+  }
+  return {};
 }
 
 /// Turns the texts in `options.effective` into values.
@@ -170,7 +188,8 @@ Result<void> interpret(int core_count, Options& options) {
   if (!rendezvous) return rendezvous.error();
   options.rendezvous = *std::move(rendezvous);
   if (auto right = check_tasks(all, options); !right) return right.error();
-  if (auto right = check_console(all, options); !right) return right.error();
+  if (auto right = read_ranks_of_input(all, options); !right) return right.error();
+  if (auto right = check_ranks(all, options); !right) return right.error();
   if (auto right = check_torchrun_options(all); !right) return right.error();
   if (options.allocation && options.allocation->situation == Situation::script) {
     options.rendezvous.is_host = true;
@@ -178,9 +197,6 @@ Result<void> interpret(int core_count, Options& options) {
   }
   options.snapshot = all.at("snapshot").value;
   options.claim_dir = claim_dir(all);
-  const auto stdin_rank = read_stdin_rank(all.at("stdin"));
-  if (!stdin_rank) return stdin_rank.error();
-  options.stdin_rank = *stdin_rank;
   options.role = all.at("role").value;
   if (options.module && options.no_python && !options.run_path) {
     return Error(ExitStatus::usage,

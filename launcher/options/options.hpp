@@ -47,6 +47,7 @@ struct Options {
   std::string snapshot;                  ///< Empty: not given.
   std::string claim_dir;                 ///< Empty: nodes vote.
   OutputOptions output;
+  std::optional<Rank> debug_rank;   ///< Whose the terminal is.
   std::optional<Rank> stdin_rank;   ///< Whose the standard input is, unless it is a terminal.
   std::string role;                 ///< Of the workers: a name.
   bool virtual_local_rank = false;  ///< Each worker is to see one GPU, as the first one.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace ddprun {
@@ -91,7 +92,7 @@ bool StreamMap::empty() const {
 }
 
 bool OutputOptions::is_special() const {
-  return !log_dir.empty() || !redirects.empty() || !tee.empty() || !prefix.empty() ||
+  return pty || !log_dir.empty() || !redirects.empty() || !tee.empty() || !prefix.empty() ||
          !out_filters.empty() || !err_filters.empty() || !local_ranks.contains(Rank{0});
 }
 
@@ -124,9 +125,13 @@ std::string prefix_template(const OutputOptions& options, LocalRank local_rank, 
 
 Result<OutputOptions> read_output_options(const Settings& all) {
   OutputOptions options;
-  for (const auto& [name, target] : {std::pair{"console", &options.console},
-                                     std::pair{"local-ranks-filter", &options.local_ranks}}) {
-    auto ranks = read_ranks(name, all.at(name));
+  Setting console = all.at("console");
+  options.pty = console.value == "pty";
+  if (options.pty) console.value = "all";
+  for (const auto& [name, setting, target] :
+       {std::tuple{"console", console, &options.console},
+        std::tuple{"local-ranks-filter", all.at("local-ranks-filter"), &options.local_ranks}}) {
+    auto ranks = read_ranks(name, setting);
     if (!ranks) return ranks.error();
     *target = *std::move(ranks);
   }

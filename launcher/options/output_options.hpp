@@ -36,6 +36,7 @@ class StreamMap {
 struct OutputOptions {
   RankSet console;      ///< Of the job's ranks, whose output is shown,
   RankSet local_ranks;  ///< if it is one of these on its node, too.
+  bool pty = false;     ///< The console is shown to workers as a terminal, of each its own.
   StreamMap redirects;
   StreamMap tee;
   std::string prefix;                    ///< A template; empty: the usual one.

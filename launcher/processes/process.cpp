@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <pty.h>
 #include <system_error>
 
 namespace ddprun {
@@ -132,6 +133,23 @@ Pipe open_pipe() {
   return pipe;
 }
 
+Pipe open_pty(int columns) {
+  termios settings{};
+  ::cfmakeraw(&settings);
+  settings.c_cflag |= CREAD;
+  winsize size{};
+  size.ws_row = 24;
+  size.ws_col = static_cast<unsigned short>(columns);
+  int read_end = -1;
+  int write_end = -1;
+  if (::openpty(&read_end, &write_end, nullptr, &settings, &size) != 0) {
+    throw system_failure("openpty");
+  }
+  for (const int end : {read_end, write_end}) ::fcntl(end, F_SETFD, FD_CLOEXEC);
+  ::fcntl(read_end, F_SETFL, O_NONBLOCK);
+  return {Fd(read_end), Fd(write_end)};
+}
+
 int ExecFailures::of(int pid) {
   ExecFailure failure{};
   while (::read(pipe_.read_end.get(), &failure, sizeof failure) == sizeof failure) {
@@ -144,8 +162,11 @@ int ExecFailures::of(int pid) {
 ChildProcess spawn_process(const SpawnContext& context,
                            const Command& command,
                            const Environment& environment) {
-  Pipe out = context.share_terminal ? Pipe() : open_pipe();
-  Pipe err = context.share_terminal || context.err_is_out ? Pipe() : open_pipe();
+  const auto open_stream = [&] {
+    return context.pty_columns > 0 ? open_pty(context.pty_columns) : open_pipe();
+  };
+  Pipe out = context.share_terminal ? Pipe() : open_stream();
+  Pipe err = context.share_terminal || context.err_is_out ? Pipe() : open_stream();
   std::vector<std::string> arguments = command.arguments;
   std::vector<std::string> variables;
   for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);

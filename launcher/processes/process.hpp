@@ -25,6 +25,10 @@ struct Pipe {
 /// Throws a std::system_error if the system has no descriptor left.
 [[nodiscard]] Pipe open_pipe();
 
+/// A pseudo terminal so wide, as a pipe: what is written at one end is read at the other unchanged.
+/// Throws a std::system_error if there is none left.
+[[nodiscard]] Pipe open_pty(int columns);
+
 struct ChildProcess {
   int pid = 0;
   Fd out;  ///< Read end of its stdout; none if it shares the terminal.
@@ -64,6 +68,7 @@ struct SpawnContext {
   bool share_terminal = false;  ///< Keep stdin, stdout, stderr and the terminal's process group.
   int stdin_fd = -1;            ///< Becomes stdin otherwise.
   bool err_is_out = false;      ///< One pipe has both streams, in the order of what is written.
+  int pty_columns = 0;          ///< Pseudo terminals so wide instead of pipes; 0: pipes.
   int exec_failures_fd = -1;    ///< -1: its exit status alone says that it was not executed.
   std::vector<unsigned long> core_mask;  ///< Which it may use, a bit each; empty: as this process.
   int group_end = -1;                ///< Of the fence: becomes the property of its process group.

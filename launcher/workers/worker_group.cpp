@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -50,6 +52,7 @@ WorkerGroup::WorkerGroup(boost::asio::io_context& context,
       null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
       stdout_(std::make_shared<Sink>(STDOUT_FILENO, "standard output")),
       stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")),
+      has_terminal_(::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1),
       has_input_(is_input(STDIN_FILENO)),
       is_one_console_(are_one_place(STDOUT_FILENO, STDERR_FILENO)) {
   if (!null_.is_open()) {
@@ -61,7 +64,6 @@ WorkerGroup::WorkerGroup(boost::asio::io_context& context,
   spawn_context_.user_signals = user_signals;
   for (const int signal : plan_.ignored_signals) sigaddset(&spawn_context_.ignored_signals, signal);
   spawn_context_.user_files_max = raise_files_max();
-  spawn_context_.share_terminal = plan_.share_terminal;
 }
 
 std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Instant> lease_end) {
@@ -73,6 +75,7 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
   filtered_.clear();
   exec_failures_.reset();
   lacks_input_ = false;
+  at_terminal_ = plan_.terminal.in(part);
   make_log_folder(part);
   for (const WorkerPlace& place : places_in(part)) {
     try {
@@ -91,6 +94,8 @@ void WorkerGroup::start_worker(const Part& part, const WorkerPlace& place) {
   spawn_context_.group_end = fence_end(place.local_rank);
   spawn_context_.core_mask = core_mask(cores_of(place.local_rank));
   spawn_context_.stdin_fd = input_of(place);
+  spawn_context_.share_terminal = has_terminal_ && at_terminal_ == place.local_rank;
+  spawn_context_.pty_columns = plan_.output.pty ? columns_for(place) : 0;
   spawn_context_.err_is_out =
       is_one_console_ && is_one_way(plan_.output, place.rank, place.local_rank);
   ChildProcess worker = spawn_process(spawn_context_,
@@ -140,11 +145,31 @@ void WorkerGroup::make_log_folder(const Part& part) {
   writer_.open_folder(folder, std::move(error_files), log_patience);
 }
 
+bool WorkerGroup::lacks_terminal() const {
+  return at_terminal_ && !has_terminal_;
+}
+
 void WorkerGroup::signal(int number) const {
   for (const auto& [pid, local_rank] : living_) {
-    const bool reached = !plan_.share_terminal && ::kill(-pid, number) == 0;
+    const bool shares_group = has_terminal_ && at_terminal_ == local_rank;
+    const bool reached = !shares_group && ::kill(-pid, number) == 0;
     if (!reached) ::kill(pid, number);  // it shares our group, or has left its own
   }
+}
+
+std::string WorkerGroup::prefix_of(const WorkerPlace& place, Stream stream) const {
+  return expand_macros(prefix_template(plan_.output, place.local_rank, stream),
+                       macros_of(plan_.setup, place));
+}
+
+/// What the prefix leaves of the width of ddprun's terminal, or of a usual one's.
+int WorkerGroup::columns_for(const WorkerPlace& place) const {
+  constexpr int usual = 80;
+  constexpr int least = 20;
+  winsize size{};
+  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  const auto prefix = static_cast<int>(prefix_of(place, Stream::out).size());
+  return std::max((known ? size.ws_col : usual) - prefix, least);
 }
 
 std::vector<WorkerEnded> WorkerGroup::reap(std::vector<EndedChild>& others) {
@@ -194,8 +219,7 @@ std::shared_ptr<ChildOutput> WorkerGroup::open_output(Fd pipe,
     if (!filtered) filtered = std::make_shared<Sink>(kept);
     destination.filtered = filtered;
   }
-  destination.prefix = expand_macros(prefix_template(plan_.output, place.local_rank, stream),
-                                     macros_of(plan_.setup, place));
+  destination.prefix = prefix_of(place, stream);
   auto output = std::make_shared<ChildOutput>(context_, writer_, std::move(pipe), destination);
   output->start();
   return output;

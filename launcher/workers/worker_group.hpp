@@ -41,6 +41,9 @@ class WorkerGroup {
   /// it.
   [[nodiscard]] bool lacks_input() const { return lacks_input_; }
 
+  /// Whether a worker of the newest generation was to have a terminal, and there is none.
+  [[nodiscard]] bool lacks_terminal() const;
+
   /// To each living worker's process group.
   void signal(int number) const;
 
@@ -68,6 +71,8 @@ class WorkerGroup {
   void make_log_folder(const Part& part);
   void start_worker(const Part& part, const WorkerPlace& place);
   [[nodiscard]] int input_of(const WorkerPlace& place);
+  [[nodiscard]] std::string prefix_of(const WorkerPlace& place, Stream stream) const;
+  [[nodiscard]] int columns_for(const WorkerPlace& place) const;
   [[nodiscard]] std::shared_ptr<ChildOutput> open_output(Fd pipe,
                                                          const Part& part,
                                                          const WorkerPlace& place,
@@ -81,12 +86,14 @@ class WorkerGroup {
   Fd null_;
   Reaper reaper_;
   std::unique_ptr<ExecFailures> exec_failures_;
-  std::map<int, LocalRank> living_;  // by pid
+  std::map<int, LocalRank> living_;       // by pid
+  std::optional<LocalRank> at_terminal_;  // the one that has it, in the newest generation
   std::vector<std::shared_ptr<ChildOutput>> outputs_;
   std::map<LocalRank, std::shared_ptr<ChildOutput>> errors_;  // the stderr streams among them
   std::map<std::string, std::shared_ptr<Sink>> filtered_;     // files of all workers, by path
   std::shared_ptr<Sink> stdout_;
   std::shared_ptr<Sink> stderr_;
+  bool has_terminal_ = false;
   bool has_input_ = false;  // standard input is a pipe or file
   bool gave_input_ = false;
   bool lacks_input_ = false;

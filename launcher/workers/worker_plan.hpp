@@ -3,6 +3,7 @@
 
 #include "launcher/options/output_options.hpp"
 #include "launcher/processes/command.hpp"
+#include "launcher/workers/terminal_owner.hpp"
 #include "launcher/workers/worker_env.hpp"
 
 #include <optional>
@@ -15,7 +16,7 @@ struct WorkerPlan {
   WorkerSetup setup;
   OutputOptions output;
   std::set<int> ignored_signals;  ///< Until the program says otherwise.
-  bool share_terminal = false;    ///< The single worker keeps ddprun's terminal.
+  TerminalOwner terminal;
   std::optional<Rank> stdin_rank =
       {};  ///< Whose ddprun's standard input is, if it is on this node.
 };

@@ -13,12 +13,12 @@ Setup on_terminal(Words arguments) {
   return Setup{.arguments = std::move(arguments), .on_terminal = true};
 }
 
-/// ddprun as the foreground job of an interactive shell, which says "back" when it has stopped and
-/// then brings it to the foreground again.
+/// ddprun as the foreground job of an interactive shell, which says "back" when it has stopped, and
+/// brings it to the foreground again when a line is typed.
 Setup in_shell(const std::string& arguments) {
   return Setup{.arguments = {"-c",
                              "set -m; " E2E_DDPRUN " " + arguments +
-                                 "; echo back $?; : > go; fg >/dev/null; echo ended $?"},
+                                 "; echo back $?; read line; : > go; fg >/dev/null; echo ended $?"},
                .on_terminal = true,
                .program = "/bin/bash"};
 }
@@ -35,20 +35,139 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-Z gives it back to the shell, and fg
     job.wait_for_out("ready");
     job.type(control_z);
     job.wait_for_out("back 148");
+    job.type("\n");
     CHECK(job.wait() == 0);
     CHECK(count_of("ended 3", job.out) == 1);
   }
 }
 
-TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-C reaches a single worker once and ends with 130") {
+TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-Z stops workers that are in groups of their own") {
+  if (!has_terminals()) return;
+  Job& job = start(in_shell("--nproc-per-node=2 sh -c 'echo pid $$; exec sleep 60'"));
+  const std::vector<int> workers{job.pid_of(0), job.pid_of(1)};
+  job.type(control_z);
+  job.wait_for_out("back 148");
+  for (const int worker : workers) {
+    job.wait_until("a stopped worker", [&] { return state_of(worker) == 'T'; });
+  }
+  job.type("\n");
+  for (const int worker : workers) {
+    job.wait_until("a worker that goes on", [&] { return state_of(worker) == 'S'; });
+  }
+  job.type(control_c);
+  CHECK(job.wait() == 0);
+  CHECK(count_of("ended 130", job.out) == 1);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e terminal: the grace waits while ctrl-Z holds the job") {
+  if (!has_terminals()) return;
+  const std::string work =
+      "trap 'echo told; until [ -e go ]; do sleep 0.02; done; exit 7' TERM; echo ready; "
+      "while :; do sleep 0.02; done";
+  write("work", work);
+  Job& job = start(in_shell("--grace=1s --nproc-per-node=2 sh work"));
+  job.wait_until("both workers", [&] { return count_of("ready", job.out) == 2; });
+  ::kill(children_of(job.guard()).at(0), SIGTERM);
+  job.wait_until("TERM", [&] { return count_of("told", job.out) == 2; });
+  job.type(control_z);
+  job.wait_for_out("back 148");
+  const auto held_until = Clock::now() + std::chrono::milliseconds(1'200);
+  job.wait_until("the grace", [&] { return Clock::now() >= held_until; });
+  job.type("\n");
+  CHECK(job.wait() == 0);
+  CHECK(count_of("ended 143", job.out) == 1);
+  CHECK(count_of("did not end within", job.out) == 0);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-C in a debugger is the debugger's own") {
+  if (!has_terminals()) return;
+  write("debugged.py",
+        "import os\n"
+        "rank = os.environ['RANK']\n"
+        "if rank == '1':\n"
+        "    import pdb; pdb.set_trace()\n"
+        "print('rank', rank, 'ends', flush=True)\n");
+  Job& job = start(on_terminal({"--nproc-per-node=2", "--debug-rank=1", "debugged.py"}));
+  job.wait_for_out("(Pdb) ");
+  job.wait_for_out("rank 0 ends");
+  const int debugged = job.workers(1).at(0);
+  job.wait_until("a debugger that reads", [&] { return state_of(debugged) == 'S'; });
+  job.type(control_c);
+  job.wait_for_out("ctrl-C goes to rank 1, which has the terminal");
+  job.wait_for_out("--KeyboardInterrupt--");
+  job.wait_until("its prompt", [&] { return count_of("(Pdb) ", job.out) == 2; });
+  job.type("p 6 * 7\n");
+  job.wait_for_out("42\r\n");
+  job.type("c\n");
+  CHECK(job.wait() == 0);
+  CHECK(count_of("\nrank 1 ends", job.out) == 1);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-C three times in a row stops who has the terminal") {
+  if (!has_terminals()) return;
+  Job& job = start(on_terminal({"--grace=1h",
+                                "sh",
+                                "-c",
+                                "trap 'echo got' INT; echo ready; while :; do sleep "
+                                "0.02; done"}));
+  job.wait_for_out("ready");
+  const std::string left = "ctrl-C goes to rank 0, which has the terminal";
+  const std::string stopping = "stopping the job; once more kills the workers";
+  job.type(control_c);
+  job.wait_for_out(left);
+  while (!job.ended()) {  // the kernel merges one that comes before the one before it was read
+    job.type(control_c);
+    const auto again = Clock::now() + std::chrono::milliseconds(50);
+    job.wait_until("end", [&] { return job.ended() || Clock::now() >= again; });
+  }
+  CHECK(job.status() == 130);
+  CHECK(count_of(left, job.out) == 1);
+  CHECK(count_of(stopping, job.out) == 1);
+  CHECK(count_of("killing the workers", job.out) == 1);
+  CHECK(count_of("did not end within", job.out) == 0);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e terminal: --debug-rank says where no terminal is") {
+  const Job& job = run(Words{"--debug-rank=0"} + shell("exit 3"));
+  CHECK(job.status() == 3);
+  CHECK(count_of("rank 0 is here, but no terminal that it could have", job.err) == 1);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e terminal: with --console=pty each worker has one to write to") {
+  if (!has_terminals()) return;
+  const Job& job = run(Words{"--console=pty", "--nproc-per-node=2"} +
+                       shell("[ -t 1 ] && [ -t 2 ] && ! [ -t 0 ] && stty size <&1; "
+                             "printf '\\001\\004a\\r\\nb\\n'; printf partial"));
+  CHECK(job.status() == 0);
+  for (const int rank : {0, 1}) {
+    const std::string columns = std::to_string(80 - prefix(rank).size());
+    CHECK(count_of(prefix(rank) + "24 " + columns + "\n", job.out) == 1);
+    CHECK(count_of(prefix(rank) + "\001\004a\r\n", job.out) == 1);
+    CHECK(count_of(prefix(rank) + "b\n", job.out) == 1);
+    CHECK(count_of(prefix(rank) + "partial\n", job.out) == 1);
+  }
+}
+
+TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-C reaches a single worker once") {
   if (!has_terminals()) return;
   Job& job = start(on_terminal(helper({"--grace", "20s"}, {"listen"})));
   job.wait_for_out("listening");
   job.type(control_c);
-  CHECK(job.wait() == 130);
+  CHECK(job.wait() == 0);
   CHECK(count_of("got INT", job.out) == 1);
   CHECK(count_of("got ", job.out) == 1);
-  CHECK(count_of("exit status 130: stopped by SIGINT (2)", job.out) == 1);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e terminal: a single worker that fails at ctrl-C has the job end so") {
+  if (!has_terminals()) return;
+  for (const std::string work : {"echo ready; exec sleep 60",
+                                 "trap 'exit 1' INT; echo ready; while :; do sleep 0.02; done"}) {
+    Job& job = start(on_terminal(Words{"--max-restarts=3"} + shell(work)));
+    job.wait_for_out("ready");
+    job.type(control_c);
+    CHECK(job.wait() == 130);
+    CHECK(count_of("exit status 130: stopped by SIGINT (2)", job.out) == 1);
+  }
 }
 
 TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-C reaches each of two workers once") {
@@ -60,24 +179,6 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-C reaches each of two workers once")
   CHECK(count_of(prefix(0) + "got INT", job.out) == 1);
   CHECK(count_of(prefix(1) + "got INT", job.out) == 1);
   CHECK(count_of("got ", job.out) == 2);
-}
-
-TEST_CASE_FIXTURE(Case, "e2e terminal: a second ctrl-C skips the grace") {
-  if (!has_terminals()) return;
-  Job& job =
-      start(on_terminal(Words{"--grace", "1h"} +
-                        shell("trap 'echo first' INT; echo ready; while :; do sleep 0.02; done")));
-  job.wait_for_out("ready");
-  job.type(control_c);
-  job.wait_for_out("first");
-  const auto first = Clock::now();
-  while (!job.ended()) {  // the kernel merges a second one that comes before the first was read
-    job.type(control_c);
-    const auto again = Clock::now() + std::chrono::milliseconds(50);
-    job.wait_until("end", [&] { return job.ended() || Clock::now() >= again; });
-  }
-  CHECK(job.status() == 130);
-  CHECK(Clock::now() - first < std::chrono::seconds(5));
 }
 
 TEST_CASE_FIXTURE(Case, "e2e terminal: TERM to ddprun reaches a single worker once") {

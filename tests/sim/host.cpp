@@ -270,6 +270,7 @@ void Host::perform(const AgentAction& action) {
                  },
                  [&](const CloseStore&) {},
                  [&](const Note&) {},
+                 [&](const Suspend&) {},
                  [&](const SpawnWorkers& started) { spawn(started.part); },
                  [&](const LookAtSnapshot&) { look_at_snapshot(); },
                  [&](const SignalWorkers&) { signal_workers(); },

@@ -119,6 +119,7 @@ std::string text_of(const AgentAction& action) {
           [](const SpawnWorkers& spawn) { return "spawn " + text_of(spawn.part); },
           [](const SignalWorkers& signal) { return "signal " + signal_name(signal.signal); },
           [](const KillAll&) { return std::string("kill all"); },
+          [](const Suspend&) { return std::string("suspend"); },
           [](const TellCoordinator& tell) { return "tell: " + text_of(event_of(tell.news)); },
           [](const Note& note) { return "note: " + note.text; },
           [](const ExitWith& exit) { return "exit with " + text_of(exit.outcome); },

@@ -16,7 +16,7 @@ AgentOptions agent_options(const WorldOptions& options) {
   AgentOptions agent;
   agent.host = "n0";
   agent.worker_count = options.worker_count;
-  agent.shares_terminal = options.shares_terminal;
+  agent.terminal.is_only_worker = options.shares_terminal;
   agent.kill_patience = options.kill_patience;
   agent.own_signal_patience = options.own_signal_patience;
   return agent;

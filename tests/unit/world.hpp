@@ -88,6 +88,7 @@ class World {
   void perform(const SpawnWorkers& spawn);
   void perform(const SignalWorkers&);
   void perform(const KillAll&);
+  void perform(const Suspend&) {}
   void perform(const TellCoordinator& tell);
   void perform(const Note&) {}
   void perform(const ExitWith& exit);

@@ -176,23 +176,6 @@ TEST_CASE("agent: a signal passed on to one generation is not remembered for the
   CHECK(node.ends(0, killed(SIGUSR1)).empty());
 }
 
-TEST_CASE("agent: a key's signal is not sent again to a worker that shares the terminal") {
-  AgentOptions sharing;
-  sharing.shares_terminal = true;
-  Node by_key = running_node(sharing);
-  CHECK(by_key.gets(SIGINT, true) == told_stop_int);
-  CHECK(by_key.is_stopped(1, SIGINT, Millis{10'000}).empty());
-  CHECK(by_key.after(Millis{10'000}).back() == "kill all");
-
-  Node by_kill = running_node(sharing);
-  CHECK(by_kill.gets(SIGINT) == told_stop_int);
-  CHECK(by_kill.is_stopped(1, SIGINT, Millis{10'000}) == Lines{"signal SIGINT (2)"});
-
-  Node in_groups_of_their_own = running_node();
-  CHECK(in_groups_of_their_own.gets(SIGINT, true) == told_stop_int);
-  CHECK(in_groups_of_their_own.is_stopped(1, SIGINT, Millis{10'000}) == Lines{"signal SIGINT (2)"});
-}
-
 TEST_CASE("agent: without a store it joins all the same and says why there is none") {
   Node node;
   const Error error(ExitStatus::system_refused, "cannot open a store", "no address", "look");

@@ -26,7 +26,7 @@ struct FencedNode {
   Sign detached{folder.at("detached")};
   Guarded node{
       group.hold() + "sleep 600 & setsid sh -c '" + detached.hold() + "exec sleep 600' 9>&- & wait",
-      {.stops = false, .fence = FenceOptions{1, margin}}};
+      {.fence = FenceOptions{1, margin}}};
 
   /// Returns once the fence process has taken the lease and set its timer.
   [[nodiscard]] Instant starts_for(Millis time) {
