@@ -9,19 +9,22 @@
 namespace ddprun {
 
 void LastOutput::write_out(std::function<void()> report) {
-  if (::isatty(STDOUT_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1) watch_terminal();
-  writer_.when_drained([this, report = std::move(report)] {
-    report();
-    writer_.when_drained([this] { context_.stop(); });
+  writers_.files.when_drained([this, report = std::move(report)] {
+    watch_terminal();
+    writers_.console.when_drained([this, report] {
+      report();
+      writers_.console.when_drained([this] { context_.stop(); });
+    });
   });
 }
 
 void LastOutput::watch_terminal() {
   constexpr std::chrono::seconds terminal_patience{10};
   stuck_.expires_after(terminal_patience);
-  stuck_.async_wait([this, before = writer_.progress()](boost::system::error_code error) {
+  stuck_.async_wait([this, before = writers_.console.progress()](boost::system::error_code error) {
     if (error) return;
-    if (writer_.progress() == before) exit_now();
+    const bool waits = writers_.console.progress() == before;
+    if (waits && ::isatty(writers_.console.writes_to()) == 1) exit_now();
     watch_terminal();
   });
 }

@@ -1,6 +1,6 @@
-// The end of the agent process: it waits until pending output is written, and no longer than
-// somebody reads it. A terminal that takes nothing, as after ctrl-S, is waited for some time only;
-// a pipe's reader, such as less, for as long as it is there.
+// The end of the agent process: it waits until pending output is written, files first, and no
+// longer than somebody reads it. A terminal that takes nothing, as after ctrl-S, is waited for some
+// time only; a pipe's reader, such as less, for as long as it is there.
 #pragma once
 
 #include "launcher/processes/writer.hpp"
@@ -15,8 +15,8 @@ namespace ddprun {
 
 class LastOutput {
  public:
-  LastOutput(boost::asio::io_context& context, Writer& writer)
-      : context_(context), writer_(writer), timer_(context), stuck_(context) {}
+  LastOutput(boost::asio::io_context& context, Writers writers)
+      : context_(context), writers_(writers), timer_(context), stuck_(context) {}
 
   /// The process ends with this status; given again, with the newer one.
   void exits_with(int status) { status_ = status; }
@@ -26,7 +26,7 @@ class LastOutput {
   /// last line is the one about the status.
   void write_out(std::function<void()> report);
 
-  /// Does not join the writer, which may hang in a terminal or file that takes nothing more.
+  /// Does not join the writers, which may hang in a terminal or file that takes nothing more.
   [[noreturn]] void exit_now() const;
 
   /// After a moment: writing out takes no time unless whoever reads has stopped reading, and then
@@ -37,7 +37,7 @@ class LastOutput {
   void watch_terminal();
 
   boost::asio::io_context& context_;
-  Writer& writer_;
+  Writers writers_;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer stuck_;
   std::optional<int> status_;

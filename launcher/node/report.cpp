@@ -76,12 +76,12 @@ std::deque<std::string> lines_in(const std::string& text) {
 }
 
 /// Of a traceback that is the exception.
-std::string last_line_of(int rank, const std::deque<std::string>& lines) {
+std::string last_line_of(const std::string& whose, const std::deque<std::string>& lines) {
   const auto last = std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) {
     return line.find_first_not_of(" \t") != std::string::npos;
   });
   if (last == lines.rend()) return {};
-  return fmt::format("  last line of rank {}'s stderr: {}\n", rank, *last);
+  return fmt::format("  last line of {}: {}\n", whose, *last);
 }
 
 }  // namespace
@@ -105,6 +105,8 @@ std::vector<std::string> coordinating_notes(const Job& job, const Endpoint& endp
 std::string failure_details(const Outcome& outcome, const FailureFacts& facts) {
   if (!outcome.failure) return {};
   const int rank = outcome.failure->rank.value;
+  const std::string whose =
+      fmt::format("rank {}'s {}", rank, facts.are_of_both ? "output" : "stderr");
   std::string text;
   if (outcome.failure->end.kind == WorkerEnd::Kind::not_executed) {
     text += fmt::format("  program: {}\n", facts.executable);
@@ -113,9 +115,9 @@ std::string failure_details(const Outcome& outcome, const FailureFacts& facts) {
     text += fmt::format("  exception of rank {}:\n{}", rank, quoted(lines_in(facts.exception)));
   }
   if (!facts.last_lines.empty() && !facts.were_shown) {
-    text += fmt::format("  last lines of rank {}'s stderr:\n{}", rank, quoted(facts.last_lines));
+    text += fmt::format("  last lines of {}:\n{}", whose, quoted(facts.last_lines));
   } else if (facts.exception.empty()) {
-    text += last_line_of(rank, facts.last_lines);
+    text += last_line_of(whose, facts.last_lines);
   }
   if (!facts.error_file.empty()) text += fmt::format("  error file: {}\n", facts.error_file);
   if (const std::string hint = hint_for(outcome.failure->end); !hint.empty()) {

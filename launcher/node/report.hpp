@@ -13,7 +13,8 @@ namespace ddprun {
 
 /// What this node knows of its worker that failed.
 struct FailureFacts {
-  std::deque<std::string> last_lines;  ///< Of its stderr, oldest first.
+  std::deque<std::string> last_lines;  ///< Of its stderr, oldest first,
+  bool are_of_both = false;            ///< or of its stdout as well.
   bool were_shown = false;             ///< On this console.
   std::string exception;               ///< That its error file tells; may have several lines.
   std::string error_file;              ///< Its path; empty: there is none.

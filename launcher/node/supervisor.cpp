@@ -27,7 +27,8 @@ Supervisor::Supervisor(Job job, GuardLink link)
     : job_(std::move(job)),
       link_(std::move(link)),
       context_(1),
-      writer_(context_, [this](const std::string& text) { say(text); }),
+      console_(context_, [this](const std::string& text) { say(text); }),
+      files_(context_, [this](const std::string& text) { say(text); }),
       stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")),
       guard_(context_,
              std::move(link_.socket),
@@ -35,8 +36,9 @@ Supervisor::Supervisor(Job job, GuardLink link)
               [this] { lose_guard(); }}),
       lease_(guard_.socket(), link_.fence.line.get()),
       children_(context_, [this] { reap(); }),
-      last_output_(context_, writer_),
-      workers_(context_, writer_, plan_of(job_), link_.user_signals, link_.fence.group_ends),
+      last_output_(context_, {console_, files_}),
+      workers_(
+          context_, {console_, files_}, plan_of(job_), link_.user_signals, link_.fence.group_ends),
       snapshot_(
           context_,
           job_.setup.snapshot,
@@ -55,7 +57,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
           }),
       wait_(context_, [this](const std::string& text) { say(text); }),
       slurm_(context_,
-             writer_,
+             console_,
              job_,
              link_.user_signals,
              {[this](const std::string& text) { say(text); },
@@ -202,7 +204,7 @@ void Supervisor::perform(const ExitWith& exit) {
 
 void Supervisor::report(const Outcome& outcome) {
   if (outcome.exit_status == 0) return;
-  writer_.write(stderr_, own_failure(outcome));
+  console_.write(stderr_, own_failure(outcome));
   if (is_reported_by_script(job_, told_)) return;
   say(fmt::format("exit status {}: {}", outcome.exit_status, outcome.text));
 }
@@ -216,6 +218,7 @@ std::string Supervisor::own_failure(const Outcome& outcome) const {
   WorkerGroup::LastLines last = workers_.last_lines(outcome.failure->local_rank);
   facts.last_lines = std::move(last.lines);
   facts.were_shown = last.were_shown;
+  facts.are_of_both = last.of_both;
   facts.executable = job_.command.executable;
   const std::string error_file = error_file_path(job_.setup, part_, outcome.failure->rank);
   if (!error_file.empty() && ::access(error_file.c_str(), R_OK) == 0) {
@@ -260,7 +263,7 @@ void Supervisor::reap() {
 }
 
 void Supervisor::say(const std::string& text) {
-  writer_.write(stderr_, fmt::format("ddprun {}: {}\n", time_of_day(), text));
+  console_.write(stderr_, fmt::format("ddprun {}: {}\n", time_of_day(), text));
 }
 
 }  // namespace ddprun

@@ -61,7 +61,8 @@ class Supervisor {
   Job job_;
   GuardLink link_;
   boost::asio::io_context context_;
-  Writer writer_;
+  Writer console_;
+  Writer files_;
   std::shared_ptr<Sink> stderr_;
   GuardLine guard_;
   LeaseNotice lease_;

@@ -114,7 +114,7 @@ bool is_one_way(const OutputOptions& options, Rank rank, LocalRank local_rank) {
   const StreamRoute out = route_of(options, rank, local_rank, Stream::out);
   const StreamRoute err = route_of(options, rank, local_rank, Stream::err);
   const bool filters = !options.out_filters.empty() || !options.err_filters.empty();
-  return out == err && !out.file && !filters;
+  return out == err && out.console && !out.file && !filters;
 }
 
 std::string prefix_template(const OutputOptions& options, LocalRank local_rank, Stream stream) {

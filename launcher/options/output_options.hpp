@@ -64,8 +64,8 @@ struct StreamRoute {
                                    LocalRank local_rank,
                                    Stream stream);
 
-/// Whether a worker's stdout and stderr go the same way if the console is one for both, so that one
-/// pipe can keep the order in which they are written.
+/// Whether a worker's stdout and stderr are both shown and go no other way: if the console is one
+/// for both, one pipe can keep the order in which they are written.
 [[nodiscard]] bool is_one_way(const OutputOptions& options, Rank rank, LocalRank local_rank);
 
 /// The template of a stream's prefix: the user's, else torchrun's for what is teed, else ddprun's.

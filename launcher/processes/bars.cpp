@@ -59,8 +59,10 @@ bool BarThinner::keep_state() {
   return is_state;
 }
 
+/// A line that never ended has written the state before it over, unless it is blank.
 std::string BarThinner::finish() {
   if (std::exchange(returned_, false)) keep_state();
+  if (line_.find_first_not_of(' ') != std::string::npos) bar_.clear();
   std::string rest = std::exchange(bar_, {});
   if (!rest.empty()) rest += '\n';
   return rest + std::exchange(line_, {});

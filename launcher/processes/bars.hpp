@@ -19,7 +19,7 @@ class BarThinner {
   /// `bytes`, of which it may be a part.
   [[nodiscard]] std::string_view feed(std::string_view bytes, Instant now);
 
-  /// The rest: the last state of a bar, and a line that never ended.
+  /// The rest: a line that never ended, or the last state of a bar.
   [[nodiscard]] std::string finish();
 
  private:

@@ -11,10 +11,11 @@
 namespace ddprun {
 
 ChildOutput::ChildOutput(boost::asio::io_context& context,
-                         Writer& writer,
+                         Writers writers,
                          Fd pipe,
                          Destination destination)
-    : writer_(writer),
+    : console_(writers.console),
+      files_(writers.files),
       pipe_(context, pipe.release()),
       destination_(std::move(destination)),
       lines_(destination_.prefix, destination_.prefixed_beginnings),
@@ -28,16 +29,18 @@ void ChildOutput::wait() {
   pipe_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                    [self = shared_from_this()](boost::system::error_code error) {
                      if (error || !self->pipe_.is_open()) return;
-                     if (self->read_once() == Left::ended) return;
-                     if (self->writer_.full()) {
-                       self->writer_.when_room([waiting = self->weak_from_this()] {
-                         const auto still = waiting.lock();
-                         if (still && still->pipe_.is_open()) still->wait();
-                       });
-                     } else {
-                       self->wait();
-                     }
+                     if (self->read_once() != Left::ended) self->wait_for_room();
                    });
+}
+
+/// Then reads on.
+void ChildOutput::wait_for_room() {
+  Writer& fullest = console_.full() ? console_ : files_;
+  if (!fullest.full()) return wait();
+  fullest.when_room([waiting = weak_from_this()] {
+    const auto still = waiting.lock();
+    if (still && still->pipe_.is_open()) still->wait_for_room();
+  });
 }
 
 void ChildOutput::finish() {
@@ -47,12 +50,14 @@ void ChildOutput::finish() {
   for (int i = 0; i < reads_max && read_once() == Left::more; ++i) continue;
   boost::system::error_code ignored;
   pipe_.close(ignored);
-  show(bars_.finish());
-  if (destination_.console) writer_.write(destination_.console, lines_.finish());
-  if (destination_.log) writer_.finish(std::move(destination_.log));
+  if (destination_.console) {
+    console_.write(destination_.console, lines_.feed(bars_.finish()));
+    console_.write(destination_.console, lines_.finish());
+  }
+  if (destination_.log) files_.finish(std::move(destination_.log));
   if (!destination_.filtered) return;
-  writer_.write(destination_.filtered, filter_.finish());
-  writer_.finish(std::move(destination_.filtered));
+  files_.write(destination_.filtered, filter_.finish());
+  files_.finish(std::move(destination_.filtered));
 }
 
 ChildOutput::Left ChildOutput::read_once() {
@@ -67,13 +72,11 @@ ChildOutput::Left ChildOutput::read_once() {
 
 void ChildOutput::add(std::string_view bytes) {
   tail_.feed(bytes);
-  if (destination_.log) writer_.write(destination_.log, std::string(bytes));
-  show(destination_.thins_bars ? bars_.feed(bytes, now()) : bytes);
-}
-
-void ChildOutput::show(std::string_view bytes) {
-  if (destination_.filtered) writer_.write(destination_.filtered, filter_.feed(bytes));
-  if (destination_.console) writer_.write(destination_.console, lines_.feed(bytes));
+  if (destination_.log) files_.write(destination_.log, std::string(bytes));
+  if (destination_.filtered) files_.write(destination_.filtered, filter_.feed(bytes));
+  if (!destination_.console) return;
+  const std::string_view shown = destination_.thins_bars ? bars_.feed(bytes, now()) : bytes;
+  console_.write(destination_.console, lines_.feed(shown));
 }
 
 }  // namespace ddprun

@@ -29,7 +29,7 @@ class ChildOutput : public std::enable_shared_from_this<ChildOutput> {
     std::vector<std::string> filters = {};  ///< these texts; null: there are none.
   };
 
-  ChildOutput(boost::asio::io_context& context, Writer& writer, Fd pipe, Destination destination);
+  ChildOutput(boost::asio::io_context& context, Writers writers, Fd pipe, Destination destination);
 
   /// Reads from now on, whenever the writer has room.
   void start();
@@ -45,11 +45,12 @@ class ChildOutput : public std::enable_shared_from_this<ChildOutput> {
   enum class Left { more, nothing_now, ended };
 
   void wait();
+  void wait_for_room();
   [[nodiscard]] Left read_once();
   void add(std::string_view bytes);
-  void show(std::string_view bytes);
 
-  Writer& writer_;
+  Writer& console_;
+  Writer& files_;
   boost::asio::posix::stream_descriptor pipe_;
   Destination destination_;
   BarThinner bars_;

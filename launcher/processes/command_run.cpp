@@ -94,8 +94,8 @@ void CommandRun::on_child(const EndedChild& child) {
 }
 
 std::shared_ptr<ChildOutput> CommandRun::open_output(Fd pipe) {
-  auto output =
-      std::make_shared<ChildOutput>(context_, writer_, std::move(pipe), ChildOutput::Destination{});
+  auto output = std::make_shared<ChildOutput>(
+      context_, Writers{writer_, writer_}, std::move(pipe), ChildOutput::Destination{});
   output->start();
   return output;
 }

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -17,7 +18,8 @@
 namespace ddprun {
 namespace {
 
-constexpr std::size_t chunk_overhead_bytes = 64;  // so that empty chunks are bounded, too
+constexpr std::size_t terminal_piece_bytes = 4096;  // half a second of a slow line
+constexpr std::size_t chunk_overhead_bytes = 64;    // so that empty chunks are bounded, too
 
 /// A terminal or pipe that some other program has made non-blocking.
 void wait_until_writable(int fd) {
@@ -49,7 +51,7 @@ void Writer::open_folder(const std::string& path,
   const auto folder = std::make_shared<Sink>(path);
   push({folder, {}, Task::open_folder, std::move(files)});
   std::unique_lock lock(mutex_);
-  (void)reached_.wait_for(lock, patience, [&] { return folder->reached_; });
+  folder->is_late_ = !reached_.wait_for(lock, patience, [&] { return folder->reached_; });
 }
 
 void Writer::finish(std::shared_ptr<Sink> sink) {
@@ -109,14 +111,14 @@ void Writer::run() {
 
 void Writer::write_out(const Chunk& chunk) {
   Sink& sink = *chunk.sink;
-  if (chunk.task == Task::open_folder) {
-    for (const std::string& file : chunk.files) (void)put_aside(file);
-    return open_log_folder(sink.path_);
-  }
+  if (chunk.task == Task::open_folder) return open_folder_now(chunk);
   if (!sink.path_.empty() && !sink.file_.is_open() && !sink.failed_) open_file(sink);
+  const bool is_terminal = sink.path_.empty() && ::isatty(sink.number_) == 1;
+  const std::size_t piece_max = is_terminal ? terminal_piece_bytes : chunk.bytes.size();
   std::string_view left = chunk.bytes;
+  writes_to_ = sink.number_;
   while (!left.empty() && !sink.failed_) {
-    const ssize_t count = ::write(sink.number_, left.data(), left.size());
+    const ssize_t count = ::write(sink.number_, left.data(), std::min(left.size(), piece_max));
     if (count >= 0) {
       left.remove_prefix(static_cast<std::size_t>(count));
       ++progress_;
@@ -126,7 +128,19 @@ void Writer::write_out(const Chunk& chunk) {
       fail(sink, errno);
     }
   }
+  writes_to_ = -1;
   if (chunk.task == Task::finish) sink.file_.reset();
+}
+
+void Writer::open_folder_now(const Chunk& chunk) {
+  const auto is_late = [&] {
+    const std::lock_guard lock(mutex_);
+    return chunk.sink->is_late_;
+  };
+  for (const std::string& file : chunk.files) {
+    if (!is_late()) (void)put_aside(file);
+  }
+  open_log_folder(chunk.sink->path_);
 }
 
 /// One that was finished and is written to again goes on where it ended.

@@ -1,5 +1,5 @@
-// The thread that writes: terminal, pipes and log files may block for any time, and the
-// thread that supervises must not.
+// A thread that writes: terminal, pipes and log files may block for any time, and the thread that
+// supervises must not. Files have one of their own: a terminal that takes nothing holds none up.
 //
 // Bounds
 //   Beyond `full_bytes` in the queue `full()` is true: callers stop reading from workers, whose
@@ -43,6 +43,7 @@ class Sink {
   bool was_opened_ = false;
   bool failed_ = false;
   bool reached_ = false;           // by the writer's thread; under its mutex
+  bool is_late_ = false;           // nobody waits for it any more; likewise
   std::size_t dropped_bytes_ = 0;  // not said yet; under the writer's mutex
 };
 
@@ -66,7 +67,8 @@ class Writer {
   void write(std::shared_ptr<Sink> sink, std::string bytes);
 
   /// Makes a folder, to which the link `latest` beside it leads from then on, and puts those of
-  /// `files` aside that an older run has left. Waits for that, but no longer than `patience`.
+  /// `files` aside that an older run has left. Waits for that, but no longer than `patience`; a
+  /// file that is there later may be a new one, and stays.
   void open_folder(const std::string& path,
                    std::vector<std::string> files,
                    std::chrono::milliseconds patience);
@@ -76,8 +78,11 @@ class Writer {
 
   [[nodiscard]] bool full() const;
 
-  /// Grows with all that is taken from the queue: as long as it stays, nobody reads.
+  /// Grows with all that is taken from the queue, by a terminal in small pieces: as long as it
+  /// stays, nobody reads.
   [[nodiscard]] std::uint64_t progress() const { return progress_; }
+  /// The descriptor that it is writing to, or -1.
+  [[nodiscard]] int writes_to() const { return writes_to_; }
 
   /// Calls `handler` once, on the context's thread, when at most half of the queue is left (`room`)
   /// or nothing (`drained`).
@@ -96,6 +101,7 @@ class Writer {
   void push(Chunk chunk);
   void run();
   void write_out(const Chunk& chunk);
+  void open_folder_now(const Chunk& chunk);
   void open_file(Sink& sink);
   void fail(Sink& sink, int error);
   void say(std::string text);
@@ -109,10 +115,17 @@ class Writer {
   std::deque<Chunk> queue_;
   std::size_t queued_bytes_ = 0;  // in the queue or being written
   std::atomic<std::uint64_t> progress_{0};
+  std::atomic<int> writes_to_{-1};
   bool closing_ = false;
   std::deque<std::function<void()>> on_room_;
   std::deque<std::function<void()>> on_drained_;
   std::thread thread_;  // last, since it uses all others
+};
+
+/// Those of one process.
+struct Writers {
+  Writer& console;
+  Writer& files;
 };
 
 }  // namespace ddprun

@@ -125,8 +125,8 @@ std::shared_ptr<ChildOutput> NodeSteps::open_output(Fd pipe,
   destination.console = console;
   destination.prefix = fmt::format("[{}] ", node);
   destination.prefixed_beginnings = {"srun: ", "slurmstepd: "};
-  auto output =
-      std::make_shared<ChildOutput>(context_, writer_, std::move(pipe), std::move(destination));
+  auto output = std::make_shared<ChildOutput>(
+      context_, Writers{writer_, writer_}, std::move(pipe), std::move(destination));
   output->start();
   return output;
 }

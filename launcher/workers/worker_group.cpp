@@ -41,12 +41,12 @@ bool are_one_place(int fd, int other_fd) {
 }  // namespace
 
 WorkerGroup::WorkerGroup(boost::asio::io_context& context,
-                         Writer& writer,
+                         Writers writers,
                          WorkerPlan plan,
                          const sigset_t& user_signals,
                          const std::vector<Fd>& fence_ends)
     : context_(context),
-      writer_(writer),
+      writers_(writers),
       plan_(std::move(plan)),
       fence_ends_(fence_ends),
       null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
@@ -72,6 +72,7 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
   living_.clear();
   outputs_.clear();
   errors_.clear();
+  merged_.clear();
   filtered_.clear();
   exec_failures_.reset();
   lacks_input_ = false;
@@ -93,7 +94,7 @@ void WorkerGroup::start_worker(const Part& part, const WorkerPlace& place) {
   spawn_context_.exec_failures_fd = exec_failures_->write_end();
   spawn_context_.group_end = fence_end(place.local_rank);
   spawn_context_.core_mask = core_mask(cores_of(place.local_rank));
-  spawn_context_.stdin_fd = input_of(place);
+  spawn_context_.stdin_fd = input_of(part, place);
   spawn_context_.share_terminal = has_terminal_ && at_terminal_ == place.local_rank;
   spawn_context_.pty_columns = plan_.output.pty ? columns_for(place) : 0;
   spawn_context_.err_is_out =
@@ -105,20 +106,19 @@ void WorkerGroup::start_worker(const Part& part, const WorkerPlace& place) {
   living_.emplace(worker.pid, place.local_rank);
   if (!worker.out.is_open()) return;
   outputs_.push_back(open_output(std::move(worker.out), part, place, Stream::out));
+  if (spawn_context_.err_is_out) merged_.insert(place.local_rank);
   if (worker.err.is_open()) {
     outputs_.push_back(open_output(std::move(worker.err), part, place, Stream::err));
   }
   errors_[place.local_rank] = outputs_.back();
 }
 
-/// The standard input, once, for the worker that is to have it; else /dev/null.
-int WorkerGroup::input_of(const WorkerPlace& place) {
+/// The standard input for the worker that is to have it, in the job's first generation; else
+/// /dev/null. Later it may be another node's.
+int WorkerGroup::input_of(const Part& part, const WorkerPlace& place) {
   if (!has_input_ || plan_.stdin_rank != place.rank) return null_.get();
-  if (std::exchange(gave_input_, true)) {
-    lacks_input_ = true;
-    return null_.get();
-  }
-  return STDIN_FILENO;
+  lacks_input_ = part.number > GenerationNumber{1};
+  return lacks_input_ ? null_.get() : STDIN_FILENO;
 }
 
 /// -1 without a fence.
@@ -142,7 +142,7 @@ void WorkerGroup::make_log_folder(const Part& part) {
   for (const WorkerPlace& place : places_in(part)) {
     error_files.push_back(error_file_path(plan_.setup, part, place.rank));
   }
-  writer_.open_folder(folder, std::move(error_files), log_patience);
+  writers_.files.open_folder(folder, std::move(error_files), log_patience);
 }
 
 bool WorkerGroup::lacks_terminal() const {
@@ -197,7 +197,7 @@ void WorkerGroup::finish_output() {
 WorkerGroup::LastLines WorkerGroup::last_lines(LocalRank local_rank) const {
   const auto found = errors_.find(local_rank);
   if (found == errors_.end()) return {};
-  return {found->second->last_lines(), found->second->is_shown()};
+  return {found->second->last_lines(), found->second->is_shown(), merged_.contains(local_rank)};
 }
 
 std::shared_ptr<ChildOutput> WorkerGroup::open_output(Fd pipe,
@@ -220,7 +220,7 @@ std::shared_ptr<ChildOutput> WorkerGroup::open_output(Fd pipe,
     destination.filtered = filtered;
   }
   destination.prefix = prefix_of(place, stream);
-  auto output = std::make_shared<ChildOutput>(context_, writer_, std::move(pipe), destination);
+  auto output = std::make_shared<ChildOutput>(context_, writers_, std::move(pipe), destination);
   output->start();
   return output;
 }

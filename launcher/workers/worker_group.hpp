@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,7 +29,7 @@ class WorkerGroup {
   /// The mask of signals is what workers get. The ends of the fence are by local rank; none: there
   /// is no fence. They must outlive this.
   WorkerGroup(boost::asio::io_context& context,
-              Writer& writer,
+              Writers writers,
               WorkerPlan plan,
               const sigset_t& user_signals,
               const std::vector<Fd>& fence_ends);
@@ -37,7 +38,7 @@ class WorkerGroup {
   /// those that the system refused to start, as if they had ended.
   [[nodiscard]] std::vector<WorkerEnded> spawn(const Part& part, std::optional<Instant> lease_end);
 
-  /// Whether a worker of the newest generation has no input, since one of an earlier generation got
+  /// Whether a worker of the newest generation has no input, since only the first one's may read
   /// it.
   [[nodiscard]] bool lacks_input() const { return lacks_input_; }
 
@@ -61,6 +62,7 @@ class WorkerGroup {
   struct LastLines {
     std::deque<std::string> lines;
     bool were_shown = false;  ///< On the console.
+    bool of_both = false;     ///< Streams, since they are one.
   };
   /// On stderr, or on both streams where they are one.
   [[nodiscard]] LastLines last_lines(LocalRank local_rank) const;
@@ -70,7 +72,7 @@ class WorkerGroup {
   [[nodiscard]] CoreSet cores_of(LocalRank local_rank) const;
   void make_log_folder(const Part& part);
   void start_worker(const Part& part, const WorkerPlace& place);
-  [[nodiscard]] int input_of(const WorkerPlace& place);
+  [[nodiscard]] int input_of(const Part& part, const WorkerPlace& place);
   [[nodiscard]] std::string prefix_of(const WorkerPlace& place, Stream stream) const;
   [[nodiscard]] int columns_for(const WorkerPlace& place) const;
   [[nodiscard]] std::shared_ptr<ChildOutput> open_output(Fd pipe,
@@ -79,7 +81,7 @@ class WorkerGroup {
                                                          Stream stream);
 
   boost::asio::io_context& context_;
-  Writer& writer_;
+  Writers writers_;
   WorkerPlan plan_;
   const std::vector<Fd>& fence_ends_;
   SpawnContext spawn_context_;
@@ -90,12 +92,12 @@ class WorkerGroup {
   std::optional<LocalRank> at_terminal_;  // the one that has it, in the newest generation
   std::vector<std::shared_ptr<ChildOutput>> outputs_;
   std::map<LocalRank, std::shared_ptr<ChildOutput>> errors_;  // the stderr streams among them
+  std::set<LocalRank> merged_;                                // whose streams are one
   std::map<std::string, std::shared_ptr<Sink>> filtered_;     // files of all workers, by path
   std::shared_ptr<Sink> stdout_;
   std::shared_ptr<Sink> stderr_;
   bool has_terminal_ = false;
   bool has_input_ = false;  // standard input is a pipe or file
-  bool gave_input_ = false;
   bool lacks_input_ = false;
   bool is_one_console_ = false;  // standard output and standard error lead to one place
 };

@@ -133,6 +133,18 @@ TEST_CASE_FIXTURE(Case, "e2e output: where stdout and stderr are one, their orde
   CHECK(job.out == expected);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e output: what is not shown is told of after a failure, by its stream") {
+  const auto told = [&](const std::string& console) {
+    return run(Setup{.arguments = {"-c",
+                                   E2E_DDPRUN " --console " + console +
+                                       " sh -c 'echo ValueError >&2; seq 1 60; exit 3' 2>&1"},
+                     .program = "/bin/sh"})
+        .out;
+  };
+  CHECK(count_of("  last lines of rank 0's stderr:\n  | ValueError\n", told("none")) == 1);
+  CHECK(count_of("  last line of rank 0's output: 60\n", told("all")) == 1);
+}
+
 TEST_CASE_FIXTURE(Case, "e2e output: --console chooses ranks") {
   const auto shown = [&](const std::string& ranks) {
     const Job& job =

@@ -215,14 +215,33 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: of several workers none has it") {
   CHECK(count_of("/dev/null", job.out) == 2);
 }
 
-TEST_CASE_FIXTURE(Case, "e2e terminal: one that takes nothing more does not hold the job's end") {
+TEST_CASE_FIXTURE(Case, "e2e terminal: one that takes nothing more holds neither end nor files") {
   if (!has_terminals()) return;
   Job& job = start(on_terminal(
-      Words{"--nproc-per-node", "2"} +
+      Words{"--nproc-per-node", "2", "--log-dir", "logs", "--rdzv-id", "7"} +
       shell("[ $RANK = 1 ] && exit 0; echo pid $$; exec " E2E_HELPER " lines 20000 100")));
   (void)job.pid_of(0);
   job.stop_reading();
   CHECK(job.wait() == 0);
+  CHECK(count_of("\n", read("logs/7/1/0.out")) == 20'001);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e terminal: the reader of a pipe may pause for longer than a terminal") {
+  if (!has_terminals()) return;
+  const std::string work = "[ $RANK = 1 ] && exit 0; " E2E_HELPER " lines 20000 100; exit 3";
+  write("work", work);
+  Job& job =
+      start(Setup{.arguments = {"-c",
+                                E2E_DDPRUN " --nproc-per-node=2 sh work | "
+                                           "{ until [ -e go ]; do sleep 0.1; done; wc -l; }"},
+                  .on_terminal = true,
+                  .program = "/bin/sh"});
+  const auto patience_ends = Clock::now() + std::chrono::milliseconds(11'500);
+  job.wait_until("a terminal's time", [&] { return Clock::now() >= patience_ends; });
+  write("go", "");
+  CHECK(job.wait() == 0);
+  CHECK(count_of("20000\r\n", job.out) == 1);
+  CHECK(count_of("exit status 3: rank 0", job.out) == 1);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e terminal: a bar is drawn over itself") {

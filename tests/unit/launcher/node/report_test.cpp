@@ -18,7 +18,7 @@ Outcome outcome_of(WorkerEnd end) {
 }
 
 FailureFacts facts_with(std::deque<std::string> lines, std::string exception = {}) {
-  return {std::move(lines), false, std::move(exception), {}, "./train"};
+  return {std::move(lines), false, false, std::move(exception), {}, "./train"};
 }
 
 TEST_CASE("report: an end without a failure has no details") {
@@ -42,6 +42,9 @@ TEST_CASE("report: what was shown already is not repeated, but for the line that
   facts.were_shown = true;
   CHECK(failure_details(outcome_of({Kind::exited, 1}), facts) ==
         "  last line of rank 3's stderr: ValueError: 3\n");
+  facts.are_of_both = true;
+  CHECK(failure_details(outcome_of({Kind::exited, 1}), facts) ==
+        "  last line of rank 3's output: ValueError: 3\n");
   facts.exception = "ValueError: 3\n(of 4)\n";
   CHECK(failure_details(outcome_of({Kind::exited, 1}), facts) ==
         "  exception of rank 3:\n"

@@ -101,7 +101,7 @@ TEST_CASE("output options: both streams go one way unless one is kept, shown or 
     return is_one_way(asked.options(), Rank{0}, LocalRank{0});
   };
   CHECK(one_way(AskedOfOutput()));
-  CHECK(one_way(AskedOfOutput().with("console", "none")));
+  CHECK_FALSE(one_way(AskedOfOutput().with("console", "none")));
   CHECK_FALSE(one_way(AskedOfOutput().with("log-dir", "logs")));
   CHECK_FALSE(one_way(AskedOfOutput().with("redirects", "1")));
   CHECK_FALSE(one_way(AskedOfOutput().with("duplicate-stderr-filters", "x")));
