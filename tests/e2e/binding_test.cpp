@@ -1,20 +1,22 @@
 // Which cores workers may use, as Linux says.
 #include "tests/e2e/kit.hpp"
 
-#include <sched.h>
-
-#include <algorithm>
+#include <fstream>
+#include <set>
 
 namespace e2e {
 namespace {
 
-/// That this process, and so ddprun, may use.
-std::vector<int> own_cores() {
-  cpu_set_t mask;
+/// The first of each physical core's hyperthreads among them.
+std::vector<int> own_physical_cores() {
   std::vector<int> cores;
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cores;
-  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &mask)) cores.push_back(static_cast<int>(core));
+  std::set<std::string> seen;
+  for (const int core : own_cores()) {
+    std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(core) +
+                       "/topology/thread_siblings_list");
+    std::string siblings;
+    std::getline(file, siblings);
+    if (seen.insert(siblings).second) cores.push_back(core);
   }
   return cores;
 }
@@ -28,9 +30,9 @@ std::string line_of(int rank, const std::string& cores, std::size_t threads) {
   return prefix(rank) + "cores " + cores + " threads " + std::to_string(threads) + "\n";
 }
 
-/// As ddprun is told by a shell that may use one core only.
-Words on_core(int core, const Words& arguments) {
-  return Words{"-c", std::to_string(core), E2E_DDPRUN} + arguments;
+/// For taskset: ddprun as a shell starts it that may use these cores only.
+Words on_cores(const std::string& cores, const Words& arguments) {
+  return Words{"-c", cores, E2E_DDPRUN} + arguments;
 }
 
 }  // namespace
@@ -52,16 +54,37 @@ TEST_CASE_FIXTURE(Case, "e2e binding: a worker and what it starts have the liste
 }
 
 TEST_CASE_FIXTURE(Case, "e2e binding: torchrun's modes bind, and never to more than is allowed") {
-  const int core = own_cores().back();
+  const std::string core = std::to_string(own_cores().back());
+  const std::string placement = host() + ": worker 0 has core " + core + "\n";
   for (const char* mode : {"node", "socket", "exclusive", "core-complex"}) {
     CAPTURE(mode);
     const Job& job =
-        run(Setup{.arguments = on_core(core, Words{"--numa-binding", mode} + shows_cores),
+        run(Setup{.arguments = on_cores(core, Words{"--numa-binding", mode} + shows_cores),
                   .program = "/usr/bin/taskset"});
     CAPTURE(job.err);
     CHECK(job.status() == 0);
-    CHECK(count_of(line_of(0, std::to_string(core), 1), job.out) == 1);
+    CHECK(count_of(line_of(0, core, 1), job.out) == 1);
+    CHECK(count_of(placement, job.err) == 1);
   }
+}
+
+TEST_CASE_FIXTURE(Case, "e2e binding: torchrun's exclusive gives no core to two workers") {
+  const std::vector<int> cores = own_physical_cores();
+  if (cores.size() < 2) {
+    MESSAGE("skipped: this process may use one physical core only");
+    return;
+  }
+  const std::string first = std::to_string(cores[0]);
+  const std::string second = std::to_string(cores[1]);
+  const Words arguments{"--nproc-per-node=2", "--numa-binding=exclusive"};
+  const Job& job = run(Setup{.arguments = on_cores(first + "," + second, arguments + shows_cores),
+                             .program = "/usr/bin/taskset"});
+  CAPTURE(job.err);
+  CHECK(job.status() == 0);
+  CHECK(count_of(line_of(0, first, 1), job.out) == 1);
+  CHECK(count_of(line_of(1, second, 1), job.out) == 1);
+  CHECK(count_of(host() + ": worker 0 has core " + first + "; worker 1 has core " + second,
+                 job.err) == 1);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e binding: workers have the cores that the dry run has shown") {
@@ -78,14 +101,14 @@ TEST_CASE_FIXTURE(Case, "e2e binding: workers have the cores that the dry run ha
 }
 
 TEST_CASE_FIXTURE(Case, "e2e binding: more workers than cores of their own are refused") {
-  const int core = own_cores().front();
-  const Job& job = run(
-      Setup{.arguments = on_core(core, Words{"--nproc-per-node=2", "--cpu-bind=core", "/bin/true"}),
-            .program = "/usr/bin/taskset"});
+  const std::string core = std::to_string(own_cores().front());
+  const Job& job = run(Setup{
+      .arguments = on_cores(core, Words{"--nproc-per-node=2", "--cpu-bind=core", "/bin/true"}),
+      .program = "/usr/bin/taskset"});
   CHECK(job.status() == 2);
   CHECK(count_of("--cpu-bind: 'core' from the command line gives each worker cores of its own, but "
                  "2 workers have 1 physical core: " +
-                     std::to_string(core),
+                     core,
                  job.err) == 1);
 }
 

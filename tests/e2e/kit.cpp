@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
@@ -395,6 +396,16 @@ bool has_terminals() {
   ::close(master);
   ::close(slave);
   return true;
+}
+
+std::vector<int> own_cores() {
+  cpu_set_t mask;
+  std::vector<int> cores;
+  if (::sched_getaffinity(0, sizeof mask, &mask) != 0) fail("sched_getaffinity");
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &mask)) cores.push_back(static_cast<int>(core));
+  }
+  return cores;
 }
 
 std::string host() {

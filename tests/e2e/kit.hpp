@@ -164,6 +164,8 @@ class Case {
 [[nodiscard]] std::size_t count_of(const std::string& needle, const std::string& text);
 /// Whether there are terminals to be had; if not, says that the test is skipped.
 [[nodiscard]] bool has_terminals();
+/// The cores that this process, and so ddprun, may use, as Linux says.
+[[nodiscard]] std::vector<int> own_cores();
 /// The first host label, as ddprun prints it.
 [[nodiscard]] std::string host();
 /// "[host:rank] "

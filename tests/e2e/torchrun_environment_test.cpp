@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
-#include <set>
+#include <optional>
 
 namespace e2e {
 namespace {
@@ -41,18 +41,51 @@ std::vector<Recorded> recorded() {
   return all;
 }
 
-/// Why a value may differ from torchrun's; null: it may not.
-const char* reason_to_differ(const std::string& name, const std::string& recorded_value) {
-  if (name == "MASTER_PORT" && recorded_value == "ANY") return "any port that is free";
-  if (name == "MASTER_ADDR")
-    return "the node's address needs no resolver, unless a name is asked for";
-  if (name == "TORCHELASTIC_RUN_ID" && (recorded_value == "none" || recorded_value == "UUID")) {
-    return "two jobs of one name could be taken for one";
+/// Whether that option is on the line.
+bool has_option(const std::string& line, const std::string& name) {
+  const Words words = words_of(line);
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    return word == "--" + name || word.starts_with("--" + name + "=");
+  });
+}
+
+/// An even share of the cores, not one.
+std::string share_of_cores(const Variables& recorded) {
+  const int workers = std::stoi(recorded.at("LOCAL_WORLD_SIZE"));
+  return std::to_string(std::max(1, static_cast<int>(own_cores().size()) / workers));
+}
+
+/// Where the output is kept, if it is: torchrun makes a folder in any case.
+bool is_right_error_file(const std::string& line,
+                         const std::string& rank,
+                         const std::string& seen) {
+  const bool has_folder = has_option(line, "log-dir") && !has_option(line, "log-dir=/dev/null");
+  bool keeps = has_folder;
+  for (const char* name : {"redirects", "tee", "duplicate-stdout-filters"}) {
+    if (has_option(line, name)) keeps = true;
   }
-  if (name == "OMP_NUM_THREADS") return "an even share of the cores, not one";
-  if (name == "TORCHELASTIC_ERROR_FILE") return "it lies where the output is kept";
-  if (name == "TORCHELASTIC_SIGNALS_TO_HANDLE") return "for torchrun itself: no worker reads it";
-  return nullptr;
+  const std::string folder = has_folder ? "/logs/" : "/ddprun_";
+  if (!keeps) return seen.empty();
+  return seen.find(folder) != std::string::npos && seen.ends_with("/1/" + rank + ".error.json");
+}
+
+/// Whether a value that differs from torchrun's is what it should be instead.
+bool differs_rightly(const std::string& line,
+                     const Variables& recorded,
+                     const std::string& name,
+                     const std::optional<std::string>& seen) {
+  const std::string& value = recorded.at(name);
+  if (name == "TORCHELASTIC_SIGNALS_TO_HANDLE") return !seen;  // for torchrun: no worker reads it
+  if (!seen) return false;
+  if (name == "MASTER_PORT") return value == "ANY" && std::stoi(*seen) > 0;
+  if (name == "MASTER_ADDR") {  // needs no resolver, unless a name is asked for
+    return value == "localhost" && !has_option(line, "master-addr") && *seen == "127.0.0.1";
+  }
+  if (name == "TORCHELASTIC_RUN_ID") {  // two jobs of one name could be taken for one
+    return (value == "none" || value == "UUID") && !seen->empty() && *seen != value;
+  }
+  if (name == "OMP_NUM_THREADS") return *seen == share_of_cores(recorded);
+  return name == "TORCHELASTIC_ERROR_FILE" && is_right_error_file(line, recorded.at("RANK"), *seen);
 }
 
 class EnvironmentCase : public Case {
@@ -80,10 +113,12 @@ class EnvironmentCase : public Case {
         seen.insert(pair_in(line));
       }
       for (const auto& [name, value] : expected.workers[rank]) {
-        if (reason_to_differ(name, value) != nullptr) continue;
-        const std::string variable = name;
-        CAPTURE(variable);
-        CHECK(seen[name] == (value == "PORT" ? port : value));
+        const auto found = seen.find(name);
+        const auto found_value = found == seen.end() ? std::nullopt : std::optional(found->second);
+        if (found_value == (value == "PORT" ? port : value)) continue;
+        const std::string what = name + "=" + found_value.value_or("(unset)") + ", not " + value;
+        CHECK_MESSAGE(differs_rightly(expected.line, expected.workers[rank], name, found_value),
+                      what);
       }
     }
   }
