@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <regex>
 #include <set>
 #include <string>
@@ -193,6 +194,28 @@ TEST_CASE("manual: ddprun(1) names every variable that workers get, and no other
   std::set<std::string> given;
   for (const auto& [name, value] : full_environment()) given.insert(name);
   CHECK(as_set(variables_in(section(manual(), "What workers get"))) == given);
+}
+
+TEST_CASE("manual: ddprun(1) says of a worker's variables which options change them") {
+  const std::map<std::string, std::vector<std::string>> changed_by{
+      {"LOCAL_RANK", {"virtual-local-rank"}},
+      {"ROLE_NAME", {"role"}},
+      {"MASTER_ADDR", {"master-addr"}},
+      {"MASTER_PORT", {"master-port"}},
+      {"TORCHELASTIC_ERROR_FILE",
+       {"log-dir", "redirects", "tee", "duplicate-stdout-filters", "duplicate-stderr-filters"}},
+      {"OMP_NUM_THREADS", {"cpu-bind", "numa-binding"}},
+      {"GLOO_SOCKET_IFNAME", {"master-addr"}}};
+  std::size_t found = 0;
+  for (const Item& item : items_in(section(manual(), "What workers get"))) {
+    const auto changed = changed_by.find(item.head.substr(item.head.find(' ') + 1));
+    if (changed == changed_by.end()) continue;
+    ++found;
+    for (const std::string& option : changed->second) {
+      CHECK_MESSAGE(item.text.find("-" + option) != std::string::npos, item.head, " ", option);
+    }
+  }
+  CHECK(found == changed_by.size());
 }
 
 TEST_CASE("manual: ddprun(1) has a row for every exit status of the program's own") {
