@@ -65,14 +65,17 @@ std::map<std::string, std::string> macros_of(const WorkerSetup& setup, const Wor
 namespace {
 
 /// One GPU for each worker, by the variable that ROCm's and CUDA's libraries heed first; a list
-/// that was inherited is narrowed, never widened.
+/// that was inherited is narrowed, never widened. An empty one hides all GPUs, if none is visible:
+/// ROCm's libraries take it for none.
 void show_one_gpu(int local_rank, Environment& all) {
   const bool by_hip = !find_variable(all, "HIP_VISIBLE_DEVICES").value_or("").empty();
   const char* const name = by_hip ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
-  const std::string visible = find_variable(all, name).value_or("");
+  const std::optional<std::string> list = find_variable(all, name);
+  const std::string visible = list.value_or("");
   const std::vector<std::string_view> parts = parts_of(visible);
+  const bool is_hidden = list && trimmed(visible).empty() && !all.contains("DDPRUN_DEVICE");
   const auto index = static_cast<std::size_t>(local_rank);
-  if (parts.empty()) {
+  if (parts.empty() && !is_hidden) {
     all[name] = std::to_string(local_rank);
   } else if (index < parts.size()) {
     all[name] = std::string(trimmed(parts[index]));

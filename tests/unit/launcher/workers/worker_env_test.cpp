@@ -1,6 +1,7 @@
 #include "launcher/workers/worker_env.hpp"
 
 #include "launcher/options/variables.hpp"
+#include "launcher/text/values.hpp"
 
 #include <doctest/doctest.h>
 
@@ -55,6 +56,20 @@ TEST_CASE("worker environment: with a virtual local rank each worker sees one GP
   virtual_ranks.inherited["HIP_VISIBLE_DEVICES"] = "4,5,6";
   CHECK(of_local_rank(virtual_ranks, 2).at("HIP_VISIBLE_DEVICES") == "6");
   CHECK(of_local_rank(virtual_ranks, 2).at("CUDA_VISIBLE_DEVICES") == "GPU-a, GPU-b,GPU-c");
+}
+
+TEST_CASE("worker environment: with a virtual local rank GPUs that are hidden stay hidden") {
+  WorkerSetup hidden = setup();
+  hidden.virtual_local_rank = true;
+  CHECK(of_local_rank(hidden, 1).at("CUDA_VISIBLE_DEVICES") == "1");
+  for (const char* list : {"", " "}) {
+    hidden.inherited["CUDA_VISIBLE_DEVICES"] = list;
+    CHECK(trimmed(of_local_rank(hidden, 1).at("CUDA_VISIBLE_DEVICES")).empty());
+    CHECK(of_local_rank(hidden, 1).at("LOCAL_RANK") == "0");
+  }
+  hidden.inherited["CUDA_VISIBLE_DEVICES"] = "";
+  hidden.gpu_count = 2;  // AMD's: HIP takes an empty list for none
+  CHECK(of_local_rank(hidden, 1).at("CUDA_VISIBLE_DEVICES") == "1");
 }
 
 TEST_CASE("worker environment: torchrun's variables, exactly, and ours, and no more") {
