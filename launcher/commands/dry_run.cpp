@@ -31,8 +31,13 @@ Part first_part(const Job& job) {
   return part;
 }
 
+/// Whether all places are taken by the nodes before this one.
+bool is_spare(const Part& part) {
+  return part.group_rank >= part.group_world_size;
+}
+
 /// Where the nodes meet, empty if there is one only.
-std::string meeting_text(const Job& job) {
+std::string meeting_text(const Job& job, const Part& part) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
   if (!rendezvous.has_many_nodes()) return {};
   if (job.options.starts_agents()) {
@@ -42,12 +47,14 @@ std::string meeting_text(const Job& job) {
   }
   return fmt::format(
       "The nodes of job {} meet at {}, {}. Ranks are shown as if all {} had joined, each with "
-      "{}.",
+      "{}.{}",
       job.setup.job_id,
       text_of(*rendezvous.endpoint),
       job.meeting.plan.is_head ? "which is this node" : "which is another node",
       rendezvous.gathering.nodes_max,
-      text_of_count(job.options.worker_count, "worker"));
+      text_of_count(job.options.worker_count, "worker"),
+      is_spare(part) ? " This node is then a spare, without workers until another one is lost."
+                     : "");
 }
 
 /// The Slurm job, if there is one.
@@ -65,13 +72,15 @@ void add_options(const Settings& effective, DryRun& dry_run) {
   }
 }
 
-/// The port and the id, unless they are given, are others at each start.
+/// The port, the id and a new folder for files, unless they are given, are others at each start.
 std::vector<std::string> chosen_later(const Job& job, const Part& part) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
+  const bool draws_id = !rendezvous.has_many_nodes() && rendezvous.job_id.empty();
   std::vector<std::string> names;
   if (part.master_port == 0) names.emplace_back("MASTER_PORT");
-  if (rendezvous.has_many_nodes() || !rendezvous.job_id.empty()) return names;
-  names.insert(names.end(), {"DDPRUN_JOB_ID", "TORCHELASTIC_RUN_ID"});
+  if (draws_id) names.insert(names.end(), {"DDPRUN_JOB_ID", "TORCHELASTIC_RUN_ID"});
+  const bool is_below_id = draws_id && !job.setup.log_dir.empty();
+  if (is_below_id || job.options.needs_new_log_dir()) names.emplace_back("TORCHELASTIC_ERROR_FILE");
   return names;
 }
 
@@ -82,12 +91,14 @@ bool is_shared(const std::string& name, const std::vector<Environment>& environm
       environments, [&](const Environment& each) { return find_variable(each, name) == value; });
 }
 
-/// Splits what the workers find into what all share, beyond what they inherit, and what differs.
+/// Splits what the workers find into what all share, beyond what they inherit, and what differs;
+/// less what is chosen later.
 void split(const Job& job,
            const Environment& own,
            const std::vector<Environment>& environments,
            DryRun& dry_run) {
   for (const auto& [name, value] : environments.front()) {
+    if (std::ranges::find(dry_run.chosen_later, name) != dry_run.chosen_later.end()) continue;
     const bool is_inherited = find_variable(own, name) == value;
     if (!is_shared(name, environments)) {
       for (std::size_t i = 0; i < environments.size(); ++i) {
@@ -116,10 +127,11 @@ DryRun plan_dry_run(const Job& job, const Environment& own) {
   dry_run.program = job.options.program;
   dry_run.env = job.options.environment;
   dry_run.situation = situation_text(job.options);
-  dry_run.meeting = meeting_text(job);
+  const Part part = first_part(job);
+  dry_run.meeting = meeting_text(job, part);
   dry_run.notes = job.notes;
   dry_run.host = job.setup.host;
-  const Part part = first_part(job);
+  if (is_spare(part)) return dry_run;
   dry_run.chosen_later = chosen_later(job, part);
   std::vector<Environment> environments;
   for (const WorkerPlace& place : places_in(part)) {

@@ -29,8 +29,8 @@ struct DryRun {
   std::string host;                       ///< This node's name.
   std::vector<std::string> removed;       ///< Variables that no worker inherits.
   Environment shared;                     ///< Set for all workers, beyond what they inherit.
-  std::vector<std::string> chosen_later;  ///< Variables that have another value in a real run.
-  std::vector<Worker> workers;            ///< Of this node.
+  std::vector<std::string> chosen_later;  ///< Variables whose value only a real run has.
+  std::vector<Worker> workers;            ///< Of this node; none: it is a spare.
 };
 
 /// The first generation as it would be; with many nodes as if all had joined with as many workers

@@ -35,8 +35,6 @@ std::string dry_run_json(const DryRun& dry_run) {
   }
   Json env = Json::object();
   for (const auto& [name, setting] : dry_run.env) env[name] = json_of(setting);
-  Environment shared = dry_run.shared;
-  for (const std::string& name : dry_run.chosen_later) shared.erase(name);
   Json workers = Json::array();
   for (const DryRun::Worker& worker : dry_run.workers) workers.push_back(json_of(worker));
   const Json document{{"options", options},
@@ -47,7 +45,7 @@ std::string dry_run_json(const DryRun& dry_run) {
                       {"notes", dry_run.notes},
                       {"node", dry_run.host},
                       {"unset", dry_run.removed},
-                      {"environment", json_of(shared)},
+                      {"environment", json_of(dry_run.shared)},
                       {"chosen_at_start", dry_run.chosen_later},
                       {"workers", workers}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

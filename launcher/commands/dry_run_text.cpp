@@ -8,15 +8,35 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 namespace ddprun {
 namespace {
 
 constexpr std::size_t columns = 100;
 
+/// With its control characters as C writes them: a value must not look like a line of its own, nor
+/// move the cursor.
+std::string on_one_line(std::string_view text) {
+  constexpr char del = 0x7f;
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n') {
+      line += "\\n";
+    } else if (c == '\t') {
+      line += "\\t";
+    } else if ((c >= 0 && c < ' ') || c == del) {
+      line += fmt::format("\\x{:02x}", c);
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
 std::string row(std::string_view name, std::string_view value, std::string_view from) {
-  return fmt::format("{:<16} {:<24} {}\n", name, value.empty() ? "-" : value, from);
+  return fmt::format("{:<16} {:<24} {}\n",
+                     on_one_line(name),
+                     value.empty() ? "-" : on_one_line(value),
+                     on_one_line(from));
 }
 
 std::string given_text(const DryRun& dry_run) {
@@ -53,10 +73,6 @@ std::string assignment(const std::string& name, const std::string& value) {
   return fmt::format("{}={}", name, value.empty() ? "" : shell_word(value));
 }
 
-bool is_chosen_later(const DryRun& dry_run, const std::string& name) {
-  return std::ranges::find(dry_run.chosen_later, name) != dry_run.chosen_later.end();
-}
-
 /// Commands of sh that set what all workers share. Variables that sh cannot set are left out.
 std::string shared_text(const DryRun& dry_run) {
   std::string text = "\n# What all workers share:\n";
@@ -64,8 +80,7 @@ std::string shared_text(const DryRun& dry_run) {
     if (is_shell_name(name)) text += fmt::format("unset {}\n", name);
   }
   for (const auto& [name, value] : dry_run.shared) {
-    if (!is_shell_name(name) || is_chosen_later(dry_run, name)) continue;
-    text += fmt::format("export {}\n", assignment(name, value));
+    if (is_shell_name(name)) text += fmt::format("export {}\n", assignment(name, value));
   }
   if (!dry_run.chosen_later.empty()) {
     text += fmt::format("# Chosen at the start: {}\n", fmt::join(dry_run.chosen_later, ", "));
@@ -100,6 +115,7 @@ std::string dry_run_text(const DryRun& dry_run) {
     if (!line.empty()) text += fmt::format("\n{}\n", line);
   }
   for (const std::string& note : dry_run.notes) text += fmt::format("\nNote: {}.\n", note);
+  if (dry_run.workers.empty()) return text;
   text += shared_text(dry_run);
   text +=
       fmt::format("\n# {} on {}:\n", text_of_count(dry_run.workers.size(), "worker"), dry_run.host);

@@ -14,7 +14,8 @@ Setup job_that_shows(const Case& test, Words options) {
   test.write("job.yaml",
              "program: ./show\n"
              "args: ['a b', \"it's\", '$${HOME}', '*', '', '${rank}']\n"
-             "env: {QUOTED: \"it's `a` \\\"$$HOME\\\"\", NONE: '', A.B: c d}\n");
+             "env: {QUOTED: \"it's `a` \\\"$$HOME\\\"\", NONE: '', A.B: c d, "
+             "UID: 7, BASHOPTS: w}\n");
   (void)test.script("show", "#!/bin/sh\nenv\nprintf 'ARGUMENT=%s\\n' \"$*\" $#\n");
   options.insert(options.begin(), {"--nproc-per-node=2", "--rdzv-id=job7", "-f", "job.yaml"});
   return Setup{.arguments = std::move(options),
@@ -63,14 +64,18 @@ TEST_CASE_FIXTURE(Case, "e2e dry run: its commands, run in a shell, start what d
   REQUIRE_MESSAGE(printed.status() == 0, printed.err);
   for (const int rank : {0, 1}) {
     CAPTURE(rank);
-    Setup by_hand{.arguments = {"-c", commands_of(static_cast<std::size_t>(rank), printed.out)},
-                  .environment = real.environment,
-                  .program = "/bin/sh"};
-    const Job& shell = run(by_hand);
-    CHECK_MESSAGE(shell.status() == 0, shell.err);
     const Words expected = variables_in(lines_of_rank(rank, job.out));
-    CHECK(variables_in(lines_of(shell.out)) == expected);
     CHECK(expected.size() > 25);
+    for (const char* program : {"/bin/sh", "/bin/bash"}) {
+      CAPTURE(program);
+      Setup by_hand{.arguments = {"-c", commands_of(static_cast<std::size_t>(rank), printed.out)},
+                    .environment = real.environment,
+                    .program = program};
+      const Job& shell = run(by_hand);
+      CHECK_MESSAGE(shell.status() == 0, shell.err);
+      CHECK_MESSAGE(shell.err.empty(), shell.err);
+      CHECK(variables_in(lines_of(shell.out)) == expected);
+    }
   }
 }
 

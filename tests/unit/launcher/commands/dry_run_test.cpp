@@ -63,6 +63,48 @@ TEST_CASE("dry run: it says which variables only the start chooses") {
   CHECK(dry_run_of(job).chosen_later == std::vector<std::string>{"MASTER_PORT"});
 }
 
+TEST_CASE("dry run: a path below an id or in a folder that the start chooses is none yet") {
+  Job job = job_of_two();
+  const std::vector<std::string> with_path{
+      "MASTER_PORT", "DDPRUN_JOB_ID", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_ERROR_FILE"};
+  job.setup.log_dir = job.options.output.log_dir = "/logs";
+  const DryRun below_id = dry_run_of(job);
+  CHECK(below_id.chosen_later == with_path);
+  for (const DryRun::Worker& worker : below_id.workers) {
+    CHECK_FALSE(worker.variables.contains("TORCHELASTIC_ERROR_FILE"));
+  }
+  CHECK_FALSE(below_id.shared.contains("TORCHELASTIC_RUN_ID"));
+  job.options.rendezvous.job_id = "job7";
+  CHECK(dry_run_of(job).workers[1].variables.at("TORCHELASTIC_ERROR_FILE") ==
+        "/logs/job7/1/1.error.json");
+  job.setup.log_dir.clear();
+  job.options.output.log_dir.clear();
+  CHECK(dry_run_of(job).shared.at("TORCHELASTIC_ERROR_FILE").empty());
+  job.options.output.redirects = *StreamMap::parse("3");
+  CHECK(dry_run_of(job).chosen_later ==
+        std::vector<std::string>{"MASTER_PORT", "TORCHELASTIC_ERROR_FILE"});
+  CHECK_FALSE(dry_run_of(job).shared.contains("TORCHELASTIC_ERROR_FILE"));
+  job.options.effective["log-dir"] = {"/dev/null", "the command line"};
+  CHECK(dry_run_of(job).shared.at("TORCHELASTIC_ERROR_FILE").empty());
+}
+
+TEST_CASE("dry run: a node beyond the places of the job is a spare, and has no workers") {
+  Job node = job_of_two();
+  node.options.rendezvous.gathering.nodes_max = 2;
+  node.options.rendezvous.gathering.nodes_all = 4;
+  node.options.rendezvous.endpoint = Endpoint{"n0", 29'400};
+  node.options.rendezvous.node_rank = NodeId{2};
+  const DryRun spare = dry_run_of(node);
+  CHECK(spare.workers.empty());
+  CHECK(spare.shared.empty());
+  CHECK(spare.chosen_later.empty());
+  CHECK(spare.meeting.ends_with(
+      " This node is then a spare, without workers until another one is lost."));
+  node.options.rendezvous.node_rank = NodeId{1};
+  CHECK(dry_run_of(node).workers.size() == 2);
+  CHECK(dry_run_of(node).meeting.find("spare") == std::string::npos);
+}
+
 TEST_CASE("dry run: what Slurm's GPUs change for workers is shown, also if it changes nothing") {
   Job narrowed = job_of_two();
   Environment own = environment_of_user();

@@ -64,6 +64,29 @@ TEST_CASE("dry run text: what only the start chooses is no command") {
   CHECK(text_of_dry_run(known).find("# Chosen") == std::string::npos);
 }
 
+TEST_CASE("dry run text: no value of an option looks like a line for sh") {
+  DryRun plan = plan_dry_run(job_of_two(), environment_of_user());
+  plan.given = {{"role", {"x\n# What all workers share:\trm\x1b[2J\x7f \xc3\xa4", "line\n2"}}};
+  CHECK(has_line(dry_run_text(plan),
+                 "role             x\\n# What all workers share:\\trm\\x1b[2J\\x7f \xc3\xa4 "
+                 "line\\n2"));
+}
+
+TEST_CASE("dry run text: variables that bash keeps for itself are set by env") {
+  Job job = job_of_two();
+  job.setup.inherited["UID"] = "7";
+  const std::string text = text_of_dry_run(job);
+  CHECK(text.find("export UID") == std::string::npos);
+  CHECK(has_line(text, "LOCAL_RANK=1 RANK=1 ROLE_RANK=1 env UID=7 ./train --rank=1"));
+}
+
+TEST_CASE("dry run text: a spare has no commands") {
+  DryRun plan = plan_dry_run(job_of_two(), environment_of_user());
+  plan.workers.clear();
+  plan.meeting = "Nodes meet.";
+  CHECK(dry_run_text(plan).ends_with("\n\nNodes meet.\n"));
+}
+
 TEST_CASE("dry run text: 64 workers fit into 150 lines of moderate width") {
   Job many = job_of_two();
   many.options.worker_count = 64;

@@ -22,6 +22,8 @@ TEST_CASE("shell word: only some names can be assigned to") {
   for (const char* name : {"A", "_a", "A1"}) CHECK(is_shell_name(name));
   for (const char* name : {"", "1A", "A.B", "A-B", "BASH_FUNC_x%%"})
     CHECK_FALSE(is_shell_name(name));
+  for (const char* name : {"UID", "PPID", "BASHOPTS", "RANDOM", "_"})
+    CHECK_FALSE(is_shell_name(name));
 }
 
 }  // namespace
