@@ -5,29 +5,45 @@
 #include "launcher/text/nearest.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string_view>
+#include <vector>
 
 namespace ddprun {
 namespace {
 
 /// Reads the line as ddprun does: the first word that is neither an option nor its value is the
-/// program. bash takes "=" for a word of its own.
+/// program. bash takes "=" and ":" for words of their own.
 constexpr std::string_view bash_function = R"bash(_ddprun() {
-    local word=${COMP_WORDS[COMP_CWORD]} option='' i
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} option='' i=1
     COMPREPLY=()
-    for ((i = 1; i < COMP_CWORD; i++)); do
+    [[ ${COMP_WORDS[1]} != coordinator || $COMP_CWORD == 1 ]] || i=2
+    for ((; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            =) ;;
-            -*) option=$(_ddprun_option "${COMP_WORDS[i]}") ;;
-            *) [[ $option ]] || return
-               option='' ;;
+            [=:]) option='' # and what follows belongs to the word before
+                i=$((i + 1)) ;;
+            *) if [[ $option ]]; then
+                   option=''
+               elif [[ ${COMP_WORDS[i]} != -* || ${COMP_WORDS[i]} == -- ]]; then
+                   return
+               elif _ddprun_takes_value "${COMP_WORDS[i]}"; then
+                   option=${COMP_WORDS[i]}
+               fi ;;
         esac
     done
-    [[ $word != = ]] || word=''
+    if [[ $word == = ]]; then
+        option=$before word=''
+    elif [[ $before == = ]]; then
+        option=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
     if [[ $option ]]; then
-        local words=$(_ddprun_words "$option")
-        [[ ! $words ]] || COMPREPLY=($(compgen -W "$words" -- "$word"))
+        COMPREPLY=($(compgen -W "$(_ddprun_words "$option")" -- "$word"))
+        if _ddprun_takes_folder "$option"; then
+            local IFS=$'\n'
+            compopt -o filenames 2> /dev/null
+            COMPREPLY+=($(compgen -d -- "$word"))
+        fi
     elif [[ $word == -* ]]; then
         COMPREPLY=($(compgen -W "$(_ddprun_options)" -- "${word//_/-}"))
     fi
@@ -35,36 +51,78 @@ constexpr std::string_view bash_function = R"bash(_ddprun() {
 complete -o default -F _ddprun ddprun
 )bash";
 
+/// "{}" stands for the options with a value.
+constexpr std::string_view fish_function = R"fish(function __ddprun_has_options
+    set -l words (commandline -opc)[2..]
+    test "$words[1]" != coordinator; or set -e words[1]
+    set -l is_value no
+    for word in $words
+        if test $is_value = yes
+            set is_value no
+            continue
+        end
+        switch (string replace --all _ - -- $word)
+            case --
+                return 1
+            case{}
+                set is_value yes
+            case '-*'
+            case '*'
+                return 1
+        end
+    end
+    return 0
+end
+)fish";
+
+bool takes_folder(const OptionSpec& option) {
+  return option.value_name == "DIR";
+}
+
+/// What may follow the option's name: some of its values, or of a flag after "=".
+std::string_view words_of_option(const OptionSpec& option) {
+  return option.is_flag() ? option.format : option.words;
+}
+
 std::string single_quoted(std::string_view text) {
   std::string quoted;
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted;
 }
 
+/// "--tee|-t": the option's names as a pattern of bash.
+std::string pattern_of(const OptionSpec& option) {
+  std::string pattern = fmt::format("--{}", option.name);
+  if (!option.short_name.empty()) pattern += fmt::format("|-{}", option.short_name);
+  return pattern;
+}
+
 /// Functions with the table's rows, and then the one that completes.
 std::string bash_script() {
   std::string options;
-  std::string with_value;
+  std::vector<std::string> with_value;
+  std::vector<std::string> with_folder;
   std::string words;
   for (const OptionSpec& option : option_table()) {
     options += fmt::format(" --{}", option.name);
-    if (option.is_flag()) continue;
-    const std::string name = fmt::format("--{}", option.name);
-    with_value += fmt::format("{}{}", with_value.empty() ? "" : "|", name);
-    if (!option.short_name.empty()) with_value += fmt::format("|-{}", option.short_name);
-    if (!option.words.empty())
-      words += fmt::format("        {}) echo '{}' ;;\n", name, option.words);
+    if (!option.is_flag()) with_value.push_back(pattern_of(option));
+    if (takes_folder(option)) with_folder.push_back(pattern_of(option));
+    if (words_of_option(option).empty()) continue;
+    words += fmt::format("        {}) echo '{}' ;;\n", pattern_of(option), words_of_option(option));
   }
+  const auto test = [](std::string_view name, const std::vector<std::string>& patterns) {
+    return fmt::format(
+        "{}() {{\n    case ${{1//_/-}} in\n        {}) ;;\n        *) return 1 ;;\n    esac\n}}\n",
+        name,
+        fmt::join(patterns, "|"));
+  };
   return fmt::format(
       "# Completion of ddprun for bash.\n"
-      "_ddprun_options() {{\n    echo '{}'\n}}\n"
-      "_ddprun_option() {{ # prints the option if it takes a value\n"
-      "    local name=$1\n"
-      "    [[ $name != --* ]] || name=${{name//_/-}}\n"
-      "    case $name in\n        {}) echo \"$name\" ;;\n    esac\n}}\n"
-      "_ddprun_words() {{\n    case $1 in\n{}    esac\n}}\n{}",
+      "_ddprun_options() {{\n    echo '{}'\n}}\n{}{}"
+      "_ddprun_words() {{\n    case ${{1//_/-}} in\n{}    esac\n}}\n{}",
       options.substr(1),
-      with_value,
+      test("_ddprun_takes_value", with_value),
+      test("_ddprun_takes_folder", with_folder),
       words,
       bash_function);
 }
@@ -79,33 +137,76 @@ std::string for_arguments(std::string_view text) {
   return single_quoted(escaped);
 }
 
+/// What zsh offers as the option's value.
+std::string zsh_action(const OptionSpec& option) {
+  const bool has_words = !option.words.empty();
+  if (!takes_folder(option)) return has_words ? fmt::format("({})", option.words) : "_files";
+  return has_words ? fmt::format(" _ddprun_folder {}", option.words) : "_directories";
+}
+
+/// What follows the option's name in a row of _arguments: how its value is written, and its help.
+std::string zsh_row(const OptionSpec& option, std::string_view name, std::string_view equals) {
+  const std::string help = for_arguments(option.help);
+  if (!option.is_flag()) {
+    return fmt::format("        '{}{}[{}]:{}:{}' \\\n",
+                       name,
+                       equals,
+                       help,
+                       for_arguments(option.value_name),
+                       zsh_action(option));
+  }
+  if (option.format.empty()) return fmt::format("        '{}[{}]' \\\n", name, help);
+  return fmt::format("        '{}=-[{}]::format:({})' \\\n", name, help, option.format);
+}
+
+/// -A: no options after the program. The coordinator's own options follow its name.
 std::string zsh_script() {
   std::string rows;
   for (const OptionSpec& option : option_table()) {
-    const std::string help = for_arguments(option.help);
-    const std::string action =
-        option.words.empty() ? std::string("_files") : fmt::format("({})", option.words);
-    const std::string value =
-        option.is_flag() ? "" : fmt::format(":{}:{}", for_arguments(option.value_name), action);
-    rows += fmt::format(
-        "        '--{}{}[{}]{}' \\\n", option.name, option.is_flag() ? "" : "=", help, value);
+    rows += zsh_row(option, fmt::format("--{}", option.name), "=");
     if (option.short_name.empty()) continue;
-    rows += fmt::format("        '-{}[{}]{}' \\\n", option.short_name, help, value);
+    rows += zsh_row(option, fmt::format("-{}", option.short_name), "");
   }
   return fmt::format(
-      "#compdef ddprun\n# Completion of ddprun for zsh.\n_ddprun() {{\n    _arguments -S \\\n{}"
+      "#compdef ddprun\n# Completion of ddprun for zsh.\n"
+      "_ddprun_folder() {{\n"
+      "    _alternative \"values:value:($*)\" 'folders:folder:_directories'\n}}\n"
+      "_ddprun() {{\n"
+      "    if [[ $words[2] == coordinator ]] && (( CURRENT > 2 )); then\n"
+      "        shift words\n        (( CURRENT-- ))\n    fi\n"
+      "    _arguments -S -A '-*' \\\n{}"
       "        '1:program:_files' '*:argument:_files'\n}}\n"
       "if [[ $funcstack[1] == _ddprun ]]; then _ddprun \"$@\"; else compdef _ddprun ddprun; fi\n",
       rows);
 }
 
-std::string fish_script() {
-  std::string text = "# Completion of ddprun for fish.\n";
+std::string fish_values(const OptionSpec& option) {
+  const std::string_view words = words_of_option(option);
+  if (takes_folder(option)) {
+    return fmt::format(
+        " -f -a '{}{}(__fish_complete_directories)'", words, words.empty() ? "" : " ");
+  }
+  return words.empty() ? std::string() : fmt::format(" -f -a '{}'", words);
+}
+
+/// A test whether the program is still to come, as in bash.
+std::string fish_test() {
+  std::string with_value;
   for (const OptionSpec& option : option_table()) {
-    text += fmt::format("complete -c ddprun -l {}", option.name);
+    if (option.is_flag()) continue;
+    with_value += fmt::format(" --{}", option.name);
+    if (!option.short_name.empty()) with_value += fmt::format(" -{}", option.short_name);
+  }
+  return fmt::format(fish_function, with_value);
+}
+
+std::string fish_script() {
+  std::string text = fmt::format("# Completion of ddprun for fish.\n{}", fish_test());
+  for (const OptionSpec& option : option_table()) {
+    text += fmt::format("complete -c ddprun -n __ddprun_has_options -l {}", option.name);
     if (!option.short_name.empty()) text += fmt::format(" -s {}", option.short_name);
     if (!option.is_flag()) text += " -r";
-    if (!option.words.empty()) text += fmt::format(" -f -a '{}'", option.words);
+    text += fish_values(option);
     std::string help;
     for (const char c : option.help) {
       if (c == '\'' || c == '\\') help += '\\';
