@@ -56,6 +56,12 @@ std::string hint_for_signal(int signal) {
   }
 }
 
+/// Any process of the group, such as one that loads data for the worker.
+std::string hint_for_memory(std::int64_t kills) {
+  return fmt::format("memory ran out: the kernel killed {} here; raise the job's memory limit",
+                     kills == 1 ? "a process" : fmt::format("{} processes", kills));
+}
+
 std::string quoted(const std::deque<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += fmt::format("  | {}\n", line);
@@ -120,9 +126,9 @@ std::string failure_details(const Outcome& outcome, const FailureFacts& facts) {
     text += last_line_of(whose, facts.last_lines);
   }
   if (!facts.error_file.empty()) text += fmt::format("  error file: {}\n", facts.error_file);
-  if (const std::string hint = hint_for(outcome.failure->end); !hint.empty()) {
-    text += fmt::format("  hint: {}\n", hint);
-  }
+  const std::string hint =
+      facts.oom_kills > 0 ? hint_for_memory(facts.oom_kills) : hint_for(outcome.failure->end);
+  if (!hint.empty()) text += fmt::format("  hint: {}\n", hint);
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include "launcher/text/endpoint.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct FailureFacts {
   std::string exception;               ///< That its error file tells; may have several lines.
   std::string error_file;              ///< Its path; empty: there is none.
   std::string executable;
+  std::int64_t oom_kills = 0;  ///< By the kernel in this job's group while the generation ran.
 };
 
 /// The exception or else the last lines, the error file and a hint, if there are any, and the

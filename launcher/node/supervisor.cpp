@@ -4,6 +4,7 @@
 #include "launcher/link/member_link.hpp"
 #include "launcher/node/error_file.hpp"
 #include "launcher/node/machine_options.hpp"
+#include "launcher/node/memory_events.hpp"
 #include "launcher/node/report.hpp"
 #include "launcher/options/coordinator_options.hpp"
 #include "launcher/options/variables.hpp"
@@ -134,6 +135,7 @@ void Supervisor::perform(const SpawnWorkers& spawn) {
   coordinator_->workers_start();
   lease_.workers_start();
   store_.begin(part_);
+  oom_kills_ = oom_kills();
   const auto refused = workers_.spawn(part_, lease_.end());
   const int count = part_.worker_count;
   say(fmt::format("generation {} ({}): {} on {}, {}",
@@ -220,6 +222,7 @@ std::string Supervisor::own_failure(const Outcome& outcome) const {
   facts.were_shown = last.were_shown;
   facts.are_of_both = last.of_both;
   facts.executable = job_.command.executable;
+  if (oom_kills_) facts.oom_kills = oom_kills().value_or(*oom_kills_) - *oom_kills_;
   const std::string error_file = error_file_path(job_.setup, part_, outcome.failure->rank);
   if (!error_file.empty() && ::access(error_file.c_str(), R_OK) == 0) {
     facts.error_file = error_file;

@@ -76,6 +76,7 @@ class Supervisor {
   std::unique_ptr<JobLink> coordinator_;
   SlurmSide slurm_;
   std::string address_;    // of this node, for others
+  std::optional<std::int64_t> oom_kills_;  // before the newest generation
   Part part_;              // of the newest generation, for what is said about it
   bool sweeping_ = false;  // KillAll was asked for; AllGone was not answered yet
   bool told_ = false;      // by the coordinator how the job has ended

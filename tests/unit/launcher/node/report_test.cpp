@@ -55,6 +55,16 @@ TEST_CASE("report: what was shown already is not repeated, but for the line that
         std::string::npos);
 }
 
+TEST_CASE("report: who was killed when memory ran out is told so, whatever the worker's end") {
+  for (const WorkerEnd& end : {WorkerEnd{Kind::killed, SIGKILL}, WorkerEnd{Kind::exited, 1}}) {
+    FailureFacts facts = facts_with({});
+    facts.oom_kills = 2;
+    CHECK(failure_details(outcome_of(end), facts) ==
+          "  hint: memory ran out: the kernel killed 2 processes here; raise the job's memory "
+          "limit\n");
+  }
+}
+
 TEST_CASE("report: what there is not is not mentioned") {
   CHECK(failure_details(outcome_of({Kind::exited, 1}), facts_with({})).empty());
   FailureFacts blank = facts_with({"", " "});
