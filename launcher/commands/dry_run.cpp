@@ -36,10 +36,28 @@ bool is_spare(const Part& part) {
   return part.group_rank >= part.group_world_size;
 }
 
+/// Of a process without workers, which coordinates the others.
+std::string coordination_text(const Job& job) {
+  const RendezvousOptions& rendezvous = job.options.rendezvous;
+  const GatheringOptions& nodes = rendezvous.gathering;
+  const Endpoint& endpoint = *rendezvous.endpoint;
+  const std::string place = endpoint.port == 0
+                                ? fmt::format("{}, at any port that is free,", endpoint.host)
+                                : text_of(endpoint);
+  const std::string range =
+      nodes.nodes_min == nodes.nodes_max ? "" : fmt::format("{} to ", nodes.nodes_min);
+  return fmt::format("The coordinator of job {} would listen at {} for {}{}. It starts no workers.",
+                     job.setup.job_id,
+                     place,
+                     range,
+                     text_of_count(nodes.nodes_max, "node"));
+}
+
 /// Where the nodes meet, empty if there is one only.
 std::string meeting_text(const Job& job, const Part& part) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
   if (!rendezvous.has_many_nodes()) return {};
+  if (job.witness) return coordination_text(job);
   if (job.options.starts_agents()) {
     return fmt::format("Agents are started by srun on {}. Ranks are shown as if each had {}.",
                        fold_hosts(job.options.allocation->nodes),
@@ -63,10 +81,17 @@ std::string situation_text(const Options& options) {
   return fmt::format("This is the {}.", options.allocation->text());
 }
 
-void add_options(const Settings& effective, DryRun& dry_run) {
+/// Whether there are workers that it can be about.
+bool concerns(const Job& job, const OptionSpec& option) {
+  const bool is_for_workers =
+      option.group == OptionGroup::workers || option.group == OptionGroup::output;
+  return !option.command_only && !(job.witness && is_for_workers);
+}
+
+void add_options(const Job& job, DryRun& dry_run) {
   for (const OptionSpec& option : option_table()) {
-    if (option.command_only) continue;
-    const Setting& setting = effective.at(std::string(option.name));
+    if (!concerns(job, option)) continue;
+    const Setting& setting = job.options.effective.at(std::string(option.name));
     auto& values = setting.origin == "default" ? dry_run.defaults : dry_run.given;
     values.emplace_back(option.name, setting);
   }
@@ -123,14 +148,15 @@ std::string cores_of(const WorkerSetup& setup, LocalRank local_rank) {
 
 DryRun plan_dry_run(const Job& job, const Environment& own) {
   DryRun dry_run;
-  add_options(job.options.effective, dry_run);
-  dry_run.program = job.options.program;
-  dry_run.env = job.options.environment;
+  add_options(job, dry_run);
   dry_run.situation = situation_text(job.options);
   const Part part = first_part(job);
   dry_run.meeting = meeting_text(job, part);
   dry_run.notes = job.notes;
   dry_run.host = job.setup.host;
+  if (job.witness) return dry_run;
+  dry_run.program = job.options.program;
+  dry_run.env = job.options.environment;
   if (is_spare(part)) return dry_run;
   dry_run.chosen_later = chosen_later(job, part);
   std::vector<Environment> environments;

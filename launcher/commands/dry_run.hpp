@@ -21,7 +21,7 @@ struct DryRun {
 
   Values given;                           ///< Options, in the table's order.
   Values defaults;                        ///< The other ones; flags and unset ones have no value.
-  Setting program;                        ///< As it was written.
+  Setting program;                        ///< As it was written; empty: there are no workers.
   std::map<std::string, Setting> env;     ///< The job file's.
   std::string situation;                  ///< The Slurm job, if there is one.
   std::string meeting;                    ///< Where many nodes meet.
@@ -33,8 +33,9 @@ struct DryRun {
   std::vector<Worker> workers;            ///< Of this node; none: it is a spare.
 };
 
-/// The first generation as it would be; with many nodes as if all had joined with as many workers
-/// as this one. `own` is the environment that `ddprun` was started in.
+/// The first generation as it would be, with many nodes as if all had joined with as many workers
+/// as this one; of a coordinator alone what it would coordinate. `own` is the environment that
+/// `ddprun` was started in.
 [[nodiscard]] DryRun plan_dry_run(const Job& job, const Environment& own);
 
 }  // namespace ddprun

@@ -43,7 +43,9 @@ std::string given_text(const DryRun& dry_run) {
   std::string text = row("OPTION", "VALUE", "FROM");
   for (const auto& [name, setting] : dry_run.given)
     text += row(name, setting.value, setting.origin);
-  text += row("program", dry_run.program.value, dry_run.program.origin);
+  if (!dry_run.workers.empty()) {
+    text += row("program", dry_run.program.value, dry_run.program.origin);
+  }
   for (const auto& [name, setting] : dry_run.env) {
     text += row("env " + name, setting.value, setting.origin);
   }

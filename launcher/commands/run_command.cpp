@@ -199,7 +199,7 @@ int run_command(const Source& command_line,
                 const std::function<int(const std::string&)>& print) {
   TokenFile token_file;
   Job job = make_job(command_line, role, token_file);
-  if (job.options.is_dry_run() && role != Role::coordinator) {
+  if (job.options.is_dry_run()) {
     const DryRun dry_run = plan_dry_run(job, current_environment());
     const bool for_programs = job.options.dry_run == DryRunFormat::json;
     return print(for_programs ? dry_run_json(dry_run) : dry_run_text(dry_run));

@@ -110,4 +110,17 @@ TEST_CASE_FIXTURE(Case, "e2e dry run: JSON has every variable that a worker find
   }
 }
 
+TEST_CASE_FIXTURE(Case, "e2e dry run: a coordinator shows its part, and does not start") {
+  const Words options{"--nnodes=1:2", "--rdzv-endpoint=127.0.0.1:0"};
+  const Job& text = run(Words{"coordinator", "--dry-run"} + options);
+  CHECK(text.status() == 0);
+  CHECK(text.err.empty());
+  CHECK(count_of("rdzv-endpoint    127.0.0.1:0              the command line\n", text.out) == 1);
+  CHECK(count_of("The coordinator of job none would listen at 127.0.0.1, at any port", text.out) ==
+        1);
+  const Job& for_programs = run(Words{"coordinator", "--dry-run=json"} + options);
+  CHECK(for_programs.status() == 0);
+  CHECK(nlohmann::json::parse(for_programs.out)["workers"].empty());
+}
+
 }  // namespace e2e

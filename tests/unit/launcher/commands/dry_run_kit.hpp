@@ -28,4 +28,18 @@ inline Job job_of_two() {
   return made;
 }
 
+/// `ddprun coordinator` for 2 to 4 nodes.
+inline Job coordinator_of_four() {
+  Job made;
+  made.witness = true;
+  made.options = job_of_two().options;
+  made.options.effective.at("nnodes") = {"2:4", "the command line"};
+  made.options.rendezvous.gathering.nodes_min = 2;
+  made.options.rendezvous.gathering.nodes_max = 4;
+  made.options.rendezvous.endpoint = Endpoint{"n0", 29'400};
+  made.setup.job_id = "job7";
+  made.setup.host = "n0";
+  return made;
+}
+
 }  // namespace ddprun

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 namespace ddprun {
 namespace {
 
@@ -152,6 +154,30 @@ TEST_CASE("dry run: of many nodes it shows where they meet, and this one's part"
   CHECK(head.meeting.find("n0:29400, which is this node.") != std::string::npos);
   CHECK(head.shared.at("MASTER_ADDR") == "10.0.0.1");
   CHECK(head.workers[0].variables.at("RANK") == "0");
+}
+
+TEST_CASE("dry run: a coordinator starts no workers, and shows what it would coordinate") {
+  Job coordinator = coordinator_of_four();
+  const DryRun plan = dry_run_of(coordinator);
+  CHECK(plan.meeting ==
+        "The coordinator of job job7 would listen at n0:29400 for 2 to 4 nodes. It starts no "
+        "workers.");
+  CHECK(plan.workers.empty());
+  CHECK(plan.program == Setting{});
+  CHECK((plan.shared.empty() && plan.removed.empty() && plan.chosen_later.empty()));
+  const auto has = [](const DryRun::Values& values, const std::string& name) {
+    return std::ranges::find(values, name, &DryRun::Values::value_type::first) != values.end();
+  };
+  CHECK(has(plan.given, "nnodes"));
+  CHECK(has(plan.defaults, "max-restarts"));
+  for (const char* of_workers : {"nproc-per-node", "stdin", "console"}) {
+    CHECK_FALSE((has(plan.given, of_workers) || has(plan.defaults, of_workers)));
+  }
+  coordinator.options.rendezvous.gathering.nodes_min = 4;
+  coordinator.options.rendezvous.endpoint->port = 0;
+  CHECK(dry_run_of(coordinator).meeting ==
+        "The coordinator of job job7 would listen at n0, at any port that is free, for 4 nodes. It "
+        "starts no workers.");
 }
 
 }  // namespace

@@ -106,5 +106,12 @@ TEST_CASE("dry run text: the situation, the meeting and notes stand before what 
                                 "\n# What all workers share:\n") != std::string::npos);
 }
 
+TEST_CASE("dry run text: of a coordinator there is nothing for a shell") {
+  const std::string text = text_of_dry_run(coordinator_of_four());
+  CHECK(has_line(text, "nnodes           2:4                      the command line"));
+  CHECK(text.find("\nprogram") == std::string::npos);
+  CHECK(text.ends_with("nodes. It starts no workers.\n"));
+}
+
 }  // namespace
 }  // namespace ddprun
