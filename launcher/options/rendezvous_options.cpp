@@ -63,11 +63,13 @@ Result<JoinPolicy> read_join_policy(const Setting& setting) {
 Result<std::string> read_job_id(const Setting& setting) {
   constexpr std::size_t bytes_max = 255;
   const auto odd = [](unsigned char c) { return c <= ' ' || c == '/' || c == 0x7f; };
-  if (setting.value.size() > bytes_max || std::ranges::any_of(setting.value, odd)) {
+  const bool is_folder = setting.value == "." || setting.value == "..";  // log files are in one
+  if (setting.value.size() > bytes_max || std::ranges::any_of(setting.value, odd) || is_folder) {
     return refused_setting("rdzv-id",
                            setting,
                            "is no name for a job",
-                           "write at most 255 characters without blanks and slashes");
+                           "write at most 255 characters without blanks and slashes, and not . or "
+                           ".. alone");
   }
   return setting.value;
 }

@@ -85,6 +85,19 @@ TEST_CASE("rendezvous options: a node has a place among those of the job") {
         "raise --nnodes");
 }
 
+TEST_CASE("rendezvous options: a job's name is no folder that is there already") {
+  for (const char* id : {".", ".."}) {
+    CAPTURE(id);
+    CHECK(AskedOfNodes().with("rdzv-id", id).error() ==
+          "--rdzv-id: '" + std::string(id) +
+              "' from the command line is no name for a job; write at most 255 characters without "
+              "blanks and slashes, and not . or .. alone");
+  }
+  for (const char* id : {"...", ".a", "a..b"}) {
+    CHECK(AskedOfNodes().with("rdzv-id", id).options().job_id == id);
+  }
+}
+
 TEST_CASE("rendezvous options: torchrun's configuration may have quotes of its own around it") {
   for (const char* conf : {"'join_timeout=5,last_call_timeout=1'",
                            "\"join_timeout=5,last_call_timeout=1\"",
