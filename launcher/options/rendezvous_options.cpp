@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -98,6 +99,21 @@ Setting without_quotes(Setting setting) {
   return setting;
 }
 
+/// By the words that torchrun knows.
+Result<bool> read_is_host(const Setting& conf, const Setting& value) {
+  constexpr std::array yes{"1", "true", "t", "yes", "y"};
+  constexpr std::array no{"0", "false", "f", "no", "n"};
+  std::string word = value.value;
+  const auto lower = [](unsigned char c) { return static_cast<char>(std::tolower(c)); };
+  std::ranges::transform(word, word.begin(), lower);
+  if (std::ranges::find(yes, word) != yes.end()) return true;
+  if (std::ranges::find(no, word) != no.end()) return false;
+  return refused_setting("rdzv-conf",
+                         conf,
+                         fmt::format("has 'is_host={}', which is neither yes nor no", value.value),
+                         "write is_host=1 or is_host=0");
+}
+
 /// torchrun's times are used if ddprun's were not given; keys that ddprun does not need are
 /// accepted and ignored.
 Result<void> apply_conf(const Settings& all, Settings& effective, RendezvousOptions& options) {
@@ -135,8 +151,9 @@ Result<void> apply_conf(const Settings& all, Settings& effective, RendezvousOpti
     } else if (key == "last_call_timeout" && !is_given(all.at("last-call"))) {
       effective["last-call"] = value;
     } else if (key == "is_host") {
-      const bool yes = value.value == "1" || value.value == "true" || value.value == "True";
-      options.is_host = yes;
+      const auto is_host = read_is_host(conf, value);
+      if (!is_host) return is_host.error();
+      options.is_host = *is_host;
     }
   }
   return {};

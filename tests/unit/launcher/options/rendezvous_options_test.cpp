@@ -85,6 +85,27 @@ TEST_CASE("rendezvous options: a node has a place among those of the job") {
         "raise --nnodes");
 }
 
+TEST_CASE("rendezvous options: is_host takes the words that torchrun takes, and no others") {
+  const auto told = [](const std::string& word) {
+    return meeting_at("n0").with("rdzv-conf", "is_host=" + word);
+  };
+  for (const char* yes : {"1", "true", "True", "TRUE", "t", "T", "yes", "Yes", "y", "Y"}) {
+    CAPTURE(yes);
+    CHECK(told(yes).options().is_host == true);
+  }
+  for (const char* no : {"0", "false", "False", "f", "no", "NO", "n", "N"}) {
+    CAPTURE(no);
+    CHECK(told(no).options().is_host == false);
+  }
+  for (const char* other : {"on", "off", "2", "", "yess", "tru"}) {
+    CAPTURE(other);
+    const std::string conf = "is_host=" + std::string(other);
+    CHECK(told(other).error() == "--rdzv-conf: '" + conf + "' from the command line has '" + conf +
+                                     "', which is neither yes nor no; write is_host=1 or "
+                                     "is_host=0");
+  }
+}
+
 TEST_CASE("rendezvous options: a job's name is no folder that is there already") {
   for (const char* id : {".", ".."}) {
     CAPTURE(id);
