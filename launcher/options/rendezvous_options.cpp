@@ -179,6 +179,29 @@ Result<void> read_times(const Settings& all, RendezvousOptions& options) {
   return {};
 }
 
+/// A job of one node has no use for spares.
+Result<void> read_node_rank(const Setting& rank, RendezvousOptions& options) {
+  if (!is_given(rank)) return {};
+  const auto number = read_count("node-rank", rank, "place among the nodes", 0, nodes_limit - 1);
+  if (!number) return number.error();
+  const int count = options.has_many_nodes() ? options.gathering.nodes_all : 1;
+  if (*number < count) {
+    options.node_rank = NodeId{*number};
+    return {};
+  }
+  const std::string why = fmt::format("is beyond the {} of the job", text_of_count(count, "node"));
+  if (*number == count && options.has_many_nodes()) {
+    return refused_setting(
+        "node-rank",
+        rank,
+        why,
+        "count nodes from 0, and add --rdzv-conf is_host=no beside a ddprun coordinator");
+  }
+  const std::string places = count == 1 ? "0" : fmt::format("0 to {}", count - 1);
+  return refused_setting(
+      "node-rank", rank, why, fmt::format("write {}, or raise --nnodes", places));
+}
+
 /// An error for a contradiction or a missing option.
 Result<void> check(const Settings& all, const RendezvousOptions& options) {
   if (!options.has_many_nodes()) return {};
@@ -217,19 +240,7 @@ Result<RendezvousOptions> read_rendezvous_options(const Settings& all) {
   auto job_id = read_job_id(all.at("rdzv-id"));
   if (!job_id) return job_id.error();
   options.job_id = *std::move(job_id);
-  if (const Setting& rank = all.at("node-rank"); is_given(rank)) {
-    const auto number = read_count("node-rank", rank, "place among the nodes", 0, nodes_limit - 1);
-    if (!number) return number.error();
-    const int nodes_all = options.gathering.nodes_all;
-    if (*number > nodes_all) {  // a coordinator without workers may have place 0
-      return refused_setting(
-          "node-rank",
-          rank,
-          fmt::format("is beyond the {} of the job", text_of_count(nodes_all, "node")),
-          fmt::format("write 0 to {}, or raise --nnodes", nodes_all - 1));
-    }
-    options.node_rank = NodeId{*number};
-  }
+  if (auto read = read_node_rank(all.at("node-rank"), options); !read) return read.error();
   const auto risks_two_jobs = read_flag("risk-two-jobs", all.at("risk-two-jobs"));
   if (!risks_two_jobs) return risks_two_jobs.error();
   options.gathering.heeds_marks = !*risks_two_jobs;

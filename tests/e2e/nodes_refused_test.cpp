@@ -106,4 +106,17 @@ TEST_CASE_FIXTURE(Case,
   CHECK(count_of("ddprun coordinator starts no program", idle.err) == 1);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e nodes refused: a place that no node of the job has is an error") {
+  const Job& alone =
+      run(Setup{.arguments = {"/bin/true"}, .environment = {{"PET_NODE_RANK", "1"}}});
+  CHECK(alone.status() == 2);
+  CHECK(alone.err ==
+        "ddprun: --node-rank: '1' from PET_NODE_RANK is beyond the 1 node of the job; write 0, or "
+        "raise --nnodes\n");
+  Nodes nodes{*this};
+  const Job& third = run(nodes.setup(2, {"--nnodes", "1:2"}, stay));
+  CHECK(third.status() == 2);
+  CHECK(count_of("'2' from the command line is beyond the 2 nodes of the job", third.err) == 1);
+}
+
 }  // namespace e2e

@@ -224,8 +224,9 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: a coordinator may run without workers of its
   Nodes nodes{*this};
   const std::string endpoint = "127.0.0.1:" + std::to_string(nodes.port);
   Job& coordinator = start(Words{"coordinator", "--nnodes", "2", "--rdzv-endpoint", endpoint});
-  Job& first = nodes.start(1, {"--nnodes", "2"}, say_who + stay);
-  Job& second = nodes.start(2, {"--nnodes", "2"}, say_who + stay);
+  const Words options{"--nnodes", "2", "--rdzv-conf", "is_host=no"};
+  Job& first = nodes.start(0, options, say_who + stay);
+  Job& second = nodes.start(1, options, say_who + stay);
   first.wait_for_out(who(1, 0, 4, 0, 2));
   second.wait_for_out(who(1, 2, 4, 1, 2));
   coordinator.send(SIGTERM);
@@ -239,8 +240,9 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: a coordinator ends with the status of the jo
     const std::string endpoint = "127.0.0.1:" + std::to_string(nodes.port);
     Job& coordinator = start(Words{"coordinator", "--nnodes", "2", "--rdzv-endpoint", endpoint});
     const std::string program = "[ $RANK = 3 ] && exit " + std::to_string(status) + "; true";
-    Job& first = nodes.start(1, {"--nnodes", "2"}, program);
-    Job& second = nodes.start(2, {"--nnodes", "2"}, program);
+    const Words options{"--nnodes", "2", "--rdzv-conf", "is_host=no"};
+    Job& first = nodes.start(0, options, program);
+    Job& second = nodes.start(1, options, program);
     for (Job* job : {&coordinator, &first, &second}) CHECK(job->wait() == status);
     const std::string last = "exit status 5: rank 3 (pid N on HOST) exited with 5";
     if (status != 0) CHECK(last_line(coordinator.err) == last);
@@ -263,8 +265,9 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: they go on without a coordinator, which take
   const Words words = Words{"coordinator", "--rdzv-endpoint"} +
                       Words{"127.0.0.1:" + std::to_string(nodes.port)} + options;
   Job& coordinator = start(words);
-  Job& first = nodes.start(1, options, say_who + stay);
-  Job& second = nodes.start(2, options, say_who + stay);
+  const Words of_nodes = options + Words{"--rdzv-conf", "is_host=no"};
+  Job& first = nodes.start(0, of_nodes, say_who + stay);
+  Job& second = nodes.start(1, of_nodes, say_who + stay);
   for (Job* job : {&first, &second}) job->wait_for_out("of 4");
   coordinator.send(SIGKILL);
   CHECK(coordinator.wait() == 137);

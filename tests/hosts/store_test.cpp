@@ -43,6 +43,11 @@ struct Besieged : Training {
   std::string master;  // "ADDRESS PORT"
 };
 
+/// A node beside the coordinator of host 0, which has no place.
+void start_in_order(Training& job, int host) {
+  job.start(host, {{"node-rank", std::to_string(host - 1)}, {"rdzv-conf", "is_host=no"}});
+}
+
 }  // namespace
 
 TEST_CASE("hosts: a stranger is closed at the store, and said once") {
@@ -104,7 +109,7 @@ TEST_CASE("hosts: a node that cannot reach the store of another is named, and th
   Training job(3, {{"nnodes", "2"}, {"max-restarts", "3"}});
   job.cluster().cut(job[2], job[1]);
   job.start_coordinator(0);
-  for (const int host : {1, 2}) job.start(host, {{"node-rank", std::to_string(host)}});
+  for (const int host : {1, 2}) start_in_order(job, host);
   expect_unreachable(job, "n2 cannot reach the workers' store of n1 at " + address_of(1) + ":");
 }
 
@@ -112,10 +117,10 @@ TEST_CASE("hosts: a node that joins and cannot reach the store is left out, and 
   if (!can_hold_hosts()) return;
   Training job(4, {{"nnodes", "2:3"}, {"max-restarts", "0"}});
   job.start_coordinator(0);
-  for (const int host : {1, 2}) job.start(host, {{"node-rank", std::to_string(host)}});
+  for (const int host : {1, 2}) start_in_order(job, host);
   job.generation(1, 4);
   job.cluster().cut(job[3], job[1]);
-  job.start(3, {{"node-rank", "3"}});
+  start_in_order(job, 3);
   const std::vector<Start> starts = job.generation(3, 4);
   for (const int host : {1, 2}) CHECK(count_on(job[host], starts) == 2);
   const std::string words = "n3 cannot reach the workers' store of n1 at " + address_of(1) + ":";

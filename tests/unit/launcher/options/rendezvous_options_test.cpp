@@ -79,10 +79,17 @@ TEST_CASE("rendezvous options: a node has a place among those of the job") {
     return meeting_at("n0").with("node-rank", rank).with("spares", "1");
   };
   CHECK(placed("4").options().node_rank == NodeId{4});
-  CHECK(placed("5").options().node_rank == NodeId{5});  // if a coordinator alone has place 0
   CHECK(placed("6").error() ==
         "--node-rank: '6' from the command line is beyond the 5 nodes of the job; write 0 to 4, or "
         "raise --nnodes");
+  CHECK(placed("5").error().ends_with(
+      "; count nodes from 0, and add --rdzv-conf is_host=no beside a ddprun coordinator"));
+  const auto alone = [](const std::string& rank) { return AskedOfNodes().with("node-rank", rank); };
+  CHECK(alone("0").options().node_rank == NodeId{0});
+  CHECK(alone("1").error() ==
+        "--node-rank: '1' from the command line is beyond the 1 node of the job; write 0, or raise "
+        "--nnodes");
+  CHECK_FALSE(alone("1").with("spares", "1").error().empty());  // one node has no use for them
 }
 
 TEST_CASE("rendezvous options: is_host takes the words that torchrun takes, and no others") {
