@@ -109,6 +109,19 @@ TEST_CASE("command line: a joined value may be empty as well") {
   CHECK(value_of(read({"--log-dir=", "p"}), "log-dir").empty());
 }
 
+TEST_CASE("command line: a joined value is a value, whatever it looks like") {
+  for (const char* value : {"-m", "-f", "-r${rank}- ", "--grace", "--", "-", "a=b", "=", " "}) {
+    CAPTURE(value);
+    for (const char* name : {"--role", "--stdin", "--log-line-prefix-template", "--log_dir"}) {
+      const Source source = read({std::string(name) + "=" + value, "p"});
+      CHECK(source.settings.begin()->second.value == value);
+      CHECK(source.program.value == "p");
+    }
+  }
+  CHECK(value_of(read({"-f--", "p"}), "file") == "--");
+  CHECK(value_of(read({"-f-m", "p"}), "file") == "-m");
+}
+
 TEST_CASE("command line: an unknown option is refused with the nearest one") {
   CHECK(error_of({"--max_restrats", "3", "p"}) ==
         "unknown option '--max_restrats' on the command line; did you mean '--max-restarts'?");
@@ -131,6 +144,8 @@ TEST_CASE("command line: a missing value and one too many are refused") {
   CHECK(error_of({"--grace"}).find("--grace") != std::string::npos);
   CHECK(error_of({"-f"}).find("-f") != std::string::npos);
   CHECK(error_of({"--standalone=1", "p"}).find("--standalone") != std::string::npos);
+  CHECK(error_of({"-mfoo", "p"}) ==
+        "option '-m' on the command line takes no value; omit it to turn it off");
 }
 
 TEST_CASE("command line: --dry-run may name its format, and takes no word after it") {
