@@ -66,7 +66,17 @@ Result<std::optional<Endpoint>> read_master(const Settings& all,
   }
   if (!is_given(host) && !is_given(port)) return std::optional<Endpoint>();
   const auto endpoint = parse_endpoint(is_given(host) ? host.value : host_unless_given, number);
-  if (!endpoint) return refused_setting("master-addr", host, "is no address", how_to_write);
+  if (!endpoint) {
+    return refused_setting(
+        "master-addr", host, "is no address", "write a host alone, by name or address");
+  }
+  if (is_given(port) && endpoint->port != number) {
+    return refused_setting(
+        "master-addr",
+        host,
+        fmt::format("contradicts --master-port, which is {} by {}", port.value, port.origin),
+        "write the host alone");
+  }
   return std::optional<Endpoint>(endpoint);
 }
 

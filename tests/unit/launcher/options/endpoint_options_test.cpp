@@ -73,6 +73,28 @@ TEST_CASE("endpoint options: the workers of one node meet where torchrun's optio
         "--master-port: '65536' from the command line is no port; write 0 to 65535");
 }
 
+TEST_CASE("endpoint options: a host with a port of its own does not contradict --master-port") {
+  const auto at = [](const std::string& host, const std::string& port) {
+    return AskedOfEndpoints().with("master-addr", host).with("master-port", port);
+  };
+  CHECK(AskedOfEndpoints().with("master-addr", "n0:7").options().endpoint == Endpoint{"n0", 7});
+  CHECK(at("n0:7", "7").options().endpoint == Endpoint{"n0", 7});
+  CHECK(at("[fd00::1]:7", "7").options().endpoint == Endpoint{"fd00::1", 7});
+  CHECK(at("n0:7", "8").error() ==
+        "--master-addr: 'n0:7' from the command line contradicts --master-port, which is 8 by the "
+        "command line; write the host alone");
+  CHECK(at("[fd00::1]:7", "0").of_nodes(1, 1).error().ends_with("; write the host alone"));
+}
+
+TEST_CASE("endpoint options: what is no host is refused, and no port is asked for") {
+  for (const char* host : {"a b", "n0,n1", "n0:x", "n0:", "[::1"}) {
+    CAPTURE(host);
+    CHECK(AskedOfEndpoints().with("master-addr", host).error() ==
+          "--master-addr: '" + std::string(host) +
+              "' from the command line is no address; write a host alone, by name or address");
+  }
+}
+
 TEST_CASE("endpoint options: many nodes meet there, and their workers' store is elsewhere") {
   const RendezvousOptions fixed = AskedOfEndpoints().with("master-addr", "n0").options();
   CHECK(fixed.endpoint == Endpoint{"n0", 29'500});

@@ -168,9 +168,10 @@ TEST_CASE("rendezvous options: other places where a node may ask for the job fol
     CHECK(meeting_at(list).error() == refusal_of(list, item, place));
   }
   const AskedOfNodes master = AskedOfNodes().with("nnodes", "2").with("master-addr", "n0,n1");
-  CHECK(master.error() ==
-        "--master-addr: 'n0,n1' from the command line is no address; write HOST:PORT, or "
-        "[ADDRESS]:PORT for IPv6");
+  CHECK(
+      master.error() ==
+      "--master-addr: 'n0,n1' from the command line is no address; write a host alone, by name or "
+      "address");
 }
 
 TEST_CASE("rendezvous options: torchrun's configuration is ours, where ours was not given") {
