@@ -116,7 +116,7 @@ Result<RendezvousPlan> plan_alone(const RendezvousOptions& options, const NodeNe
     return plan;
   }
   return Error(ExitStatus::usage,
-               fmt::format("--master-addr: '{}' is no address of this node", plan.own_address),
+               fmt::format("{} is no address of this node", options.store_host_from),
                "the workers of a job of one node meet on that node",
                "leave it out, or raise --nnodes");
 }

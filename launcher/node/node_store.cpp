@@ -2,9 +2,21 @@
 
 #include "launcher/node/machine_options.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace ddprun {
+
+namespace {
+
+/// With the option that asked for the port, if one did.
+Error about_port(const Error& error, const RendezvousOptions& options) {
+  if (!options.store || options.store->port == 0) return error;
+  return {error.status(), fmt::format("{}: {}", options.store_port_from, error.message()), "", ""};
+}
+
+}  // namespace
 
 NodeStore::NodeStore(boost::asio::io_context& context, const Job& job, Handlers handlers)
     : context_(context), job_(job), handlers_(std::move(handlers)) {}
@@ -15,7 +27,7 @@ Result<std::uint16_t> NodeStore::open(const std::string& address) {
                                    store_address(address, job_.meeting.interfaces),
                                    asked ? asked->port : std::uint16_t{0},
                                    handlers_.on_note);
-  if (!store) return store.error();
+  if (!store) return about_port(store.error(), job_.options.rendezvous);
   store_ = *std::move(store);
   return store_->port();
 }

@@ -80,6 +80,18 @@ Result<std::optional<Endpoint>> read_master(const Settings& all,
   return std::optional<Endpoint>(endpoint);
 }
 
+/// The store of one node alone, and what to call its host and its port in errors.
+void set_store(const Settings& all,
+               const std::optional<Endpoint>& master,
+               RendezvousOptions& options) {
+  options.store = master;
+  const Setting& host = all.at("master-addr");
+  const Setting& port = all.at("master-port");
+  if (is_given(host)) options.store_host_from = name_of_setting("master-addr", host);
+  options.store_port_from =
+      is_given(port) ? name_of_setting("master-port", port) : options.store_host_from;
+}
+
 /// Other nodes must know the port, unless there need not be any.
 Result<void> check_port(const Settings& all, const RendezvousOptions& options) {
   const bool is_any = options.endpoint && options.endpoint->port == 0;
@@ -104,7 +116,7 @@ Result<void> read_endpoints(const Settings& all, RendezvousOptions& options) {
   } else if (is_given(all.at("master-addr"))) {
     options.endpoint = *master;
   }
-  if (!options.has_many_nodes()) options.store = *master;
+  if (!options.has_many_nodes()) set_store(all, *master, options);
   return check_port(all, options);
 }
 

@@ -8,12 +8,16 @@
 
 namespace ddprun {
 
+std::string name_of_setting(std::string_view name, const Setting& setting) {
+  return fmt::format("--{}: '{}' from {}", name, setting.value, setting.origin);
+}
+
 Error refused_setting(std::string_view name,
                       const Setting& setting,
                       std::string why,
                       std::string fix) {
   return {ExitStatus::usage,
-          fmt::format("--{}: '{}' from {} {}", name, setting.value, setting.origin, why),
+          fmt::format("{} {}", name_of_setting(name, setting), why),
           "",
           std::move(fix)};
 }

@@ -11,6 +11,9 @@
 
 namespace ddprun {
 
+/// `--grace: 'soon' from DDPRUN_GRACE`, how errors name a setting.
+[[nodiscard]] std::string name_of_setting(std::string_view name, const Setting& setting);
+
 /// `--grace: 'soon' from DDPRUN_GRACE <why>; <fix>`.
 [[nodiscard]] Error refused_setting(std::string_view name,
                                     const Setting& setting,

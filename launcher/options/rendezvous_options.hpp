@@ -27,6 +27,8 @@ struct RendezvousOptions {
   LeaseTimes times;
   std::optional<Endpoint> endpoint;   ///< Of the coordinator; always there with many nodes.
   std::optional<Endpoint> store;      ///< Where the workers of one node alone are to find theirs.
+  std::string store_host_from;        ///< "--master-addr: 'n0' from PET_MASTER_ADDR"; or empty.
+  std::string store_port_from;        ///< The same of its port.
   std::vector<Endpoint> other_doors;  ///< Where a node that starts asks for the job as well.
   std::optional<NodeId> node_rank;
   std::optional<bool> is_host;  ///< Whether the coordinator runs on this node, where that is said.

@@ -110,13 +110,28 @@ TEST_CASE_FIXTURE(Case, "e2e torchrun's meaning: the master's port is the worker
 
   Job& first = start(line + shell("echo pid $$; exec sleep 1000"));
   (void)first.pid_of(0);
+  const std::string why = " cannot open a store on 127.0.0.1:" + port +
+                          ": Address already in use; name another port, or none: any that is free "
+                          "does";
   const Job& second = run(line + Words{"true"});
   CHECK(second.status() == 71);
   CHECK(last_line(second.err) ==
-        "exit status 71: cannot open a store on 127.0.0.1:" + port +
-            ": Address already in use; name another port, or none: any that is free does");
+        "exit status 71: --master-port: '" + port + "' from the command line:" + why);
+  const Job& third =
+      run(Setup{.arguments = {"true"}, .environment = {{"PET_MASTER_ADDR", "localhost:" + port}}});
+  CHECK(third.status() == 71);
+  CHECK(count_of("--master-addr: 'localhost:" + port + "' from PET_MASTER_ADDR: ", third.err) == 1);
   first.send(SIGINT);
   CHECK(first.wait() == 130);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e torchrun's meaning: a master elsewhere is told with its variable") {
+  const Job& job =
+      run(Setup{.arguments = {"true"}, .environment = {{"PET_MASTER_ADDR", "192.0.2.1"}}});
+  CHECK(job.status() == 2);
+  CHECK(job.err ==
+        "ddprun: --master-addr: '192.0.2.1' from PET_MASTER_ADDR is no address of this node: the "
+        "workers of a job of one node meet on that node; leave it out, or raise --nnodes\n");
 }
 
 TEST_CASE_FIXTURE(Case, "e2e torchrun's meaning: by the name torchrun there are no subcommands") {

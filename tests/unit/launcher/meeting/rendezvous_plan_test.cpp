@@ -36,6 +36,7 @@ TEST_CASE("rendezvous plan: the workers of a node alone meet at an address of it
   const auto alone = [](std::optional<Endpoint> store, std::vector<std::string> addresses) {
     RendezvousOptions asked;
     asked.store = std::move(store);
+    asked.store_host_from = "--master-addr: 'n2:8' from PET_MASTER_ADDR";
     return plan_alone(asked, {"n1", interfaces, std::move(addresses), ""});
   };
   CHECK(alone({}, {"127.0.0.1"}).value().own_address == "127.0.0.1");
@@ -43,7 +44,8 @@ TEST_CASE("rendezvous plan: the workers of a node alone meet at an address of it
   CHECK(alone(Endpoint{"localhost", 8}, {"::1", "127.0.0.1"}).value().own_address == "localhost");
   CHECK(alone(Endpoint{"n1", 8}, {"10.0.0.9", "10.1.0.1"}).value().interface == "ib0");
   CHECK(alone(Endpoint{"n2", 8}, {"10.0.0.9"}).error().message() ==
-        "--master-addr: 'n2' is no address of this node: the workers of a job of one node meet on "
+        "--master-addr: 'n2:8' from PET_MASTER_ADDR is no address of this node: the workers of a "
+        "job of one node meet on "
         "that node; leave it out, or raise --nnodes");
   CHECK_FALSE(alone(Endpoint{"nobody", 8}, {}).has_value());
 }
