@@ -49,9 +49,15 @@ Result<void> prepare_log_dir(const Setting& setting) {
   return prepare("log-dir", setting, setting.value);
 }
 
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const auto full = std::filesystem::absolute(path, error);
+  return path.empty() || error ? path : full.string();
+}
+
 Result<std::string> new_log_dir(const Environment& environment) {
   const std::string parent = find_variable(environment, "TMPDIR").value_or("");
-  std::string path = (parent.empty() ? "/tmp" : parent) + "/ddprun_XXXXXX";
+  std::string path = absolute((parent.empty() ? "/tmp" : parent) + "/ddprun_XXXXXX");
   if (::mkdtemp(path.data()) != nullptr) return path;
   return Error(ExitStatus::system_refused,
                fmt::format("cannot make the folder {} for the workers' output", path),

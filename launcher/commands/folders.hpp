@@ -9,10 +9,13 @@
 
 namespace ddprun {
 
+/// So that a worker finds it from whatever folder it changes to. Empty stays empty.
+[[nodiscard]] std::string absolute(const std::string& path);
+
 /// Creates the folder `setting.value` and tells whether files can be made in it.
 [[nodiscard]] Result<void> prepare_log_dir(const Setting& setting);
 
-/// Makes a new folder for this user alone, in $TMPDIR or /tmp, and returns its path.
+/// Makes a new folder for this user alone, in $TMPDIR or /tmp, and returns its absolute path.
 [[nodiscard]] Result<std::string> new_log_dir(const Environment& environment);
 
 /// Creates the folder of the snapshot `setting.value` and tells whether files can be made in it;

@@ -26,8 +26,6 @@
 #include <array>
 #include <cstdint>
 #include <exception>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 namespace ddprun {
@@ -49,13 +47,6 @@ bool is_only_worker_at_terminal(const Options& options) {
   return options.worker_count == 1 && !options.output.is_special() &&
          options.output.console.contains(Rank{0}) && ::isatty(STDIN_FILENO) == 1 &&
          ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
-}
-
-/// So that a worker finds it from whatever folder it changes to. Empty stays empty.
-std::string absolute(const std::string& path) {
-  std::error_code error;
-  const auto full = std::filesystem::absolute(path, error);
-  return path.empty() || error ? path : full.string();
 }
 
 /// Distinguishes jobs at one endpoint, or of one name.

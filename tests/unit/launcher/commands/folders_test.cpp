@@ -23,6 +23,18 @@ TEST_CASE("folders: the folder of the logs is made, with all above it") {
   CHECK(prepare_log_dir(asked(folder.at("link"))).has_value());
 }
 
+TEST_CASE("folders: a new folder for logs is one that workers find from whatever folder") {
+  const TempFolder folder;
+  const InFolder inside(folder.path());
+  std::filesystem::create_directory("here");
+  for (const std::string& parent : {std::string("here"), folder.at("here")}) {
+    CAPTURE(parent);
+    const std::string path = new_log_dir({{"TMPDIR", parent}}).value();
+    CHECK(path.starts_with(folder.at("here/ddprun_")));
+    CHECK(std::filesystem::is_directory(path));
+  }
+}
+
 TEST_CASE("folders: a file in the way is told, with the option and its origin") {
   const TempFolder folder;
   const std::string file = folder.write("file", "");
