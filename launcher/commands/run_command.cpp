@@ -44,7 +44,7 @@ std::string random_job_id() {
 
 /// One worker at a terminal gets the terminal itself, for input and for debuggers.
 bool is_only_worker_at_terminal(const Options& options) {
-  return options.worker_count == 1 && !options.output.is_special() &&
+  return options.worker_count == 1 && options.stdin_rank && !options.output.is_special() &&
          options.output.console.contains(Rank{0}) && ::isatty(STDIN_FILENO) == 1 &&
          ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
 }

@@ -269,4 +269,16 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: its end reaches a single worker as HUP on
   CHECK(read("heard") == "listening\ngot HUP\n");
 }
 
+TEST_CASE_FIXTURE(Case, "e2e terminal: without standard input a single worker has none of it") {
+  if (!has_terminals()) return;
+  const std::string program = "tty; [ -t 1 ] || echo stdout is none";
+  const Job& none = run(on_terminal(Words{"--stdin=none"} + shell(program)));
+  CHECK(none.status() == 0);
+  CHECK(count_of("not a tty", none.out) == 1);
+  CHECK(count_of("stdout is none", none.out) == 1);
+  const Job& usual = run(on_terminal(shell(program)));
+  CHECK(usual.status() == 0);
+  CHECK(count_of("/dev/", usual.out) == 1);
+}
+
 }  // namespace e2e
