@@ -174,10 +174,9 @@ GuardOptions guard_options(const Job& job) {
 /// new folder.
 void prepare_files(Job& job) {
   OutputOptions& output = job.options.output;
-  const Setting& setting = job.options.effective.at("log-dir");
   if (!output.log_dir.empty()) {
-    prepare_log_dir(setting).value();
-  } else if (output.needs_files() && !is_given(setting) && !job.witness) {
+    prepare_log_dir(job.options.effective.at("log-dir")).value();
+  } else if (job.options.needs_new_log_dir() && !job.witness) {
     job.setup.log_dir = output.log_dir = new_log_dir(current_environment()).value();
     job.notes.push_back(fmt::format("output is kept in {}", output.log_dir));
   }

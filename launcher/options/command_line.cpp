@@ -3,18 +3,34 @@
 #include "launcher/options/option_table.hpp"
 #include "launcher/text/nearest.hpp"
 
+#include <boost/program_options.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <utility>
 
 namespace ddprun {
 namespace {
 
+namespace po = boost::program_options;
+
 constexpr const char* origin = "the command line";
+
+po::options_description descriptions() {
+  po::options_description all;
+  for (const OptionSpec& option : option_table()) {
+    std::string names(option.name);
+    if (!option.short_name.empty()) names += fmt::format(",{}", option.short_name);
+    if (!option.format.empty()) {
+      all.add_options()(names.c_str(), po::value<std::string>()->implicit_value("true"), "");
+    } else if (option.is_flag()) {
+      all.add_options()(names.c_str(), "");
+    } else {
+      all.add_options()(names.c_str(), po::value<std::string>(), "");
+    }
+  }
+  return all;
+}
 
 /// The option that a word such as "--grace=5s", "--redirect=3" or "-f" names, or null.
 const OptionSpec* option_in(const std::string& word) {
@@ -32,15 +48,13 @@ const OptionSpec* option_in(const std::string& word) {
   return found == table.end() ? nullptr : &*found;
 }
 
-/// What stands behind the name in the word of `option`: of "--grace=5s" and "-fjob.yaml" that is
-/// "5s" and "job.yaml". Nothing: only the name is there.
-std::optional<std::string> joined_value(const std::string& word, const OptionSpec& option) {
-  if (!word.starts_with("--")) {
-    const std::size_t name_size = 1 + option.short_name.size();
-    return word.size() > name_size ? std::optional(word.substr(name_size)) : std::nullopt;
-  }
-  const std::size_t equals = word.find('=');
-  return equals == std::string::npos ? std::nullopt : std::optional(word.substr(equals + 1));
+bool is_joined(const std::string& word) {
+  return word.starts_with("--") ? word.find('=') != std::string::npos : word.size() > 2;
+}
+
+/// "=json", behind the name of a flag that has formats.
+std::string format_of(const OptionSpec& option) {
+  return fmt::format("={}", option.format);
 }
 
 Error needless_value(const std::string& word, const OptionSpec& option) {
@@ -50,7 +64,7 @@ Error needless_value(const std::string& word, const OptionSpec& option) {
     return {ExitStatus::usage,
             fmt::format("option '{}' on {} has no such format", name, origin),
             "",
-            fmt::format("write {} or {}={}", name, name, option.format)};
+            fmt::format("write {} or {}{}", name, name, format_of(option))};
   }
   return {ExitStatus::usage,
           fmt::format("option '{}' on {} takes no value", name, origin),
@@ -94,40 +108,68 @@ Error unknown_option(const std::string& word) {
           did_you_mean(with_dashes(word), names, "ddprun --help lists all options")};
 }
 
-/// Of a flag, which has none unless it names a format.
-Result<std::string> flag_value(const std::string& word, const OptionSpec& option) {
-  const auto joined = joined_value(word, option);
-  if (!joined) return std::string("true");
-  if (option.format.empty() || *joined != option.format) return needless_value(word, option);
-  return *joined;
+/// To words that end with the name of an option. The parser knows no empty value that is joined,
+/// and takes a word of its own that begins with a dash for an option.
+void add_value(const std::string& value, std::vector<std::string>& words) {
+  if (!value.starts_with("-")) return words.push_back(value);
+  words.back() += (words.back().starts_with("--") ? "=" : "") + value;
 }
 
-/// Whether a word that stands apart is the value of the option before it.
-bool is_value(const std::string& word) {
-  return !word.starts_with("--") && !(word.starts_with("-") && option_in(word) != nullptr);
-}
-
-/// The options at the beginning of `arguments`; `count` is how many of the arguments they are.
-Result<Settings> read_options(const std::vector<std::string>& arguments, std::size_t& count) {
-  Settings settings;
+/// The options at the beginning of `arguments`, spelt with dashes, each with its value; `count` is
+/// how many of the arguments they are.
+Result<std::vector<std::string>> option_words(const std::vector<std::string>& arguments,
+                                              std::size_t& count) {
+  std::vector<std::string> words;
   for (count = 0; count < arguments.size(); ++count) {
     const std::string& word = arguments[count];
     if (word.size() < 2 || word[0] != '-' || word == "--") break;
     const OptionSpec* option = option_in(word);
     if (option == nullptr) return unknown_option(word.substr(0, word.find('=')));
-    Setting& setting = settings[std::string(option->name)];  // as in torchrun, the last one holds
-    setting.origin = origin;
-    if (option->is_flag()) {
-      auto value = flag_value(word, *option);
-      if (!value) return value.error();
-      setting.value = *std::move(value);
-    } else if (auto joined = joined_value(word, *option)) {
-      setting.value = *std::move(joined);
+    const bool has_format = !option->format.empty() && word.ends_with(format_of(*option));
+    if (option->is_flag() && is_joined(word) && !has_format) return needless_value(word, *option);
+    const bool takes_value = !option->is_flag();
+    if (word.starts_with("--") && takes_value && is_joined(word)) {
+      const std::size_t equals = word.find('=');
+      words.push_back(full_name(*option));
+      add_value(word.substr(equals + 1), words);
     } else {
-      ++count;
-      if (count == arguments.size() || !is_value(arguments[count])) return missing_value(word);
-      setting.value = arguments[count];
+      const bool plain = word.starts_with("--") && (!is_joined(word) || has_format);
+      words.push_back(plain ? full_name(*option) : word);
+      if (has_format) words.back() += format_of(*option);
     }
+    if (!takes_value || is_joined(word)) continue;
+    ++count;
+    const bool missing =
+        count == arguments.size() || arguments[count].starts_with("--") ||
+        (arguments[count].starts_with("-") && option_in(arguments[count]) != nullptr);
+    if (missing) return missing_value(word);
+    add_value(arguments[count], words);
+  }
+  return words;
+}
+
+Result<Settings> parse_options(const std::vector<std::string>& words) {
+  using style = po::command_line_style::style_t;
+  constexpr int options_as_in_getopt =
+      style::allow_long | style::long_allow_adjacent | style::long_allow_next | style::allow_short |
+      style::allow_dash_for_short | style::short_allow_adjacent | style::short_allow_next;
+  Settings settings;
+  try {
+    const auto all = descriptions();
+    const auto parsed =
+        po::command_line_parser(words).options(all).style(options_as_in_getopt).run();
+    for (const auto& option : parsed.options) {
+      const std::string value = option.value.empty() ? "true" : option.value.front();
+      settings[option.string_key] = Setting{value, origin};  // as in torchrun, the last one holds
+    }
+  } catch (const po::unknown_option& unknown) {
+    const std::string name = unknown.get_option_name();
+    return unknown_option(name.substr(0, name.find('=')));
+  } catch (const po::error& error) {
+    return Error(ExitStatus::usage,
+                 fmt::format("cannot read {}", origin),
+                 error.what(),
+                 "ddprun --help lists all options");
   }
   return settings;
 }
@@ -136,7 +178,9 @@ Result<Settings> read_options(const std::vector<std::string>& arguments, std::si
 
 Result<Source> parse_command_line(const std::vector<std::string>& arguments) {
   std::size_t option_count = 0;
-  Result<Settings> settings = read_options(arguments, option_count);
+  const auto words = option_words(arguments, option_count);
+  if (!words) return words.error();
+  Result<Settings> settings = parse_options(*words);
   if (!settings) return settings.error();
 
   Source source;
