@@ -75,11 +75,11 @@ class Supervisor {
   WaitWatch wait_;
   std::unique_ptr<JobLink> coordinator_;
   SlurmSide slurm_;
-  std::string address_;    // of this node, for others
+  std::string address_;                    // of this node, for others
   std::optional<std::int64_t> oom_kills_;  // before the newest generation
-  Part part_;              // of the newest generation, for what is said about it
-  bool sweeping_ = false;  // KillAll was asked for; AllGone was not answered yet
-  bool told_ = false;      // by the coordinator how the job has ended
+  Part part_;                              // of the newest generation, for what is said about it
+  bool sweeping_ = false;                  // KillAll was asked for; AllGone was not answered yet
+  bool told_ = false;                      // by the coordinator how the job has ended
 };
 
 }  // namespace ddprun
