@@ -60,8 +60,8 @@ test_release() {
 }
 build_others() {
     give_way
-    part "build asan" 500 build asan all || true
-    part "clang-tidy" 450 check_tidy || true
+    part "build asan" 700 build asan all || true
+    part "clang-tidy" 700 check_tidy || true
 }
 
 # What runs on many hosts has done so in the preset release.
@@ -71,7 +71,7 @@ test_asan() {
 }
 check_sources() {
     give_way
-    part "includes" 250 check_includes || true
+    part "includes" 400 check_includes || true
     if part "mutations" 600 check_mutations; then cat "$results/mutations"; fi
 }
 

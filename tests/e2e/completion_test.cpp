@@ -55,7 +55,7 @@ class CompletionCase : public Case {
     job.wait();
     Words words = lines_of(read("offered"));
     std::ranges::sort(words);
-    words.erase(std::ranges::unique(words).begin(), words.end());
+    words.erase(std::unique(words.begin(), words.end()), words.end());
     return words;
   }
 

@@ -152,6 +152,13 @@ class Case {
   std::vector<std::unique_ptr<Job>> jobs_;
 };
 
+/// For hundreds of processes and more, each of which takes long to start from a program that is
+/// built with sanitizers and runs beside others.
+class ManyStartsCase : public Case {
+ public:
+  ManyStartsCase() : Case(std::chrono::seconds(120)) {}
+};
+
 /// "/bin/sh -c TEXT" as words.
 [[nodiscard]] Words shell(const std::string& text);
 /// `options` and then the helper program with `arguments`.

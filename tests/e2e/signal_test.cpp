@@ -187,7 +187,7 @@ TEST_CASE_FIXTURE(Case, "e2e signals: TERM while generations follow each other e
   }
 }
 
-TEST_CASE_FIXTURE(Case, "e2e signals: a flood of TERM ends a job with 143") {
+TEST_CASE_FIXTURE(ManyStartsCase, "e2e signals: a flood of TERM ends a job with 143") {
   for (int i = 0; i < 100; ++i) {
     CAPTURE(i);
     Job& job = start(two({}, {"sleep", "60"}));
@@ -196,7 +196,8 @@ TEST_CASE_FIXTURE(Case, "e2e signals: a flood of TERM ends a job with 143") {
   }
 }
 
-TEST_CASE_FIXTURE(Case, "e2e signals: a flood of TERM does not delay an end that has come") {
+TEST_CASE_FIXTURE(ManyStartsCase,
+                  "e2e signals: a flood of TERM does not delay an end that has come") {
   for (int i = 0; i < 100; ++i) {
     CAPTURE(i);
     Job& job = start(two({}, {"true"}));

@@ -40,13 +40,6 @@ Job& start_blocked(Case& test, const Words& options, const std::string& text) {
   return job;
 }
 
-/// For a thousand processes and more, each of which takes long to start from a program that is
-/// built with sanitizers and runs beside others.
-class ManyStartsCase : public Case {
- public:
-  ManyStartsCase() : Case(std::chrono::seconds(120)) {}
-};
-
 }  // namespace
 
 TEST_CASE_FIXTURE(Case, "e2e slow reader: workers wait for it and nothing is lost") {
