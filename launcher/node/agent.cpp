@@ -101,6 +101,7 @@ void Agent::on(Instant, const StartGeneration& start, Actions& out) {
   alive_.clear();
   for (int rank = 0; rank < part_.worker_count; ++rank) alive_.insert(LocalRank{rank});
   signals_sent_.clear();
+  interrupted_.reset();
   held_.reset();
   state_ = State::running;
   out.emplace_back(SpawnWorkers{part_});

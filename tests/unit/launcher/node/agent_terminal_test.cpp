@@ -73,6 +73,18 @@ TEST_CASE("agent: who has the terminal and fails soon after ctrl-C was ended by 
         Lines{"tell: in generation 1 rank 2 (pid 70 on n1) exited with 1"});
 }
 
+TEST_CASE("agent: ctrl-C of one generation ends no worker of the next") {
+  Node node = running_node(debugging());
+  (void)presses(node);
+  (void)node.is_stopped(1, SIGTERM, Millis{0});
+  (void)node.meets(AllGone{});
+  (void)node.store_opens();
+  (void)node.starts(2);
+  CHECK(node.ends(1, {WorkerEnd::Kind::exited, 1}).empty());
+  CHECK(node.after(Millis{50}) ==
+        Lines{"tell: in generation 2 rank 3 (pid 71 on n1) exited with 1"});
+}
+
 TEST_CASE("agent: ctrl-C stops the job where no living worker has the terminal") {
   AgentOptions elsewhere;
   elsewhere.terminal.rank = Rank{4};
