@@ -5,10 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <optional>
 
 namespace ddprun {
 namespace {
@@ -37,7 +35,13 @@ void Reaper::watch(int pid) {
   event.events = EPOLLIN;
   event.data.fd = pid;
   if (::epoll_ctl(order_.get(), EPOLL_CTL_ADD, pidfd.get(), &event) != 0) return;
-  watched_.emplace_back(pid, std::move(pidfd));
+  watched_.insert_or_assign(pid, std::move(pidfd));
+}
+
+/// Closing alone does not end it: a child that has not executed its program yet has a copy.
+void Reaper::unwatch(int pid) {
+  const auto watched = watched_.extract(pid);
+  if (!watched.empty()) ::epoll_ctl(order_.get(), EPOLL_CTL_DEL, watched.mapped().get(), nullptr);
 }
 
 std::vector<EndedChild> Reaper::reap() {
@@ -49,12 +53,13 @@ std::vector<EndedChild> Reaper::reap() {
     for (int i = 0; i < count; ++i) {
       const int pid = ready[static_cast<std::size_t>(i)].data.fd;
       reap_one(P_PID, pid, ended);
-      std::erase_if(watched_, [&](const auto& entry) { return entry.first == pid; });
+      unwatch(pid);
     }
   } while (count > 0);
   Waited waited{};
   do {
     waited = reap_one(P_ALL, 0, ended);
+    if (waited == Waited::reaped) unwatch(ended.back().pid);
   } while (waited == Waited::reaped);
   none_left_ = waited == Waited::no_children;
   return ended;

@@ -4,6 +4,7 @@
 #include "launcher/system/fd.hpp"
 #include "rendezvous/worker_end.hpp"
 
+#include <map>
 #include <vector>
 
 namespace ddprun {
@@ -28,8 +29,10 @@ class Reaper {
   [[nodiscard]] bool none_left() const { return none_left_; }
 
  private:
+  void unwatch(int pid);
+
   Fd order_;  // an epoll instance: its ready list keeps the order in which pidfds became ready
-  std::vector<std::pair<int, Fd>> watched_;  // pid and its pidfd
+  std::map<int, Fd> watched_;  // pidfds, by pid
   bool none_left_ = false;
 };
 
