@@ -8,14 +8,13 @@
 namespace ddprun {
 
 std::string_view BarThinner::feed(std::string_view bytes, Instant now) {
-  const bool is_plain =
-      line_.empty() && bar_.empty() && !returned_ && bytes.find('\r') == std::string_view::npos;
-  if (is_plain) {
-    const std::size_t whole = bytes.rfind('\n') + 1;  // 0 for npos
-    line_ = bytes.substr(whole);
-    return bytes.substr(0, whole);
-  }
   out_.clear();
+  if (const std::size_t whole = whole_lines(bytes); whole > 0) {
+    out_ = std::exchange(line_, std::string(bytes.substr(whole)));
+    if (out_.empty()) return bytes.substr(0, whole);
+    out_ += bytes.substr(0, whole);
+    return out_;
+  }
   while (!bytes.empty()) {
     if (std::exchange(returned_, false)) {
       if (bytes.front() == '\n') {
@@ -25,7 +24,7 @@ std::string_view BarThinner::feed(std::string_view bytes, Instant now) {
       }
       take_state(now);
     }
-    const std::size_t end = std::min(bytes.find_first_of("\r\n"), bytes.size());
+    const std::size_t end = std::min(line_end(bytes), bytes.size());
     line_ += bytes.substr(0, end);
     if (line_.size() > line_bytes_max) out_ += std::exchange(line_, {});  // it is no bar
     if (end == bytes.size()) break;
@@ -34,6 +33,13 @@ std::string_view BarThinner::feed(std::string_view bytes, Instant now) {
     if (!returned_) take_line("\n");
   }
   return out_;
+}
+
+/// How many bytes end with the last "\n", if all of them are to be shown as they are; else 0.
+std::size_t BarThinner::whole_lines(std::string_view bytes) const {
+  const std::size_t whole = bytes.rfind('\n') + 1;  // 0 for npos
+  const bool has_bar = !bar_.empty() || returned_ || bytes.find('\r') != std::string_view::npos;
+  return has_bar || bytes.size() - whole > line_bytes_max ? 0 : whole;
 }
 
 /// An empty one ends a bar where it stands; another one has written it over.

@@ -23,6 +23,7 @@ class BarThinner {
   [[nodiscard]] std::string finish();
 
  private:
+  [[nodiscard]] std::size_t whole_lines(std::string_view bytes) const;
   void take_line(std::string_view ending);
   void take_state(Instant now);
   bool keep_state();

@@ -7,7 +7,7 @@ namespace ddprun {
 std::string LineFilter::kept(std::string_view lines) const {
   std::string out;
   while (!lines.empty()) {
-    const std::size_t end = std::min(lines.find_first_of("\r\n"), lines.size() - 1);
+    const std::size_t end = std::min(line_end(lines), lines.size() - 1);
     const std::size_t ending = lines.substr(end).starts_with("\r\n") ? 2 : 1;
     const std::string_view line = lines.substr(0, end + ending);
     const auto has = [&](const std::string& text) {

@@ -1,22 +1,37 @@
 #include "launcher/processes/lines.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace ddprun {
+
+/// In blocks, since a search for one of the two must not run on far beyond the other.
+std::size_t line_end(std::string_view text) {
+  constexpr std::size_t block_bytes = 256;
+  for (std::size_t at = 0; at < text.size(); at += block_bytes) {
+    const std::string_view block = text.substr(at, block_bytes);
+    const std::size_t feed = block.find('\n');
+    const std::size_t end = std::min(feed, block.substr(0, feed).find('\r'));
+    if (end != std::string_view::npos) return at + end;
+  }
+  return std::string_view::npos;
+}
 
 std::string LinePrefixer::feed(std::string_view bytes) {
   std::string out;
   if (bytes.empty()) return out;
+  out.reserve(begun_.size() + bytes.size() + bytes.size() / 4);  // the usual lines with prefixes
   if (after_return_ && bytes.front() == '\n') {  // the rest of an ending that was shown already
     out += '\n';
     bytes.remove_prefix(1);
   }
   after_return_ = false;
   while (!bytes.empty()) {
-    const std::size_t end = bytes.find_first_of("\r\n");
+    const std::size_t end = line_end(bytes);
     const std::size_t room = line_bytes_max - begun_.size();
     if (std::min(end, bytes.size()) > room) {  // too long: a piece of it becomes a line
-      out += prefix_of(bytes) + begun_;
+      out += prefix_of(bytes);
+      out += begun_;
       out += bytes.substr(0, room);
       out += '\n';
       begun_.clear();
@@ -28,7 +43,8 @@ std::string LinePrefixer::feed(std::string_view bytes) {
       break;
     }
     const std::size_t ending = bytes.substr(end).starts_with("\r\n") ? 2 : 1;
-    out += prefix_of(bytes) + begun_;
+    out += prefix_of(bytes);
+    out += begun_;
     out += bytes.substr(0, end + ending);
     begun_.clear();
     bytes.remove_prefix(end + ending);
@@ -38,29 +54,50 @@ std::string LinePrefixer::feed(std::string_view bytes) {
 }
 
 /// The end of the line that was begun, continued by `rest`.
-std::string LinePrefixer::prefix_of(std::string_view rest) const {
+std::string_view LinePrefixer::prefix_of(std::string_view rest) const {
+  if (beginnings_.empty()) return prefix_;
   constexpr std::size_t beginning_max = 64;
   std::string line = begun_.substr(0, beginning_max);
   line += rest.substr(0, beginning_max);
-  const bool fits =
-      beginnings_.empty() || std::ranges::any_of(beginnings_, [&](const std::string& beginning) {
-        return line.starts_with(beginning);
-      });
-  return fits ? prefix_ : std::string();
+  const bool fits = std::ranges::any_of(
+      beginnings_, [&](const std::string& beginning) { return line.starts_with(beginning); });
+  return fits ? std::string_view(prefix_) : std::string_view();
 }
 
 std::string LinePrefixer::finish() {
   if (begun_.empty()) return {};
-  std::string out = prefix_of({}) + begun_ + '\n';
+  std::string out(prefix_of({}));
+  out += begun_;
+  out += '\n';
   begun_.clear();
   return out;
 }
 
+namespace {
+
+/// Where the last `count` lines of `text` begin, the one behind its last "\n" not counted; 0 if it
+/// has no more.
+std::size_t last_lines_begin(std::string_view text, std::size_t count) {
+  std::string_view before = text;
+  for (std::size_t found = 0; found <= count; ++found) {
+    const void* const feed = ::memrchr(before.data(), '\n', before.size());
+    if (feed == nullptr) return 0;
+    before = text.substr(0, static_cast<std::size_t>(static_cast<const char*>(feed) - text.data()));
+  }
+  return before.size() + 1;
+}
+
+}  // namespace
+
 void Tail::feed(std::string_view bytes) {
+  if (const std::size_t begin = last_lines_begin(bytes, lines_max); begin > 0) {
+    bytes.remove_prefix(begin);  // nothing before them is kept
+    begun_.clear();
+  }
   while (!bytes.empty()) {
     if (returned_ && bytes.front() != '\n') begun_.clear();  // it is written over
     returned_ = false;
-    const std::size_t end = std::min(bytes.find_first_of("\r\n"), bytes.size());
+    const std::size_t end = std::min(line_end(bytes), bytes.size());
     begun_ += bytes.substr(0, std::min(end, bytes_max - begun_.size()));
     if (end == bytes.size()) return;
     returned_ = bytes[end] == '\r';

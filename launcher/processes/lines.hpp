@@ -13,6 +13,9 @@ namespace ddprun {
 /// memory.
 constexpr std::size_t line_bytes_max = 64 * 1024;
 
+/// Where the first "\n" or "\r" of `text` is; npos if it has none.
+[[nodiscard]] std::size_t line_end(std::string_view text);
+
 /// Cuts a stream into lines and puts a prefix before each. "\n", "\r\n" and "\r" end a line, the
 /// last so that progress bars appear while they move.
 class LinePrefixer {
@@ -28,7 +31,7 @@ class LinePrefixer {
   [[nodiscard]] std::string finish();
 
  private:
-  [[nodiscard]] std::string prefix_of(std::string_view rest) const;
+  [[nodiscard]] std::string_view prefix_of(std::string_view rest) const;
 
   std::string prefix_;
   std::vector<std::string> beginnings_;

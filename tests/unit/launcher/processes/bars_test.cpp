@@ -27,6 +27,16 @@ TEST_CASE("bars: whole lines pass as they are") {
   CHECK(thinned(long_line + "\n", 1'000) == long_line + "\n");
 }
 
+TEST_CASE("bars: lines that come in parts pass as they are") {
+  const std::string text = "one\ntwo\n\nthree\nend";
+  for (std::size_t piece = 1; piece <= text.size(); ++piece) CHECK(thinned(text, piece) == text);
+  const std::string long_line(line_bytes_max + 1, 'x');
+  const std::string longer = "a\n" + long_line + "\n" + long_line;
+  for (const std::size_t piece : {1'000U, 65'536U, 70'000U, 200'000U}) {
+    CHECK(thinned(longer, piece) == longer);
+  }
+}
+
 TEST_CASE("bars: of the states of a bar the first and the last are shown") {
   CHECK(thinned("\r 0%\r 10%\r 20%\r100%\n") == " 0%\n100%\n");
   CHECK(thinned("\r 0%\r 10%\r 20%\r100%\r\n") == " 0%\n100%\r\n");

@@ -19,6 +19,18 @@ std::string prefixed(std::string_view text) {
   return prefixed(text, text.size() + 1);
 }
 
+TEST_CASE("lines: a line ends where its first ending is, however far that is") {
+  CHECK(line_end("") == std::string_view::npos);
+  for (const std::size_t length : {0U, 1U, 254U, 255U, 256U, 257U, 511U, 512U, 70'000U}) {
+    const std::string line(length, 'x');
+    CHECK(line_end(line) == std::string_view::npos);
+    for (const char* rest : {"\n", "\r", "\nx\r", "\rx\n", "\r\n"}) {
+      CHECK(line_end(line + rest) == length);
+      CHECK(line_end(line + rest + line) == length);
+    }
+  }
+}
+
 TEST_CASE("lines: each line gets the prefix and keeps its ending") {
   CHECK(prefixed("a\nb\n") == "[0] a\n[0] b\n");
   CHECK(prefixed("a\r\nb\r\n") == "[0] a\r\n[0] b\r\n");
@@ -90,6 +102,19 @@ TEST_CASE("tail: the last lines are kept, the one that never ended among them") 
   }
   CHECK(tail_of(text, 1).front() == "60");
   CHECK(tail_of("", 1).empty());
+}
+
+TEST_CASE("tail: what was begun before more lines than are kept is forgotten") {
+  std::string lines;
+  for (std::size_t i = 0; i <= Tail::lines_max; ++i) lines += std::to_string(i) + "\n";
+  for (const char* before : {"", "begun", "50%\r", "old\nbegun"}) {
+    for (const char* after : {"", "end", "60%\r"}) {
+      Tail tail;
+      tail.feed(before);
+      tail.feed(lines + after);
+      CHECK(tail.lines() == tail_of(before + lines + after, 1));
+    }
+  }
 }
 
 TEST_CASE("tail: of a long line the beginning is kept") {
