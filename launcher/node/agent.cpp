@@ -188,7 +188,6 @@ void Agent::request_stop(Instant now, int signal, Actions& out) {
   out.emplace_back(TellCoordinator{StopRequested{signal}});
 }
 
-/// While it lives.
 std::optional<LocalRank> Agent::terminal_worker() const {
   const auto worker = options_.terminal.in(part_);
   return worker && alive_.contains(*worker) ? worker : std::nullopt;
@@ -330,6 +329,14 @@ void Agent::kill_all(Instant now, Actions& out) {
 
 void Agent::tell_of_stuck(Actions& out) const {
   out.emplace_back(TellCoordinator{WorkersStuck{node_, part_.number, stuck_text()}});
+}
+
+/// "rank 2 to end, or SIGKILL in 7 s"
+std::string Agent::waits_for(Instant now) const {
+  if (state_ == State::killing) return alive_text() + " to end after SIGKILL";
+  if (state_ != State::stopping) return {};
+  const double left = in_seconds(std::max(*deadline_ - now, Millis{0}));
+  return fmt::format("{} to end, or SIGKILL in {:.0f} s", alive_text(), left);
 }
 
 /// "rank 2, 3 and 1 more"

@@ -160,6 +160,12 @@ class Agent {
   /// It waits to be told to start workers, or that the job is over.
   [[nodiscard]] bool has_joined() const { return state_ == State::joined; }
 
+  /// Which of its workers are to end before it can go on, for people; empty: none.
+  [[nodiscard]] std::string waits_for(Instant now) const;
+
+  /// Its worker that has the terminal, while that lives.
+  [[nodiscard]] std::optional<LocalRank> terminal_worker() const;
+
   friend bool operator==(const Agent&, const Agent&) = default;
 
  private:
@@ -186,7 +192,6 @@ class Agent {
   void say_request(int signal, Actions& out) const;
   void request_stop(Instant now, int signal, Actions& out);
   void suspend(Actions& out) const;
-  [[nodiscard]] std::optional<LocalRank> terminal_worker() const;
   [[nodiscard]] bool leave_to_worker(Instant now, Actions& out);
   [[nodiscard]] bool answers_interrupt(Instant now, const WorkerEnded& ended) const;
   void bind(Instant now, Actions& out);

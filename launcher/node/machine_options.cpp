@@ -1,6 +1,7 @@
 #include "launcher/node/machine_options.hpp"
 
 #include "launcher/options/coordinator_options.hpp"
+#include "launcher/text/terminal_manner.hpp"
 
 #include <fmt/format.h>
 
@@ -83,6 +84,7 @@ MemberOptions member_options(const Job& job, AgentId agent) {
 WorkerPlan plan_of(const Job& job) {
   WorkerPlan plan{
       job.command, job.setup, job.options.output, {}, job.terminal, job.options.stdin_rank};
+  plan.colours = terminal_manner(job.setup.inherited).colours;
   for (const int signal : job.options.stop.saving_signals) {
     if (is_for_workers(signal)) plan.ignored_signals.insert(signal);
   }

@@ -26,6 +26,7 @@ namespace ddprun {
 
 Supervisor::Supervisor(Job job, GuardLink link)
     : job_(std::move(job)),
+      manner_(terminal_manner(job_.setup.inherited)),
       link_(std::move(link)),
       context_(1),
       console_(context_, [this](const std::string& text) { say(text); }),
@@ -56,7 +57,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
             reap();  // handle past events before new ones
             agent_.tell(Timeout{});
           }),
-      wait_(context_, [this](const std::string& text) { say(text); }),
+      wait_(context_, {[this](const std::string& text) { say(text); }, redraws_status()}),
       slurm_(context_,
              console_,
              job_,
@@ -65,6 +66,14 @@ Supervisor::Supervisor(Job job, GuardLink link)
               [this](const Outcome& outcome) { agent_.tell(GiveUp{outcome}); },
               [this](const StopRequested& stop) { coordinator_->tell(stop); },
               [this] { return !sweeping_; }}) {}
+
+/// On a terminal that can redraw its last row; else none.
+std::function<void(const std::string&)> Supervisor::redraws_status() {
+  if (!manner_.redraws) return nullptr;
+  console_.keep_bottom_line();
+  if (::isatty(STDERR_FILENO) != 1) return nullptr;
+  return [this](const std::string& text) { console_.show(stderr_, BottomLine::status, text); };
+}
 
 int Supervisor::run() {
   const std::string note = replaced_variables_note(job_.setup.inherited);
@@ -194,6 +203,7 @@ void Supervisor::workers_are_gone() {
 
 /// A further signal or the guard's death cuts this short.
 void Supervisor::perform(const ExitWith& exit) {
+  wait_.end();
   last_output_.exits_with(exit.outcome.exit_status);
   if (guard_.is_lost()) last_output_.exit_now();  // no process waits for the rest of the output
   coordinator_->when_told(exit.outcome, [this, outcome = exit.outcome] {

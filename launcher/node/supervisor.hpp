@@ -16,11 +16,13 @@
 #include "launcher/processes/child_signals.hpp"
 #include "launcher/processes/writer.hpp"
 #include "launcher/system/machine_loop.hpp"
+#include "launcher/text/terminal_manner.hpp"
 #include "launcher/workers/worker_group.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 
 #include <boost/asio/io_context.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +52,7 @@ class Supervisor {
 
   void reach_coordinator();
   void look_at_wait();
+  [[nodiscard]] std::function<void(const std::string&)> redraws_status();
   void take_signal(int signal, bool from_terminal);
   void lose_guard();
   void reap();
@@ -59,6 +62,7 @@ class Supervisor {
   void say(const std::string& text);
 
   Job job_;
+  TerminalManner manner_;
   GuardLink link_;
   boost::asio::io_context context_;
   Writer console_;

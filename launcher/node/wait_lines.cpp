@@ -8,9 +8,10 @@ void WaitLines::on_event(Instant now, const WaitEvent& event, Actions& out) {
   std::visit([&](const auto& happened) { on(now, happened, out); }, event);
 }
 
-void WaitLines::on(Instant now, const Waits& waits, Actions&) {
+void WaitLines::on(Instant now, const Waits& waits, Actions& out) {
   if (waits.what == what_) return;
   if (waits.what == Wait::nothing) {
+    if (said_at_) out.emplace_back(EndWait{});
     say_at_.reset();
     said_at_.reset();
   } else if (what_ == Wait::nothing) {

@@ -3,7 +3,8 @@
 //
 // A short wait has no line. A longer one has its first after `first`, and others while it lasts,
 // each after twice the time of the one before: hours of waiting are tens of lines. Another wait is
-// another line, `pause` after the last one at the earliest.
+// another line, `pause` after the last one at the earliest. On a terminal that can redraw it is one
+// status line, drawn anew each second while it lasts.
 #pragma once
 
 #include "rendezvous/machine_events.hpp"
@@ -30,13 +31,18 @@ struct SayWait {
   Millis so_far;  ///< Since something is waited for.
   friend bool operator==(const SayWait&, const SayWait&) = default;
 };
-using WaitAction = std::variant<SayWait>;
+/// It was said, and is over.
+struct EndWait {
+  friend bool operator==(const EndWait&, const EndWait&) = default;
+};
+using WaitAction = std::variant<SayWait, EndWait>;
 
 struct WaitOptions {
   Millis first{3'000};
   Millis pause{5'000};
   Millis pause_max{300'000};
 };
+constexpr WaitOptions status_line{Millis{1'000}, Millis{1'000}, Millis{1'000}};
 
 class WaitLines {
  public:

@@ -1,4 +1,5 @@
-// The shell of the wait lines: looks at what a node waits for, and says it when it is time.
+// The shell of the wait lines: looks at what a node waits for, and says it when it is time: as
+// lines, or on a terminal as its status line.
 #pragma once
 
 #include "launcher/link/job_link.hpp"
@@ -15,17 +16,27 @@ namespace ddprun {
 
 class WaitWatch {
  public:
-  WaitWatch(boost::asio::io_context& context, std::function<void(const std::string&)> say);
+  struct Handlers {
+    std::function<void(const std::string&)> say;     ///< A line.
+    std::function<void(const std::string&)> redraw;  ///< The status line; empty: none. Null where
+                                                     ///< no terminal can do that.
+  };
+  WaitWatch(boost::asio::io_context& context, Handlers handlers);
 
   /// To be called after each event that may have changed what is waited for. Both outlive this.
   void look(const JobLink& link, const Agent& agent);
 
+  /// Nothing is waited for any more.
+  void end() { lines_.tell(Waits{Wait::nothing}); }
+
  private:
   void perform(const SayWait& wait) const;
+  void perform(const EndWait&) const;
 
-  std::function<void(const std::string&)> say_;
+  Handlers handlers_;
   MachineLoop<WaitLines, WaitEvent, WaitAction> lines_;
   const JobLink* link_ = nullptr;
+  const Agent* agent_ = nullptr;
 };
 
 }  // namespace ddprun

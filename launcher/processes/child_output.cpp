@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <string>
 #include <utility>
 
 namespace ddprun {
@@ -19,7 +21,8 @@ ChildOutput::ChildOutput(boost::asio::io_context& context,
       pipe_(context, pipe.release()),
       destination_(std::move(destination)),
       lines_(destination_.prefix, destination_.prefixed_beginnings),
-      filter_(destination_.prefix, destination_.filters) {}
+      filter_(destination_.filtered_prefix, destination_.filters),
+      begun_timer_(context) {}
 
 void ChildOutput::start() {
   wait();
@@ -51,8 +54,8 @@ void ChildOutput::finish() {
   boost::system::error_code ignored;
   pipe_.close(ignored);
   if (destination_.console) {
-    console_.write(destination_.console, lines_.feed(bars_.finish()));
-    console_.write(destination_.console, lines_.finish());
+    console_.write(destination_.console, lines_.feed(bars_.finish()), this);
+    console_.write(destination_.console, lines_.finish(), this);
   }
   if (destination_.log) files_.finish(std::move(destination_.log));
   if (!destination_.filtered) return;
@@ -76,7 +79,23 @@ void ChildOutput::add(std::string_view bytes) {
   if (destination_.filtered) files_.write(destination_.filtered, filter_.feed(bytes));
   if (!destination_.console) return;
   const std::string_view shown = destination_.thins_bars ? bars_.feed(bytes, now()) : bytes;
-  console_.write(destination_.console, lines_.feed(shown));
+  console_.write(destination_.console, lines_.feed(shown), this);
+  if (!destination_.thins_bars) show_begun_soon();
+}
+
+/// Most lines that come in parts end before the moment is over.
+void ChildOutput::show_begun_soon() {
+  constexpr std::chrono::milliseconds moment{100};
+  if (shows_soon_ || lines_.begun().empty()) return;
+  shows_soon_ = true;
+  begun_timer_.expires_after(moment);
+  begun_timer_.async_wait([waiting = weak_from_this()](boost::system::error_code error) {
+    const auto self = waiting.lock();
+    if (error || !self || !self->pipe_.is_open()) return;
+    self->shows_soon_ = false;
+    const std::string begun = self->lines_.begun();
+    if (!begun.empty()) self->console_.show(self->destination_.console, self.get(), begun);
+  });
 }
 
 }  // namespace ddprun

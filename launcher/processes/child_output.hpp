@@ -1,5 +1,5 @@
 // One stream of one child process: its pipe → the terminal, its log file and the tail kept for the
-// report.
+// report. On a terminal a line that is begun and waits for its end, such as a prompt, is shown as well.
 #pragma once
 
 #include "launcher/processes/bars.hpp"
@@ -9,6 +9,7 @@
 #include "launcher/system/fd.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <deque>
 #include <memory>
@@ -24,6 +25,7 @@ class ChildOutput : public std::enable_shared_from_this<ChildOutput> {
     std::shared_ptr<Sink> log;                          ///< Null: not kept.
     std::string prefix;                                 ///< Of each line on the console,
     std::vector<std::string> prefixed_beginnings = {};  ///< or of those that begin so.
+    std::string filtered_prefix = {};                   ///< Of each line that filters leave.
     bool thins_bars = false;  ///< The console is a log, in which a bar is to leave few lines.
     std::shared_ptr<Sink> filtered = {};    ///< For lines with one of
     std::vector<std::string> filters = {};  ///< these texts; null: there are none.
@@ -48,6 +50,7 @@ class ChildOutput : public std::enable_shared_from_this<ChildOutput> {
   void wait_for_room();
   [[nodiscard]] Left read_once();
   void add(std::string_view bytes);
+  void show_begun_soon();
 
   Writer& console_;
   Writer& files_;
@@ -57,6 +60,8 @@ class ChildOutput : public std::enable_shared_from_this<ChildOutput> {
   LinePrefixer lines_;
   LineFilter filter_;
   Tail tail_;
+  boost::asio::steady_timer begun_timer_;
+  bool shows_soon_ = false;  // what the timer waits for
 };
 
 }  // namespace ddprun

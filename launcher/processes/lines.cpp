@@ -2,8 +2,17 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace ddprun {
+namespace {
+
+bool is_blank(std::string_view begun, std::string_view rest) {
+  constexpr auto other = [](char c) { return c != ' '; };
+  return std::ranges::none_of(begun, other) && std::ranges::none_of(rest, other);
+}
+
+}  // namespace
 
 /// In blocks, since a search for one of the two must not run on far beyond the other.
 std::size_t line_end(std::string_view text) {
@@ -21,11 +30,7 @@ std::string LinePrefixer::feed(std::string_view bytes) {
   std::string out;
   if (bytes.empty()) return out;
   out.reserve(begun_.size() + bytes.size() + bytes.size() / 4);  // the usual lines with prefixes
-  if (after_return_ && bytes.front() == '\n') {  // the rest of an ending that was shown already
-    out += '\n';
-    bytes.remove_prefix(1);
-  }
-  after_return_ = false;
+  take_ending(bytes, out);
   while (!bytes.empty()) {
     const std::size_t end = line_end(bytes);
     const std::size_t room = line_bytes_max - begun_.size();
@@ -43,14 +48,40 @@ std::string LinePrefixer::feed(std::string_view bytes) {
       break;
     }
     const std::size_t ending = bytes.substr(end).starts_with("\r\n") ? 2 : 1;
-    out += prefix_of(bytes);
-    out += begun_;
-    out += bytes.substr(0, end + ending);
-    begun_.clear();
+    const bool returns = bytes[end + ending - 1] == '\r';
+    if (returns && is_blank(begun_, bytes.substr(0, end))) {
+      begun_ += bytes.substr(0, end);
+      after_ = After::blank_return;
+    } else {
+      out += prefix_of(bytes);
+      out += begun_;
+      out += bytes.substr(0, end + ending);
+      begun_.clear();
+      after_ = returns ? After::state : After::line;
+    }
     bytes.remove_prefix(end + ending);
-    after_return_ = bytes.empty() && out.back() == '\r';
+    take_ending(bytes, out);
   }
   return out;
+}
+
+/// What follows a "\r": a "\n" belongs to it, and then blanks before it were a line.
+void LinePrefixer::take_ending(std::string_view& bytes, std::string& out) {
+  if (after_ == After::line || bytes.empty()) return;
+  const bool is_line = bytes.front() == '\n';
+  if (after_ == After::blank_return) {
+    if (is_line) {
+      out += prefix_of({});
+      out += begun_;
+    }
+    out += '\r';
+    begun_.clear();
+  }
+  if (is_line) {
+    out += '\n';
+    bytes.remove_prefix(1);
+  }
+  after_ = After::line;
 }
 
 /// The end of the line that was begun, continued by `rest`.
@@ -64,13 +95,20 @@ std::string_view LinePrefixer::prefix_of(std::string_view rest) const {
   return fits ? std::string_view(prefix_) : std::string_view();
 }
 
+std::string LinePrefixer::begun() const {
+  constexpr std::size_t shown_max = 4096;  // wider than terminals are
+  if (begun_.empty() || after_ == After::blank_return) return {};
+  return std::string(prefix_of({})) + begun_.substr(0, shown_max);
+}
+
 std::string LinePrefixer::finish() {
-  if (begun_.empty()) return {};
-  std::string out(prefix_of({}));
-  out += begun_;
-  out += '\n';
+  const After after = std::exchange(after_, After::line);
+  std::string line;
+  if (!begun_.empty()) line = std::string(prefix_of({})) + begun_ + '\n';
   begun_.clear();
-  return out;
+  if (after == After::blank_return) return "\r";
+  if (after == After::state && line.empty()) return "\n";
+  return line;
 }
 
 namespace {

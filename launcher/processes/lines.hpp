@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@ constexpr std::size_t line_bytes_max = 64 * 1024;
 [[nodiscard]] std::size_t line_end(std::string_view text);
 
 /// Cuts a stream into lines and puts a prefix before each. "\n", "\r\n" and "\r" end a line, the
-/// last so that progress bars appear while they move.
+/// last so that progress bars appear while they move. Blanks before a "\r" only make room.
 class LinePrefixer {
  public:
   /// Where `beginnings` are given, only lines that begin with one of them get the prefix.
@@ -27,16 +28,23 @@ class LinePrefixer {
   /// Returns the lines that `bytes` complete, each with its prefix and its own ending.
   [[nodiscard]] std::string feed(std::string_view bytes);
 
-  /// Returns the line that was begun and never ended, with an ending; empty if there is none.
+  /// The beginning of the line that has no ending yet, with its prefix; empty: there is none.
+  [[nodiscard]] std::string begun() const;
+
+  /// Returns the line that was begun and never ended, with an ending, or the ending of a bar's last
+  /// state; empty if there is none.
   [[nodiscard]] std::string finish();
 
  private:
+  /// What the newest bytes ended; after a "\r" its "\n" may still come.
+  enum class After : std::uint8_t { line, state, blank_return };
+  void take_ending(std::string_view& bytes, std::string& out);
   [[nodiscard]] std::string_view prefix_of(std::string_view rest) const;
 
   std::string prefix_;
   std::vector<std::string> beginnings_;
   std::string begun_;
-  bool after_return_ = false;  // the last byte was a "\r", to which a "\n" may still belong
+  After after_ = After::line;
 };
 
 /// The last lines of a stream, for the report of a failure.

@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -25,6 +27,14 @@ constexpr std::size_t chunk_overhead_bytes = 64;    // so that empty chunks are 
 void wait_until_writable(int fd) {
   pollfd ready{fd, POLLOUT, 0};
   (void)::poll(&ready, 1, -1);
+}
+
+/// As many as most have, where the terminal does not say.
+int columns_of(int fd) {
+  constexpr int usual = 80;
+  winsize size{};
+  const bool is_known = ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return is_known ? size.ws_col : usual;
 }
 
 }  // namespace
@@ -41,21 +51,25 @@ Writer::~Writer() {
   thread_.join();
 }
 
-void Writer::write(std::shared_ptr<Sink> sink, std::string bytes) {
-  if (!bytes.empty()) push({std::move(sink), std::move(bytes), Task::write});
+void Writer::write(std::shared_ptr<Sink> sink, std::string bytes, BottomLine::Owner owner) {
+  if (!bytes.empty()) push({std::move(sink), std::move(bytes), Task::write, {}, owner});
+}
+
+void Writer::show(std::shared_ptr<Sink> sink, BottomLine::Owner owner, std::string text) {
+  if (has_bottom_) push({std::move(sink), std::move(text), Task::show, {}, owner});
 }
 
 void Writer::open_folder(const std::string& path,
                          std::vector<std::string> files,
                          std::chrono::milliseconds patience) {
   const auto folder = std::make_shared<Sink>(path);
-  push({folder, {}, Task::open_folder, std::move(files)});
+  push({folder, {}, Task::open_folder, std::move(files), &no_owner});
   std::unique_lock lock(mutex_);
   folder->is_late_ = !reached_.wait_for(lock, patience, [&] { return folder->reached_; });
 }
 
 void Writer::finish(std::shared_ptr<Sink> sink) {
-  push({std::move(sink), {}, Task::finish});
+  push({std::move(sink), {}, Task::finish, {}, &no_owner});
 }
 
 bool Writer::full() const {
@@ -114,8 +128,11 @@ void Writer::write_out(const Chunk& chunk) {
   if (chunk.task == Task::open_folder) return open_folder_now(chunk);
   if (!sink.path_.empty() && !sink.file_.is_open() && !sink.failed_) open_file(sink);
   const bool is_terminal = sink.path_.empty() && ::isatty(sink.number_) == 1;
-  const std::size_t piece_max = is_terminal ? terminal_piece_bytes : chunk.bytes.size();
-  std::string_view left = chunk.bytes;
+  if (chunk.task == Task::show && !is_terminal) return;
+  std::optional<std::string> drawn;
+  if (is_terminal && has_bottom_) drawn = with_bottom(chunk);
+  std::string_view left = drawn ? *drawn : chunk.bytes;
+  const std::size_t piece_max = is_terminal ? terminal_piece_bytes : left.size();
   writes_to_ = sink.number_;
   while (!left.empty() && !sink.failed_) {
     const ssize_t count = ::write(sink.number_, left.data(), std::min(left.size(), piece_max));
@@ -130,6 +147,12 @@ void Writer::write_out(const Chunk& chunk) {
   }
   writes_to_ = -1;
   if (chunk.task == Task::finish) sink.file_.reset();
+}
+
+std::string Writer::with_bottom(const Chunk& chunk) {
+  const int columns = columns_of(chunk.sink->number_);
+  if (chunk.task == Task::show) return bottom_.set(chunk.owner, chunk.bytes, columns);
+  return bottom_.write(chunk.owner, chunk.bytes, columns);
 }
 
 void Writer::open_folder_now(const Chunk& chunk) {

@@ -7,6 +7,7 @@
 //   end is still read, up to `queued_bytes_max`; the rest is dropped, and a line says so.
 #pragma once
 
+#include "launcher/processes/bottom_line.hpp"
 #include "launcher/system/fd.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -63,8 +64,14 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  /// Queues `bytes`. Never blocks.
-  void write(std::shared_ptr<Sink> sink, std::string bytes);
+  /// From now on the last row of a terminal is redrawn: see BottomLine.
+  void keep_bottom_line() { has_bottom_ = true; }
+
+  /// Queues `bytes`, whole lines or "\r" at the end. Never blocks.
+  void write(std::shared_ptr<Sink> sink, std::string bytes, BottomLine::Owner owner = &no_owner);
+
+  /// The owner's text at the bottom becomes this one, where there is a bottom line.
+  void show(std::shared_ptr<Sink> sink, BottomLine::Owner owner, std::string text);
 
   /// Makes a folder, to which the link `latest` beside it leads from then on, and puts those of
   /// `files` aside that an older run has left. Waits for that, but no longer than `patience`; a
@@ -90,17 +97,20 @@ class Writer {
   void when_drained(std::function<void()> handler);
 
  private:
-  enum class Task : std::uint8_t { write, finish, open_folder };
+  static constexpr char no_owner = 0;
+  enum class Task : std::uint8_t { write, show, finish, open_folder };
   struct Chunk {
     std::shared_ptr<Sink> sink;
     std::string bytes;
     Task task = Task::write;
     std::vector<std::string> files = {};  // of an older run
+    BottomLine::Owner owner = &no_owner;  // of the bytes
   };
 
   void push(Chunk chunk);
   void run();
   void write_out(const Chunk& chunk);
+  [[nodiscard]] std::string with_bottom(const Chunk& chunk);
   void open_folder_now(const Chunk& chunk);
   void open_file(Sink& sink);
   void fail(Sink& sink, int error);
@@ -116,6 +126,8 @@ class Writer {
   std::size_t queued_bytes_ = 0;  // in the queue or being written
   std::atomic<std::uint64_t> progress_{0};
   std::atomic<int> writes_to_{-1};
+  std::atomic<bool> has_bottom_{false};
+  BottomLine bottom_;  // of the writer's thread
   bool closing_ = false;
   std::deque<std::function<void()>> on_room_;
   std::deque<std::function<void()>> on_drained_;

@@ -1,6 +1,7 @@
 #include "launcher/workers/worker_group.hpp"
 
 #include "launcher/text/substitute.hpp"
+#include "launcher/text/terminal_manner.hpp"
 #include "launcher/workers/program.hpp"
 #include "launcher/workers/rank_map.hpp"
 
@@ -208,7 +209,8 @@ std::shared_ptr<ChildOutput> WorkerGroup::open_output(Fd pipe,
   const StreamRoute route = route_of(plan_.output, place.rank, place.local_rank, stream);
   ChildOutput::Destination destination;
   if (route.console) destination.console = is_out ? stdout_ : stderr_;
-  destination.thins_bars = ::isatty(is_out ? STDOUT_FILENO : STDERR_FILENO) != 1;
+  const bool is_terminal = ::isatty(is_out ? STDOUT_FILENO : STDERR_FILENO) == 1;
+  destination.thins_bars = !is_terminal;
   const std::string log = log_path(plan_.setup, part, place.rank);
   if (route.file) destination.log = std::make_shared<Sink>(log + (is_out ? ".out" : ".err"));
   destination.filters = is_out ? plan_.output.out_filters : plan_.output.err_filters;
@@ -219,7 +221,10 @@ std::shared_ptr<ChildOutput> WorkerGroup::open_output(Fd pipe,
     if (!filtered) filtered = std::make_shared<Sink>(kept);
     destination.filtered = filtered;
   }
-  destination.prefix = prefix_of(place, stream);
+  destination.prefix = destination.filtered_prefix = prefix_of(place, stream);
+  if (is_terminal && plan_.colours && !destination.prefix.empty()) {
+    destination.prefix = coloured(destination.prefix, place.rank.value);
+  }
   auto output = std::make_shared<ChildOutput>(context_, writers_, std::move(pipe), destination);
   output->start();
   return output;

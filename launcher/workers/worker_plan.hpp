@@ -18,7 +18,8 @@ struct WorkerPlan {
   std::set<int> ignored_signals;  ///< Until the program says otherwise.
   TerminalOwner terminal;
   std::optional<Rank> stdin_rank =
-      {};  ///< Whose ddprun's standard input is, if it is on this node.
+      {};                ///< Whose ddprun's standard input is, if it is on this node.
+  bool colours = false;  ///< Of prefixes on a terminal.
 };
 
 }  // namespace ddprun

@@ -43,7 +43,7 @@ TEST_CASE_FIXTURE(Case, "e2e waiting: for workers that take long to end") {
   Job& job = start(Words{"--grace", "10s"} + shell("mkfifo fifo; " + ignores_term));
   job.wait_for_out("up");
   job.send(SIGTERM);
-  job.wait_for_err("waiting 3 s for workers to end on ");
+  job.wait_for_err("waiting 3 s for rank 0 to end, or SIGKILL in 7 s");
   job.send(SIGINT);
   CHECK(job.wait() == 143);
 }

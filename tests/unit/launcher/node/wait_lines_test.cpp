@@ -75,10 +75,25 @@ TEST_CASE("wait lines: the next wait is counted from its own begin") {
   Waiting node;
   node.waits_for(Wait::nodes);
   CHECK(node.next_in(3'000).size() == 1);
-  node.waits_for(Wait::nothing);
+  CHECK(node.meets(Waits{Wait::nothing}) == Said{EndWait{}});
   node.now = node.now + Millis{60'000};
   node.waits_for(Wait::workers);
   CHECK(node.next_in(3'000) == after(3'000));
+}
+
+TEST_CASE("wait lines: a status line is drawn anew each second, and ends with its wait") {
+  Waiting node;
+  node.lines = WaitLines(status_line);
+  node.waits_for(Wait::nodes);
+  for (const std::int64_t so_far : {1'000, 2'000, 3'000}) {
+    CHECK(node.next_in(1'000) == after(so_far));
+  }
+  node.now = node.now + Millis{400};
+  node.waits_for(Wait::voters);
+  CHECK(node.next_in(600) == after(4'000));
+  CHECK(node.meets(Waits{Wait::nothing}) == Said{EndWait{}});
+  node.waits_for(Wait::nodes);
+  node.waits_for(Wait::nothing);  // too short to have been said
 }
 
 TEST_CASE("wait lines: a node that has joined elsewhere waits for the start") {

@@ -61,12 +61,35 @@ TEST_CASE("lines: a line that never ended is ended") {
 }
 
 TEST_CASE("lines: the pieces that the bytes come in change nothing") {
-  const std::string text = "one\ntwo\r\nthree\r\rfour\r\n\r\n\nfive";
+  const std::string text =
+      "one\ntwo\r\nthree\r\rfour\r\n\r\n\n  \r\nfive\r  \r6%\r\r\n  \r \nseven";
   for (std::size_t piece = 1; piece <= text.size(); ++piece) {
     CAPTURE(piece);
     const bool same = prefixed(text, piece) == prefixed(text);
     CHECK(same);
   }
+}
+
+TEST_CASE("lines: what is begun of a line can be seen before its end") {
+  LinePrefixer lines("> ");
+  CHECK(lines.begun().empty());
+  CHECK(lines.feed("done\nname? ") == "> done\n");
+  CHECK(lines.begun() == "> name? ");
+  CHECK(lines.feed("x\n") == "> name? x\n");
+  CHECK(lines.begun().empty());
+  CHECK(lines.feed("  \r").empty());
+  CHECK(lines.begun().empty());
+  CHECK(lines.feed(std::string(10'000, 'x')) == "\r");
+  CHECK(lines.begun() == "> " + std::string(4'096, 'x'));
+}
+
+TEST_CASE("lines: blanks before a return make room, and the last state of a bar is ended") {
+  CHECK(prefixed("\r 5%\r 6%") == "\r[0]  5%\r[0]  6%\n");
+  CHECK(prefixed("5%\r6%\r") == "[0] 5%\r[0] 6%\r\n");
+  CHECK(prefixed("5%\r    \r") == "[0] 5%\r\r");
+  CHECK(prefixed("5%\r    \rdone\n") == "[0] 5%\r\r[0] done\n");
+  CHECK(prefixed("5%\r    \n") == "[0] 5%\r[0]     \n");
+  CHECK(prefixed("  \r\n") == "[0]   \r\n");
 }
 
 TEST_CASE("lines: a line of any length is shown, in pieces of the limit") {
