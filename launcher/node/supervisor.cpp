@@ -259,20 +259,24 @@ void Supervisor::take_signal(int signal, bool from_terminal) {
 /// the next generation) must come after the last.
 void Supervisor::reap() {
   coordinator_->look_at_lease();  // workers die by the guard when their lease has ended
-  if (sweeping_) {
-    workers_.signal(SIGKILL);
-    kill_below(::getpid());
-  }
   std::vector<EndedChild> others;
   for (const WorkerEnded& ended : workers_.reap(others)) agent_.push(ended);
   for (const EndedChild& child : others) slurm_.on_child(child);
-  if (sweeping_ && workers_.none_left()) {
-    sweeping_ = false;
-    workers_.finish_output();
-    workers_are_gone();
-    agent_.push(AllGone{});
-  }
+  if (sweeping_) sweep();
   agent_.drain();
+}
+
+/// After reaping. What is killed here is reaped when its SIGCHLD comes.
+void Supervisor::sweep() {
+  if (!workers_.none_left()) {
+    workers_.signal(SIGKILL);
+    kill_below(::getpid());
+    return;
+  }
+  sweeping_ = false;
+  workers_.finish_output();
+  workers_are_gone();
+  agent_.push(AllGone{});
 }
 
 void Supervisor::say(const std::string& text) {

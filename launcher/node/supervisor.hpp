@@ -56,6 +56,7 @@ class Supervisor {
   void take_signal(int signal, bool from_terminal);
   void lose_guard();
   void reap();
+  void sweep();
   void workers_are_gone();
   [[nodiscard]] std::string own_failure(const Outcome& outcome) const;
   void report(const Outcome& outcome);

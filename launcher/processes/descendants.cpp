@@ -48,12 +48,12 @@ bool kill_and_reap_all(Millis patience) {
   sigemptyset(&child_signal);
   sigaddset(&child_signal, SIGCHLD);
   while (true) {
-    kill_below(::getpid());
     int reaped = 0;
     do {
       reaped = ::waitpid(-1, nullptr, WNOHANG);
     } while (reaped > 0 || (reaped < 0 && errno == EINTR));
     if (reaped < 0) return true;  // ECHILD
+    kill_below(::getpid());
     const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - clock::now());
     if (left.count() <= 0) return false;
     timespec wait{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
