@@ -8,7 +8,7 @@ source bench/common.sh
 bench_restart() {
     local n round column columns=(ddprun)
     [[ ${#torchrun[@]} -eq 0 ]] || columns+=(torchrun)
-    for n in 2 16; do
+    for n in 1 2 16; do
         for ((round = 1; round <= $(rounds 15); ++round)); do
             restart_round "$n" "$round" "${columns[@]}"
         done

@@ -2,8 +2,8 @@
 # Measures ddprun and its peers and writes bench/RESULTS.md. bench/README.md says what each bench
 # measures.
 #   bench/run.sh                   all of the benches below; RESULTS.md is written anew
-#   bench/run.sh launch            one or more of launch, restart, ddp, snapshot, rendezvous; the
-#                                  report goes to the terminal alone
+#   bench/run.sh launch            one or more of launch, idle, output, restart, ddp, snapshot,
+#                                  rendezvous; the report goes to the terminal alone
 #   bench/run.sh --quick [NAME…]   few rounds, to try the scripts; to the terminal alone
 # Peers come from PyPI into build/bench, which may be removed afterwards; a machine without network
 # measures against what it has and says what is missing.
@@ -16,6 +16,10 @@ source bench/common.sh
 source bench/peers.sh
 # shellcheck source=bench/launch.sh
 source bench/launch.sh
+# shellcheck source=bench/idle.sh
+source bench/idle.sh
+# shellcheck source=bench/output.sh
+source bench/output.sh
 # shellcheck source=bench/restart.sh
 source bench/restart.sh
 # shellcheck source=bench/ddp.sh
@@ -59,13 +63,13 @@ names=()
 for argument in "$@"; do
     case $argument in
         --quick) quick=yes ;;
-        launch | restart | ddp | snapshot | rendezvous) names+=("$argument") ;;
+        launch | idle | output | restart | ddp | snapshot | rendezvous) names+=("$argument") ;;
         *) sed -n 's/^#   /usage: /p' "$0" >&2; exit 2 ;;
     esac
 done
 report=
 if [[ ${#names[@]} -eq 0 ]]; then
-    names=(launch restart ddp snapshot rendezvous)
+    names=(launch idle output restart ddp snapshot rendezvous)
     [[ $quick == yes ]] || report=$PWD/bench/RESULTS.md
 fi
 
