@@ -19,10 +19,24 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <malloc.h>
 #include <utility>
 #include <variant>
 
 namespace ddprun {
+namespace {
+
+/// The queues of output grow and shrink many times a second. Each time, glibc would give memory
+/// back to the system and get it anew, page by page.
+void keep_memory_of_queues() {
+#ifdef __GLIBC__
+  constexpr int chunk_bytes_max = 1024 * 1024;  // up to there a chunk is no mapping of its own
+  ::mallopt(M_MMAP_THRESHOLD, chunk_bytes_max);
+  ::mallopt(M_TRIM_THRESHOLD, static_cast<int>(Writer::full_bytes));
+#endif
+}
+
+}  // namespace
 
 Supervisor::Supervisor(Job job, GuardLink link)
     : job_(std::move(job)),
@@ -76,6 +90,7 @@ std::function<void(const std::string&)> Supervisor::redraws_status() {
 }
 
 int Supervisor::run() {
+  keep_memory_of_queues();
   const std::string note = replaced_variables_note(job_.setup.inherited);
   if (!note.empty()) say(note);
   for (const std::string& each : job_.notes) say(each);
