@@ -105,7 +105,7 @@ std::vector<std::string> chosen_later(const Job& job, const Part& part) {
   if (part.master_port == 0) names.emplace_back("MASTER_PORT");
   if (draws_id) names.insert(names.end(), {"DDPRUN_JOB_ID", "TORCHELASTIC_RUN_ID"});
   const bool is_below_id = draws_id && !job.setup.log_dir.empty();
-  if (is_below_id || job.options.needs_new_log_dir()) names.emplace_back("TORCHELASTIC_ERROR_FILE");
+  if (is_below_id || job.options.makes_folder()) names.emplace_back("TORCHELASTIC_ERROR_FILE");
   return names;
 }
 

@@ -43,6 +43,11 @@ Result<void> prepare(const char* option,
   return {};
 }
 
+std::string temporary_path(const Environment& environment, const char* name) {
+  const std::string parent = find_variable(environment, "TMPDIR").value_or("");
+  return absolute(fmt::format("{}/{}", parent.empty() ? "/tmp" : parent, name));
+}
+
 }  // namespace
 
 Result<void> prepare_log_dir(const Setting& setting) {
@@ -56,13 +61,17 @@ std::string absolute(const std::string& path) {
 }
 
 Result<std::string> new_log_dir(const Environment& environment) {
-  const std::string parent = find_variable(environment, "TMPDIR").value_or("");
-  std::string path = absolute((parent.empty() ? "/tmp" : parent) + "/ddprun_XXXXXX");
+  std::string path = temporary_path(environment, "ddprun_XXXXXX");
   if (::mkdtemp(path.data()) != nullptr) return path;
   return Error(ExitStatus::system_refused,
                fmt::format("cannot make the folder {} for the workers' output", path),
                std::strerror(errno),
                "set TMPDIR, or name a folder by --log-dir");
+}
+
+std::string new_error_folder(const Environment& environment) {
+  std::string path = temporary_path(environment, "ddprun_errors_XXXXXX");
+  return ::mkdtemp(path.data()) != nullptr ? path : std::string();
 }
 
 Result<void> prepare_snapshot(const Setting& setting) {

@@ -18,6 +18,10 @@ namespace ddprun {
 /// Makes a new folder for this user alone, in $TMPDIR or /tmp, and returns its absolute path.
 [[nodiscard]] Result<std::string> new_log_dir(const Environment& environment);
 
+/// Makes a new folder there for the workers' error files alone; empty if it cannot be made: a job
+/// goes on without.
+[[nodiscard]] std::string new_error_folder(const Environment& environment);
+
 /// Creates the folder of the snapshot `setting.value` and tells whether files can be made in it;
 /// the path itself must not be a folder.
 [[nodiscard]] Result<void> prepare_snapshot(const Setting& setting);

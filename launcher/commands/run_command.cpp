@@ -17,6 +17,7 @@
 #include "launcher/options/variables.hpp"
 #include "launcher/system/explain.hpp"
 #include "launcher/system/random_number.hpp"
+#include "launcher/system/temporary_folder.hpp"
 #include "launcher/workers/placement.hpp"
 
 #include <fmt/format.h>
@@ -171,15 +172,18 @@ GuardOptions guard_options(const Job& job) {
 }
 
 /// The folder of the workers' files. As in torchrun, files that are asked for without one go to a
-/// new folder.
-void prepare_files(Job& job) {
+/// new folder. Returns the folder that is to go with the job.
+TemporaryFolder prepare_files(Job& job) {
   OutputOptions& output = job.options.output;
-  if (!output.log_dir.empty()) {
-    prepare_log_dir(job.options.effective.at("log-dir")).value();
-  } else if (job.options.needs_new_log_dir() && !job.witness) {
-    job.setup.log_dir = output.log_dir = new_log_dir(current_environment()).value();
-    job.notes.push_back(fmt::format("output is kept in {}", output.log_dir));
+  if (!output.log_dir.empty()) prepare_log_dir(job.options.effective.at("log-dir")).value();
+  if (!job.options.makes_folder() || job.witness) return {};
+  if (!output.needs_files()) {
+    job.setup.error_folder = new_error_folder(current_environment());
+    return TemporaryFolder(job.setup.error_folder);
   }
+  job.setup.log_dir = output.log_dir = new_log_dir(current_environment()).value();
+  job.notes.push_back(fmt::format("output is kept in {}", output.log_dir));
+  return {};
 }
 
 }  // namespace
@@ -194,7 +198,7 @@ int run_command(const Source& command_line,
     const bool for_programs = job.options.dry_run == DryRunFormat::json;
     return print(for_programs ? dry_run_json(dry_run) : dry_run_text(dry_run));
   }
-  prepare_files(job);
+  const TemporaryFolder folder = prepare_files(job);  // this process, the guard, ends last
   if (!job.options.snapshot.empty()) prepare_snapshot(job.options.effective.at("snapshot")).value();
   return run_guarded(guard_options(job),
                      [&](GuardLink link) { return run_agent(std::move(job), std::move(link)); });

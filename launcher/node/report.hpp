@@ -18,7 +18,7 @@ struct FailureFacts {
   bool are_of_both = false;            ///< or of its stdout as well.
   bool were_shown = false;             ///< On this console.
   std::string exception;               ///< That its error file tells; may have several lines.
-  std::string error_file;              ///< Its path; empty: there is none.
+  std::string error_file;              ///< Its path; empty: there is none that stays.
   std::string executable;
   std::int64_t oom_kills = 0;  ///< By the kernel in this job's group while the generation ran.
 };

@@ -11,6 +11,7 @@
 #include "launcher/processes/descendants.hpp"
 #include "launcher/system/clock.hpp"
 #include "launcher/system/random_number.hpp"
+#include "launcher/system/temporary_folder.hpp"
 #include "launcher/system/time_of_day.hpp"
 #include "launcher/text/text_of_count.hpp"
 
@@ -220,7 +221,7 @@ void Supervisor::workers_are_gone() {
 void Supervisor::perform(const ExitWith& exit) {
   wait_.end();
   last_output_.exits_with(exit.outcome.exit_status);
-  if (guard_.is_lost()) last_output_.exit_now();  // no process waits for the rest of the output
+  if (guard_.is_lost()) exit_without_guard();  // no process waits for the rest of the output
   coordinator_->when_told(exit.outcome, [this, outcome = exit.outcome] {
     slurm_.finish(outcome, coordinator_->coordinates(), [this](const Outcome& final) {
       last_output_.exits_with(final.exit_status);
@@ -250,15 +251,20 @@ std::string Supervisor::own_failure(const Outcome& outcome) const {
   if (oom_kills_) facts.oom_kills = oom_kills().value_or(*oom_kills_) - *oom_kills_;
   const std::string error_file = error_file_path(job_.setup, part_, outcome.failure->rank);
   if (!error_file.empty() && ::access(error_file.c_str(), R_OK) == 0) {
-    facts.error_file = error_file;
+    if (job_.setup.error_folder.empty()) facts.error_file = error_file;  // it stays
     facts.exception = exception_in(read_error_file(error_file));
   }
   return failure_details(outcome, facts);
 }
 
 void Supervisor::lose_guard() {
-  if (last_output_.status()) last_output_.exit_now();
+  if (last_output_.status()) exit_without_guard();
   agent_.tell(GuardLost{});
+}
+
+void Supervisor::exit_without_guard() const {
+  remove_folder(job_.setup.error_folder);
+  last_output_.exit_now();
 }
 
 void Supervisor::take_signal(int signal, bool from_terminal) {

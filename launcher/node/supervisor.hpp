@@ -55,6 +55,7 @@ class Supervisor {
   [[nodiscard]] std::function<void(const std::string&)> redraws_status();
   void take_signal(int signal, bool from_terminal);
   void lose_guard();
+  void exit_without_guard() const;
   void reap();
   void sweep();
   void workers_are_gone();

@@ -217,8 +217,8 @@ bool Options::runs_python() const {
   return program.value.ends_with(".py") || is_torchrun(called_as);
 }
 
-bool Options::needs_new_log_dir() const {
-  return output.log_dir.empty() && output.needs_files() && !is_given(effective.at("log-dir"));
+bool Options::makes_folder() const {
+  return output.log_dir.empty() && !is_given(effective.at("log-dir"));
 }
 
 Result<Options> assemble_options(const Source& command_line,

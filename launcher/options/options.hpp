@@ -65,8 +65,9 @@ struct Options {
   /// that it is not told to execute.
   [[nodiscard]] bool runs_python() const;
   [[nodiscard]] bool is_dry_run() const { return dry_run != DryRunFormat::none; }
-  /// Whether files are asked for and no folder for them, so that the start makes a new one.
-  [[nodiscard]] bool needs_new_log_dir() const;
+  /// Whether no folder for files is named, so that the start makes a new one: one that stays if
+  /// output goes to files, else one for error files.
+  [[nodiscard]] bool makes_folder() const;
   /// Whether this is a script, which has agents started on the nodes of its allocation.
   [[nodiscard]] bool starts_agents() const {
     return allocation && allocation->situation == Situation::script && !allocation->is_alone();

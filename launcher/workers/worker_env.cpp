@@ -51,7 +51,9 @@ std::string filtered_path(const WorkerSetup& setup, const Part& part, std::strin
 
 std::string error_file_path(const WorkerSetup& setup, const Part& part, Rank rank) {
   const std::string log = log_path(setup, part, rank);
-  return log.empty() ? log : log + ".error.json";
+  if (!log.empty()) return log + ".error.json";
+  if (setup.error_folder.empty()) return {};
+  return fmt::format("{}/{}.{}.error.json", setup.error_folder, part.number.value, rank.value);
 }
 
 std::map<std::string, std::string> macros_of(const WorkerSetup& setup, const WorkerPlace& place) {

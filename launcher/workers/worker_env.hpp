@@ -22,7 +22,8 @@ struct WorkerSetup {
   std::string host;              ///< This node's name.
   std::string interface;         ///< The network interface that leads to the store; empty: unknown.
   std::string snapshot;          ///< Empty: none was named.
-  std::string log_dir;           ///< Empty: no log files, so no error files either.
+  std::string log_dir;           ///< Empty: no log files.
+  std::string error_folder;      ///< For error files where there is no log_dir; gone with the job.
   int restarts_max = 0;
   int core_count = 1;          ///< Usable on this node.
   std::vector<CoreSet> cores;  ///< Of each worker, by its number here; empty: not bound.
@@ -62,8 +63,9 @@ struct WorkerSetup {
                                         const Part& part,
                                         std::string_view name);
 
-/// Where the worker may leave a report of its own failure (TORCHELASTIC_ERROR_FILE); empty
-/// likewise.
+/// Where the worker may leave a report of its own failure (TORCHELASTIC_ERROR_FILE):
+/// DIR/<job>/<generation>/<rank>.error.json, or a file in the folder for error files; empty without
+/// either.
 [[nodiscard]] std::string error_file_path(const WorkerSetup& setup, const Part& part, Rank rank);
 
 /// The environment of the worker at `place`. Values that the user has set are kept

@@ -19,6 +19,7 @@ class CompletionCase : public Case {
     const Job& job = run({"--print-completion", name});
     REQUIRE(job.status() == 0);
     write("script", job.out);
+    std::filesystem::remove(folder() / "tmp");  // shells would offer it
     return folder() / "script";
   }
   /// The words that bash offers at the end of `line`.

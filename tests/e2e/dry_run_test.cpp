@@ -80,7 +80,7 @@ TEST_CASE_FIXTURE(Case, "e2e dry run: its commands, run in a shell, start what d
 }
 
 TEST_CASE_FIXTURE(Case, "e2e dry run: JSON has every variable that a worker finds") {
-  const Setup real = job_that_shows(*this, {});
+  const Setup real = job_that_shows(*this, {"--log-dir", "logs"});
   const Job& job = run(real);
   Setup dry = real;
   dry.arguments.insert(dry.arguments.begin(), "--dry-run=json");

@@ -65,14 +65,16 @@ TEST_CASE_FIXTURE(Case,
                        {"TORCHELASTIC_RESTART_COUNT", "0"},
                        {"TORCHELASTIC_MAX_RESTARTS", "4"},
                        {"TORCHELASTIC_USE_AGENT_STORE", "True"},
-                       {"TORCHELASTIC_ERROR_FILE", ""},
                        {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "1"},
                        {"OMP_NUM_THREADS", std::to_string(std::max(1, core_count() / 2))},
                        {"GLOO_SOCKET_IFNAME", "lo"},
                        {"NCCL_SOCKET_IFNAME", "lo"},
                        {"DDPRUN_GENERATION", "1"},
                        {"DDPRUN_NODE", host()}};
+    CHECK(seen.at("TORCHELASTIC_ERROR_FILE").ends_with("/1." + number + ".error.json"));
+    move_to(expected, seen, "TORCHELASTIC_ERROR_FILE");
     move_to(expected, seen, "DDPRUN_STATE_DIR");  // every test has one
+    move_to(expected, seen, "TMPDIR");
     move_to(expected, seen, "MASTER_PORT");
     move_to(expected, seen, "DDPRUN_JOB_ID");
     expected["TORCHELASTIC_RUN_ID"] = expected["DDPRUN_JOB_ID"];

@@ -261,6 +261,7 @@ Case::Case(std::chrono::seconds time_max) : deadline_(Clock::now() + time_max) {
   std::string pattern = std::filesystem::temp_directory_path() / "ddprun-e2e-XXXXXX";
   if (::mkdtemp(pattern.data()) == nullptr) fail("mkdtemp");
   folder_ = std::filesystem::canonical(pattern);
+  std::filesystem::create_directory(folder_ / "tmp");
   mark_ = "E2E_CASE=" + folder_.filename().string();
   file_events_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   ::inotify_add_watch(file_events_, folder_.c_str(), IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE);
@@ -328,6 +329,7 @@ std::vector<std::string> Case::names_in(const std::string& folder) const {
 Words Case::variables(const std::map<std::string, std::string>& more) const {
   std::map<std::string, std::string> all{{"PATH", "/usr/local/bin:/usr/bin:/bin"},
                                          {"HOME", "/"},
+                                         {"TMPDIR", folder_ / "tmp"},
                                          {"DDPRUN_STATE_DIR", folder_ / "state"}};
   for (const char* kept : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "LD_LIBRARY_PATH"}) {
     if (const char* value = std::getenv(kept)) all[kept] = value;

@@ -116,6 +116,49 @@ TEST_CASE_FIXTURE(Case, "e2e status: the exception that an error file tells is s
   CHECK(count_of("ValueError", job.err) == 1);
 }
 
+namespace {
+
+/// A worker of rank 0 that writes what @record would, and its process's number.
+const std::string records =
+    "echo '{\"message\": {\"message\": \"ValueError: 3\"}}' > \"$TORCHELASTIC_ERROR_FILE\"; "
+    "ls $TMPDIR > seen; ";
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Case, "e2e status: the exception is shown where no files are kept, and none is") {
+  const Job& job = run(shell(records + "exit 3"));
+  CHECK(job.status() == 3);
+  CHECK(count_of("  exception of rank 0:\n  | ValueError: 3\nddprun ", job.err) == 1);
+  CHECK(count_of("error file", job.err) == 0);
+  CHECK(read("seen").starts_with("ddprun_errors_"));
+  CHECK(names_in("tmp").empty());
+  CHECK(run(shell(records)).status() == 0);
+  CHECK(names_in("tmp").empty());
+}
+
+TEST_CASE_FIXTURE(Case, "e2e status: a job without any place for error files goes on without") {
+  Setup setup{.arguments = shell("[ -z \"$TORCHELASTIC_ERROR_FILE\" ]")};
+  setup.environment["TMPDIR"] = folder() / "missing";
+  const Job& job = run(setup);
+  CHECK(job.status() == 0);
+  CHECK(count_of("missing", job.err) == 0);
+}
+
+TEST_CASE_FIXTURE(Case,
+                  "e2e status: whichever of ddprun's processes is killed, no folder is left") {
+  for (const bool is_guard : {true, false}) {
+    CAPTURE(is_guard);
+    std::filesystem::remove(folder() / "begun");
+    Job& job = start(shell(records + ": > begun; exec sleep 60"));
+    job.wait_for_file("begun");
+    CHECK(names_in("tmp").size() == 1);
+    ::kill(is_guard ? job.guard() : job.agent(), SIGKILL);
+    CHECK(job.wait() == (is_guard ? 128 + SIGKILL : 70));
+    CHECK(all_gone_within_a_second());
+    CHECK(names_in("tmp").empty());
+  }
+}
+
 TEST_CASE_FIXTURE(Case, "e2e status: an error file that the worker has left is named") {
   const Job& job = run(Words{"--log-dir", "logs"} +
                        shell("echo '{}' > \"$TORCHELASTIC_ERROR_FILE\" || exit 9; exit 3"));

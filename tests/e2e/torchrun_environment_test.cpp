@@ -55,7 +55,7 @@ std::string share_of_cores(const Variables& recorded) {
   return std::to_string(std::max(1, static_cast<int>(own_cores().size()) / workers));
 }
 
-/// Where the output is kept, if it is: torchrun makes a folder in any case.
+/// Where the output is kept, if it is, or else in a folder that goes with the job.
 bool is_right_error_file(const std::string& line,
                          const std::string& rank,
                          const std::string& seen) {
@@ -64,9 +64,10 @@ bool is_right_error_file(const std::string& line,
   for (const char* name : {"redirects", "tee", "duplicate-stdout-filters"}) {
     if (has_option(line, name)) keeps = true;
   }
-  const std::string folder = has_folder ? "/logs/" : "/ddprun_";
-  if (!keeps) return seen.empty();
-  return seen.find(folder) != std::string::npos && seen.ends_with("/1/" + rank + ".error.json");
+  if (has_option(line, "log-dir=/dev/null")) return seen.empty();
+  const std::string folder = has_folder ? "/logs/" : keeps ? "/ddprun_" : "/ddprun_errors_";
+  return seen.find(folder) != std::string::npos &&
+         seen.ends_with((keeps ? "/1/" : "/1.") + rank + ".error.json");
 }
 
 /// Whether a value that differs from torchrun's is what it should be instead.

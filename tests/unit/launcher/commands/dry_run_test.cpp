@@ -60,9 +60,11 @@ TEST_CASE("dry run: it says to which cores a worker is bound") {
 TEST_CASE("dry run: it says which variables only the start chooses") {
   Job job = job_of_two();
   CHECK(dry_run_of(job).chosen_later ==
-        std::vector<std::string>{"MASTER_PORT", "DDPRUN_JOB_ID", "TORCHELASTIC_RUN_ID"});
+        std::vector<std::string>{
+            "MASTER_PORT", "DDPRUN_JOB_ID", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_ERROR_FILE"});
   job.options.rendezvous.job_id = "job7";
-  CHECK(dry_run_of(job).chosen_later == std::vector<std::string>{"MASTER_PORT"});
+  CHECK(dry_run_of(job).chosen_later ==
+        std::vector<std::string>{"MASTER_PORT", "TORCHELASTIC_ERROR_FILE"});
 }
 
 TEST_CASE("dry run: a path below an id or in a folder that the start chooses is none yet") {
@@ -81,8 +83,6 @@ TEST_CASE("dry run: a path below an id or in a folder that the start chooses is 
         "/logs/job7/1/1.error.json");
   job.setup.log_dir.clear();
   job.options.output.log_dir.clear();
-  CHECK(dry_run_of(job).shared.at("TORCHELASTIC_ERROR_FILE").empty());
-  job.options.output.redirects = *StreamMap::parse("3");
   CHECK(dry_run_of(job).chosen_later ==
         std::vector<std::string>{"MASTER_PORT", "TORCHELASTIC_ERROR_FILE"});
   CHECK_FALSE(dry_run_of(job).shared.contains("TORCHELASTIC_ERROR_FILE"));
@@ -147,7 +147,7 @@ TEST_CASE("dry run: of many nodes it shows where they meet, and this one's part"
   CHECK(plan.shared.at("WORLD_SIZE") == "6");
   CHECK(plan.shared.at("GROUP_RANK") == "2");
   CHECK(plan.shared.at("MASTER_ADDR") == "n0");
-  CHECK(plan.chosen_later == std::vector<std::string>{"MASTER_PORT"});
+  CHECK(plan.chosen_later == std::vector<std::string>{"MASTER_PORT", "TORCHELASTIC_ERROR_FILE"});
   second.options.rendezvous.node_rank.reset();
   second.meeting.plan = {true, true, "10.0.0.1", 29'400, "10.0.0.1"};
   const DryRun head = dry_run_of(second);

@@ -40,7 +40,7 @@ TEST_CASE("dry run text: a worker's command is one line for sh, after what all s
   CHECK(has_line(text, "unset DDPRUN_TOKEN"));
   CHECK(has_line(text, "export WORLD_SIZE=2"));
   CHECK(has_line(text, "export NOTE='it'\\''s $5'"));
-  CHECK(has_line(text, "export TORCHELASTIC_ERROR_FILE="));
+  CHECK_FALSE(has_line(text, "export TORCHELASTIC_ERROR_FILE="));
   CHECK(has_line(text, "LOCAL_RANK=1 RANK=1 ROLE_RANK=1 env 'A.B=x y' ./train --rank=1 'a b'"));
 }
 
@@ -56,10 +56,13 @@ TEST_CASE("dry run text: what only the start chooses is no command") {
   const std::string text = text_of_dry_run(job_of_two());
   CHECK(text.find("\nexport MASTER_PORT") == std::string::npos);
   CHECK(text.find("\nexport DDPRUN_JOB_ID") == std::string::npos);
-  CHECK(has_line(text, "# Chosen at the start: MASTER_PORT, DDPRUN_JOB_ID, TORCHELASTIC_RUN_ID"));
+  CHECK(has_line(text,
+                 "# Chosen at the start: MASTER_PORT, DDPRUN_JOB_ID, TORCHELASTIC_RUN_ID, "
+                 "TORCHELASTIC_ERROR_FILE"));
   Job known = job_of_two();
   known.options.rendezvous.job_id = "job7";
   known.options.rendezvous.store = Endpoint{"127.0.0.1", 29'501};
+  known.setup.log_dir = known.options.output.log_dir = "/logs";
   CHECK(has_line(text_of_dry_run(known), "export MASTER_PORT=29501"));
   CHECK(text_of_dry_run(known).find("# Chosen") == std::string::npos);
 }

@@ -35,6 +35,14 @@ TEST_CASE("folders: a new folder for logs is one that workers find from whatever
   }
 }
 
+TEST_CASE("folders: error files have a folder of this user alone, or none") {
+  const TempFolder folder;
+  const std::string path = new_error_folder({{"TMPDIR", folder.path()}});
+  CHECK(path.starts_with(folder.at("ddprun_errors_")));
+  CHECK(std::filesystem::status(path).permissions() == std::filesystem::perms::owner_all);
+  CHECK(new_error_folder({{"TMPDIR", folder.at("missing")}}).empty());
+}
+
 TEST_CASE("folders: a file in the way is told, with the option and its origin") {
   const TempFolder folder;
   const std::string file = folder.write("file", "");

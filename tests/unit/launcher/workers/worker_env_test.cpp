@@ -142,6 +142,11 @@ TEST_CASE("worker environment: snapshot, log and error file are named where ther
   CHECK(log_path(setup(), part(), Rank{3}).empty());
   CHECK(error_file_path(with_files, part(), Rank{0}) == "logs/job7/3/0.error.json");
   CHECK(error_file_path(setup(), part(), Rank{0}).empty());
+  WorkerSetup without_logs = setup();
+  without_logs.error_folder = "/tmp/errors";
+  CHECK(of_local_rank(without_logs, 2).at("TORCHELASTIC_ERROR_FILE") ==
+        "/tmp/errors/3.3.error.json");
+  CHECK(log_path(without_logs, part(), Rank{3}).empty());
 }
 
 TEST_CASE("worker environment: cores are shared evenly, and nobody has less than one") {
