@@ -80,12 +80,19 @@ std::string idle_gpus_note_of(const Job& job) {
                         fmt::format("{} from {}", wished.value, wished.origin));
 }
 
+std::string cores_note_of(const Environment& environment, int core_count, const Job& job) {
+  const int worker_count = job.options.worker_count;
+  const std::string note = core_note(environment, worker_count, core_count);
+  if (!note.empty()) return note;
+  return few_cores_note(job.setup.core_count, worker_count, job.options.gpus.count);
+}
+
 /// The first of a job's agents prints what is noteworthy about options, GPUs and cores for all.
 void note_options(const Environment& environment, int core_count, Job& job) {
   if (job.options.rendezvous.node_rank.value_or(NodeId{0}).value != 0) return;
   for (const std::string& note : {needless_note(job.options.effective),
                                   job.options.gpus.note,
-                                  core_note(environment, job.options.worker_count, core_count),
+                                  cores_note_of(environment, core_count, job),
                                   idle_gpus_note_of(job),
                                   placement_text(job.setup, job.options.worker_count)}) {
     if (!note.empty()) job.notes.push_back(note);

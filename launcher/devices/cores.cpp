@@ -30,6 +30,15 @@ std::string idle_gpus_note(int gpu_count, int worker_count, const std::string& a
       asked);
 }
 
+std::string few_cores_note(int core_count, int worker_count, int gpu_count) {
+  if (gpu_count == 0 || core_count > worker_count) return {};
+  return fmt::format(
+      "{} with GPUs may use {} of this node: none is left to load data; allow this process more "
+      "(taskset, the container's or the job's cores), or start fewer workers",
+      text_of_count(worker_count, "worker"),
+      text_of_count(core_count, "core"));
+}
+
 std::string core_note(const Environment& environment, int worker_count, int core_count) {
   if (!environment.contains("SLURM_JOB_ID") || !environment.contains("SLURMD_NODENAME")) return {};
   const bool is_step = is_in_step(environment);

@@ -26,7 +26,7 @@
 //   C8  If nodes join and leave for `settle_timeout`, and no generation runs for `settled_after`,
 //       makes progress or fails, the job ends.
 // Bounds
-//   At most one offer and one action per node and event, and two notes.
+//   At most one offer and one action per node and event, and three notes.
 #pragma once
 
 #include "rendezvous/generations/gathering.hpp"
@@ -228,6 +228,7 @@ class Coordinator {
   void settle();
   void give_up_for(std::string why, Actions& out);
   void note_newcomers(const Generation& next);
+  void note_repeated_host(const Generation& next, Actions& out) const;
   void start(Instant now, Generation next, Actions& out);
   void give_up(Actions& out);
   [[nodiscard]] Instant give_up_deciding_at() const;

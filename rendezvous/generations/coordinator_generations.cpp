@@ -181,6 +181,17 @@ void Coordinator::note_newcomers(const Generation& next) {
   }
 }
 
+/// Once, while that name is there.
+void Coordinator::note_repeated_host(const Generation& next, Actions& out) const {
+  const std::string host = next.repeated_host();
+  if (host.empty() || host == current_.repeated_host()) return;
+  out.emplace_back(Note{fmt::format(
+      "several nodes are called {}: lines about them look alike, and NCCL may take their GPUs for "
+      "those of one machine; give each a host name of its own, or set NCCL_HOSTID to a text of its "
+      "own",
+      host)});
+}
+
 void Coordinator::start(Instant now, Generation next, Actions& out) {
   restarts_.generation_starts(now);
   undecided_ = {};
@@ -193,6 +204,7 @@ void Coordinator::start(Instant now, Generation next, Actions& out) {
   succeeded_.clear();
   failure_.reset();
   note_newcomers(next);
+  note_repeated_host(next, out);
   current_ = std::move(next);
   state_ = State::running;
   for (Part& part : current_.parts()) {

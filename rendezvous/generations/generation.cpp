@@ -2,12 +2,23 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 
 namespace ddprun {
 
 std::string_view machine_of(std::string_view contact) {
   return contact.substr(0, contact.rfind(':'));
+}
+
+std::string Generation::repeated_host() const {
+  std::map<std::string_view, std::string_view> address_of;
+  for (const Member& member : members) {
+    const auto [same, is_new] = address_of.emplace(member.offer.host, member.offer.address);
+    const bool repeats = !is_new && same->second != member.offer.address;
+    if (repeats && !member.offer.host.empty()) return member.offer.host;
+  }
+  return {};
 }
 
 const Member* Generation::member_on(NodeId node) const {

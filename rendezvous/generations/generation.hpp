@@ -116,6 +116,9 @@ struct Generation {
     return head != nullptr ? head->host : std::string();
   }
 
+  /// The name that two members have at different addresses; empty if there is none.
+  [[nodiscard]] std::string repeated_host() const;
+
   /// The member on `node`, or null.
   [[nodiscard]] const Member* member_on(NodeId node) const;
 

@@ -57,6 +57,16 @@ TEST_CASE("cores: a job that has fewer than workers") {
         both);
 }
 
+TEST_CASE("cores: workers with GPUs need a core more than there are workers") {
+  CHECK(few_cores_note(8, 8, 0).empty());
+  CHECK(few_cores_note(9, 8, 8).empty());
+  const std::string fix =
+      " of this node: none is left to load data; allow this process more (taskset, the container's "
+      "or the job's cores), or start fewer workers";
+  CHECK(few_cores_note(8, 8, 8) == "8 workers with GPUs may use 8 cores" + fix);
+  CHECK(few_cores_note(1, 1, 1) == "1 worker with GPUs may use 1 core" + fix);
+}
+
 TEST_CASE("cores: GPUs that no worker is told are named, with where the number comes from") {
   CHECK(idle_gpus_note(4, 4, "").empty());
   CHECK(idle_gpus_note(0, 1, "").empty());

@@ -41,5 +41,29 @@ TEST_CASE("coordinator: a failure is told at once, with how many are stopped for
                             "rank 3 (pid 73 on n0) exited with 3; stopping the other 2 workers"}));
 }
 
+TEST_CASE("coordinator: a host name of two nodes is told once") {
+  CoordinatorOptions options;
+  options.gathering = {.nodes_min = 2, .nodes_max = 2};
+  options.restarts.count_max = 5;
+  JobStory job(options);
+  const auto joins = [&](int node, std::int64_t done_with) {
+    Offer offer = offer_of(node);
+    offer.host = "n0";
+    offer.address = "10.0.0." + std::to_string(node);
+    return job.meets(Join{offer, GenerationNumber{done_with}});
+  };
+  (void)joins(0, 0);
+  const Actions told = joins(1, 0);
+  REQUIRE_FALSE(told.empty());
+  const auto* note = std::get_if<Note>(&told.front());
+  REQUIRE(note != nullptr);
+  CHECK(note->text.starts_with("several nodes are called n0: "));
+  (void)job.fails(1, 3, exited(1));
+  (void)joins(0, 1);
+  const Actions again = joins(1, 1);
+  CHECK(members_of(again) == std::vector<int>{0, 1});
+  CHECK(again.size() == 2);
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -30,6 +30,19 @@ Generation generation_of(const std::vector<int>& worker_counts) {
   return generation;
 }
 
+TEST_CASE("generation: a host's name repeats if it is at two addresses, not if two are on one") {
+  Generation generation = generation_of({1, 1, 1});
+  CHECK(generation.repeated_host().empty());
+  for (Member& member : generation.members) member.offer.host = "n0";
+  CHECK(generation.repeated_host() == "n0");
+  for (Member& member : generation.members) member.offer.address = "10.0.0.1";
+  CHECK(generation.repeated_host().empty());
+  generation.members[2].offer.address = "10.0.0.2";
+  CHECK(generation.repeated_host() == "n0");
+  generation.members[2].offer.host = "n1";
+  CHECK(generation.repeated_host().empty());
+}
+
 TEST_CASE("generation: members are found by node and by rank") {
   const Generation generation = generation_of({3, 1, 2});  // on nodes 0, 10 and 20
   CHECK(generation.world_size() == 6);
