@@ -1,66 +1,14 @@
 #include "launcher/node/report.hpp"
 
+#include "launcher/node/hints.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 
 namespace ddprun {
 
 namespace {
-
-std::string hint_for_exec(int error) {
-  switch (error) {
-    case ENOENT:
-      return "the program or the interpreter in its first line is not there";
-    case ENOEXEC:
-      return "it is no program for this machine; a script needs a first line #!";
-    case E2BIG:
-      return "arguments and environment together are too large for the kernel";
-    case EAGAIN:
-      return "too many processes: see ulimit -u and the job's limits";
-    default:
-      return {};
-  }
-}
-
-std::string hint_for_start(int error) {
-  switch (error) {
-    case EMFILE:
-      return "too few descriptors: raise the hard limit, ulimit -Hn";
-    case ENFILE:
-      return "the machine has no descriptors left: see /proc/sys/fs/file-max";
-    case EAGAIN:
-      return "too many processes: see ulimit -u and the job's limits";
-    case ENOMEM:
-      return "too little memory: see the job's memory limit";
-    default:
-      return {};
-  }
-}
-
-std::string hint_for_signal(int signal) {
-  switch (signal) {
-    case SIGKILL:
-      return "by another process, or by the kernel when memory ran out: see dmesg and the job's "
-             "memory limit";
-    case SIGBUS:
-      return "often a full /dev/shm: see df /dev/shm";
-    case SIGXCPU:
-      return "the limit of CPU time: see ulimit -t";
-    case SIGXFSZ:
-      return "the limit of file size: see ulimit -f";
-    default:
-      return {};
-  }
-}
-
-/// Any process of the group, such as one that loads data for the worker.
-std::string hint_for_memory(std::int64_t kills) {
-  return fmt::format("memory ran out: the kernel killed {} here; raise the job's memory limit",
-                     kills == 1 ? "a process" : fmt::format("{} processes", kills));
-}
 
 std::string quoted(const std::deque<std::string>& lines) {
   std::string text;
@@ -88,6 +36,17 @@ std::string last_line_of(const std::string& whose, const std::deque<std::string>
   });
   if (last == lines.rend()) return {};
   return fmt::format("  last line of {}: {}\n", whose, *last);
+}
+
+/// What the kernel says is surer than what the program has printed.
+std::string main_hint(const WorkerEnd& end, const FailureFacts& facts) {
+  for (const std::string& hint : {hint_for_memory(facts.oom_kills),
+                                  hint_for(end),
+                                  hint_for_output(lines_in(facts.exception)),
+                                  hint_for_output(facts.last_lines)}) {
+    if (!hint.empty()) return hint;
+  }
+  return {};
 }
 
 }  // namespace
@@ -126,28 +85,16 @@ std::string failure_details(const Outcome& outcome, const FailureFacts& facts) {
     text += last_line_of(whose, facts.last_lines);
   }
   if (!facts.error_file.empty()) text += fmt::format("  error file: {}\n", facts.error_file);
-  const std::string hint =
-      facts.oom_kills > 0 ? hint_for_memory(facts.oom_kills) : hint_for(outcome.failure->end);
-  if (!hint.empty()) text += fmt::format("  hint: {}\n", hint);
+  const std::string core = facts.core_pattern.empty() ? "" : hint_for_core(facts.core_pattern);
+  for (const std::string& hint :
+       {main_hint(outcome.failure->end, facts), core, hint_for_driver(facts.driver_error)}) {
+    if (!hint.empty()) text += fmt::format("  hint: {}\n", hint);
+  }
   return text;
 }
 
 bool is_reported_by_script(const Job& job, bool was_told) {
   return job.options.anchored && !job.witness && was_told;
-}
-
-std::string hint_for(const WorkerEnd& end) {
-  switch (end.kind) {
-    case WorkerEnd::Kind::exited:
-      return {};
-    case WorkerEnd::Kind::killed:
-      return hint_for_signal(end.code);
-    case WorkerEnd::Kind::not_executed:
-      return hint_for_exec(end.code);
-    case WorkerEnd::Kind::not_started:
-      return hint_for_start(end.code);
-  }
-  return {};
 }
 
 }  // namespace ddprun

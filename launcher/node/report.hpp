@@ -21,9 +21,11 @@ struct FailureFacts {
   std::string error_file;              ///< Its path; empty: there is none that stays.
   std::string executable;
   std::int64_t oom_kills = 0;  ///< By the kernel in this job's group while the generation ran.
+  std::string core_pattern;    ///< The kernel's, if it has dumped a core of the worker.
+  std::string driver_error;    ///< Of a GPU's driver, while the generation ran.
 };
 
-/// The exception or else the last lines, the error file and a hint, if there are any, and the
+/// The exception or else the last lines, the error file and hints, if there are any, and the
 /// program if it could not be executed; each line indented, the last one ended. Of lines that were
 /// shown already the last one with a text. Empty for an outcome without a failure.
 [[nodiscard]] std::string failure_details(const Outcome& outcome, const FailureFacts& facts);
@@ -34,8 +36,5 @@ struct FailureFacts {
 /// Whether the batch script's own process tells the job's outcome, and ends with its status: then
 /// an agent says nothing of it and ends with 0. `was_told`: the coordinator has told this process.
 [[nodiscard]] bool is_reported_by_script(const Job& job, bool was_told);
-
-/// What to look at first for this kind of end, or empty.
-[[nodiscard]] std::string hint_for(const WorkerEnd& end);
 
 }  // namespace ddprun

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 #include <malloc.h>
 #include <utility>
 #include <variant>
@@ -35,6 +36,13 @@ void keep_memory_of_queues() {
   ::mallopt(M_MMAP_THRESHOLD, chunk_bytes_max);
   ::mallopt(M_TRIM_THRESHOLD, static_cast<int>(Writer::full_bytes));
 #endif
+}
+
+std::string core_pattern() {
+  std::string pattern;
+  std::ifstream file("/proc/sys/kernel/core_pattern");
+  std::getline(file, pattern);
+  return pattern;
 }
 
 }  // namespace
@@ -161,6 +169,7 @@ void Supervisor::perform(const SpawnWorkers& spawn) {
   lease_.workers_start();
   store_.begin(part_);
   oom_kills_ = oom_kills();
+  kernel_log_.begin();
   const auto refused = workers_.spawn(part_, lease_.end());
   const int count = part_.worker_count;
   say(fmt::format("generation {} ({}): {} on {}, {}",
@@ -248,6 +257,8 @@ std::string Supervisor::own_failure(const Outcome& outcome) const {
   facts.were_shown = last.were_shown;
   facts.are_of_both = last.of_both;
   facts.executable = job_.command.executable;
+  if (workers_.dumped_core(outcome.failure->local_rank)) facts.core_pattern = core_pattern();
+  facts.driver_error = kernel_log_.xid();
   if (oom_kills_) facts.oom_kills = oom_kills().value_or(*oom_kills_) - *oom_kills_;
   const std::string error_file = error_file_path(job_.setup, part_, outcome.failure->rank);
   if (!error_file.empty() && ::access(error_file.c_str(), R_OK) == 0) {

@@ -7,6 +7,7 @@
 #include "launcher/node/guard.hpp"
 #include "launcher/node/guard_line.hpp"
 #include "launcher/node/job.hpp"
+#include "launcher/node/kernel_log.hpp"
 #include "launcher/node/last_output.hpp"
 #include "launcher/node/lease_notice.hpp"
 #include "launcher/node/node_store.hpp"
@@ -81,6 +82,7 @@ class Supervisor {
   WaitWatch wait_;
   std::unique_ptr<JobLink> coordinator_;
   SlurmSide slurm_;
+  KernelLog kernel_log_;
   std::string address_;                    // of this node, for others
   std::optional<std::int64_t> oom_kills_;  // before the newest generation
   Part part_;                              // of the newest generation, for what is said about it

@@ -20,7 +20,8 @@ Waited reap_one(idtype_t which, int pid, std::vector<EndedChild>& out) {
   }
   if (info.si_pid == 0) return Waited::none_ended;
   const auto kind = info.si_code == CLD_EXITED ? WorkerEnd::Kind::exited : WorkerEnd::Kind::killed;
-  out.push_back({info.si_pid, WorkerEnd{kind, info.si_status}});
+  const bool dumped_core = info.si_code == CLD_DUMPED;
+  out.push_back({info.si_pid, WorkerEnd{kind, info.si_status}, dumped_core});
   return Waited::reaped;
 }
 

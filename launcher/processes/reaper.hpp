@@ -12,6 +12,7 @@ namespace ddprun {
 struct EndedChild {
   int pid = 0;
   WorkerEnd end;
+  bool dumped_core = false;
 };
 
 class Reaper {

@@ -74,6 +74,7 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
   outputs_.clear();
   errors_.clear();
   merged_.clear();
+  dumped_.clear();
   filtered_.clear();
   exec_failures_.reset();
   lacks_input_ = false;
@@ -186,6 +187,7 @@ std::vector<WorkerEnded> WorkerGroup::reap(std::vector<EndedChild>& others) {
     if (const int error = exec_failures_->of(child.pid); error != 0) {
       end = WorkerEnd{WorkerEnd::Kind::not_executed, error};
     }
+    if (child.dumped_core) dumped_.insert(local_rank);
     ended.push_back({local_rank, child.pid, end});
   }
   return ended;

@@ -67,6 +67,11 @@ class WorkerGroup {
   /// On stderr, or on both streams where they are one.
   [[nodiscard]] LastLines last_lines(LocalRank local_rank) const;
 
+  /// Whether the kernel has dumped a core of that worker.
+  [[nodiscard]] bool dumped_core(LocalRank local_rank) const {
+    return dumped_.contains(local_rank);
+  }
+
  private:
   [[nodiscard]] int fence_end(LocalRank local_rank) const;
   [[nodiscard]] CoreSet cores_of(LocalRank local_rank) const;
@@ -93,6 +98,7 @@ class WorkerGroup {
   std::vector<std::shared_ptr<ChildOutput>> outputs_;
   std::map<LocalRank, std::shared_ptr<ChildOutput>> errors_;  // the stderr streams among them
   std::set<LocalRank> merged_;                                // whose streams are one
+  std::set<LocalRank> dumped_;                                // who have left a core
   std::map<std::string, std::shared_ptr<Sink>> filtered_;     // files of all workers, by path
   std::shared_ptr<Sink> stdout_;
   std::shared_ptr<Sink> stderr_;

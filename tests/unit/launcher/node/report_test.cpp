@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <deque>
@@ -72,21 +73,24 @@ TEST_CASE("report: what there is not is not mentioned") {
   CHECK(failure_details(outcome_of({Kind::exited, 1}), blank).empty());
 }
 
-TEST_CASE("report: only ends that need one have a hint") {
-  for (const int signal : {SIGKILL, SIGBUS, SIGXCPU, SIGXFSZ}) {
-    CHECK_FALSE(hint_for({Kind::killed, signal}).empty());
-  }
-  for (const int error : {ENOENT, ENOEXEC, E2BIG, EAGAIN}) {
-    CHECK_FALSE(hint_for({Kind::not_executed, error}).empty());
-  }
-  for (const int error : {EMFILE, ENFILE, EAGAIN, ENOMEM}) {
-    CHECK_FALSE(hint_for({Kind::not_started, error}).empty());
-  }
-  CHECK(hint_for({Kind::killed, SIGSEGV}).empty());
-  CHECK(hint_for({Kind::not_started, ENOENT}).empty());
-  CHECK(hint_for({Kind::not_executed, EIO}).empty());
-  CHECK(hint_for({Kind::exited, SIGKILL}).empty());
-  CHECK(hint_for({Kind::exited, ENOENT}).empty());
+TEST_CASE("report: the surest hint is given, and what the kernel adds") {
+  FailureFacts facts = facts_with({"RuntimeError: CUDA out of memory"});
+  facts.were_shown = true;
+  const auto hints_of = [&](WorkerEnd end) {
+    const std::string text = failure_details(outcome_of(end), facts);
+    return text.substr(std::min(text.find("  hint: "), text.size()));
+  };
+  CHECK(hints_of({Kind::exited, 1}).starts_with("  hint: the GPU's memory is full"));
+  CHECK(hints_of({Kind::killed, SIGBUS}) == "  hint: often a full /dev/shm: see df /dev/shm\n");
+  facts.exception = "OSError: [Errno 98] Address already in use";
+  facts.core_pattern = "core";
+  facts.driver_error = "NVRM: Xid (PCI:0000:3b:00): 79";
+  const std::string hints = hints_of({Kind::killed, SIGABRT});
+  CHECK(hints.starts_with("  hint: the program opens a port that is taken"));
+  CHECK(
+      hints.ends_with("\n  hint: a core was dumped, as core in the worker's folder (see core(5))\n"
+                      "  hint: the GPU's driver wrote to the kernel's log: NVRM: Xid "
+                      "(PCI:0000:3b:00): 79\n"));
 }
 
 TEST_CASE("report: an agent that was told says nothing, since the batch script's process does") {

@@ -1,11 +1,17 @@
 #include "launcher/processes/reaper.hpp"
 
+#include "tests/unit/temp_folder.hpp"
+
 #include <doctest/doctest.h>
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
+#include <string>
+#include <vector>
 
 namespace ddprun {
 namespace {
@@ -61,6 +67,36 @@ TEST_CASE("reaper: children come in the order in which they ended") {
   CHECK(ended[0].pid == pids[2]);
   CHECK(ended[1].pid == pids[0]);
   CHECK(ended[2].pid == pids[1]);
+}
+
+/// Ends in that folder by SIGQUIT, with all of the core that it may leave.
+[[noreturn]] void die_in(const std::string& folder) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_CORE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_CORE, &limit);
+  ::signal(SIGQUIT, SIG_DFL);
+  if (::chdir(folder.c_str()) == 0) ::raise(SIGQUIT);
+  ::_exit(1);
+}
+
+TEST_CASE("reaper: it tells whether the kernel has dumped a core") {
+  std::string pattern;
+  std::getline(std::ifstream("/proc/sys/kernel/core_pattern"), pattern);
+  const TempFolder folder;
+  const int pid = ::fork();
+  if (pid == 0) die_in(folder.path());
+  siginfo_t info{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) == 0);
+  Reaper reaper;
+  reaper.watch(pid);
+  const std::vector<EndedChild> ended = reaper.reap();
+  REQUIRE(ended.size() == 1);
+  CHECK(ended[0].end == WorkerEnd{WorkerEnd::Kind::killed, SIGQUIT});
+  const bool is_here = !std::filesystem::is_empty(folder.path());
+  if (!pattern.starts_with('|') && !pattern.starts_with('/')) {
+    CHECK(ended[0].dumped_core == is_here);
+  }
 }
 
 }  // namespace
