@@ -2,6 +2,8 @@
 
 #include "rendezvous/result.hpp"
 
+#include <unistd.h>
+
 #include <utility>
 
 namespace ddprun {
@@ -45,6 +47,12 @@ void SlurmSide::start_steps(const Endpoint& endpoint) {
     handlers_.on_give_up(outcome_of(asked_, job_.options.stop.saving_signals));
   };
   steps_.emplace(context_, writer_, std::move(steps), user_signals_, std::move(handlers));
+  if (!job_.options.stdin_rank) return;
+  input_.emplace(context_, STDIN_FILENO, [this] {
+    handlers_.on_note(
+        "the input that ddprun has here reaches no worker, since srun starts the agents without "
+        "it: let the program read the file itself, or write --stdin=none");
+  });
 }
 
 void SlurmSide::on_heard(const CoordinatorEvent& event) {

@@ -7,6 +7,7 @@
 #include "launcher/processes/writer.hpp"
 #include "launcher/slurm/batch_job.hpp"
 #include "launcher/slurm/node_steps.hpp"
+#include "launcher/slurm/unread_input.hpp"
 #include "launcher/text/endpoint.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 
@@ -63,9 +64,10 @@ class SlurmSide {
   const Job& job_;
   sigset_t user_signals_;
   Handlers handlers_;
-  std::optional<NodeSteps> steps_;  // in a batch script
-  std::optional<BatchJob> batch_;   // inside of Slurm
-  StopRequested asked_;             // how its end was asked for, with `steps_`
+  std::optional<NodeSteps> steps_;    // in a batch script
+  std::optional<UnreadInput> input_;  // likewise
+  std::optional<BatchJob> batch_;     // inside of Slurm
+  StopRequested asked_;               // how its end was asked for, with `steps_`
 };
 
 }  // namespace ddprun

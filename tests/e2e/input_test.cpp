@@ -292,4 +292,24 @@ TEST_CASE_FIXTURE(Case, "e2e input: an environment of 1 MB reaches the worker") 
   CHECK(count_of("375000\n", job.out) == 2);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e input: in a batch script of Slurm it reaches no worker, as is told") {
+  (void)script("srun", "#!/bin/sh\nexec sleep 60\n");
+  const auto script_with = [&](const Words& options) {
+    return Setup{.arguments = options + Words{"true"},
+                 .environment = {{"PATH", folder().string() + ":/usr/bin:/bin"},
+                                 {"SLURM_JOB_ID", "7"},
+                                 {"SLURM_JOB_NODELIST", "n[0-1]"}},
+                 .input = "data\n"};
+  };
+  Job& job = start(script_with({}));
+  job.wait_for_err("the input that ddprun has here reaches no worker");
+  job.send(SIGINT);
+  CHECK(job.wait() == 130);
+  Job& without = start(script_with({"--stdin", "none"}));
+  without.wait_for_err("coordinating job 7");
+  without.send(SIGINT);
+  CHECK(without.wait() == 130);
+  CHECK(count_of("reaches no worker", without.err) == 0);
+}
+
 }  // namespace e2e
