@@ -128,7 +128,7 @@ std::string Coordinator::waits_for() const {
                        gathering_.ready().size(),
                        options_.gathering.nodes_max,
                        gathering_.hosts_without({}),
-                       not_seen());
+                       details_of_wait());
   }
   if (what == Wait::voters) {
     return fmt::format("voters: {} are to accept generation {}",

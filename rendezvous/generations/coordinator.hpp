@@ -222,6 +222,7 @@ class Coordinator {
   void form(Instant now, Actions& out);
   void say_who_is_here(Instant now, Actions& out);
   [[nodiscard]] std::string not_seen() const;
+  [[nodiscard]] std::string details_of_wait() const;
   void propose(Instant now, Actions& out);
   void withdraw(Instant now);
   void put_back();

@@ -107,7 +107,12 @@ void Coordinator::say_who_is_here(Instant now, Actions& out) {
                                     reason(),
                                     gathering_.hosts_without({}),
                                     in_seconds(left),
-                                    not_seen())});
+                                    details_of_wait())});
+}
+
+std::string Coordinator::details_of_wait() const {
+  const std::string why = gathering_.why_not_yet();
+  return (why.empty() ? why : "; " + why) + not_seen();
 }
 
 std::string Coordinator::not_seen() const {

@@ -136,4 +136,10 @@ std::string Gathering::hosts_missing(const Generation& last) const {
   return few_of(missing);
 }
 
+std::string Gathering::why_not_yet() const {
+  if (!start_at_) return {};
+  if (!has(nodes_all())) return "the last call for more";
+  return "some share a machine, where one may be left of a lost node: the last call decides";
+}
+
 }  // namespace ddprun

@@ -74,6 +74,10 @@ class Gathering {
   /// Those of the job that are not ready, else of `last`'s members; empty where none is known.
   [[nodiscard]] std::string hosts_missing(const Generation& last) const;
 
+  /// Why the nodes do not start the first generation yet, though they are enough; empty where they
+  /// are not.
+  [[nodiscard]] std::string why_not_yet() const;
+
   [[nodiscard]] const GatheringOptions& options() const { return options_; }
 
   friend bool operator==(const Gathering&, const Gathering&) = default;

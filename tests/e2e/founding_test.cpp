@@ -24,7 +24,8 @@ TEST_CASE_FIXTURE(Case, "e2e founding: an elastic line for one host starts with 
                        shell("echo rank $RANK of $WORLD_SIZE"));
   CHECK(job.status() == 0);
   CHECK(count_of("rank 1 of 2", job.out) == 1);
-  CHECK(count_of("; 0 s left\n", job.err) == 1);  // of --last-call: no longer than that is waited
+  // Of --last-call: no longer than that is waited.
+  CHECK(count_of("; 0 s left; the last call for more\n", job.err) == 1);
   CHECK(count_of("localhost is an address of every host: only agents of this host can join",
                  job.err) == 1);
 }

@@ -184,6 +184,23 @@ TEST_CASE("gathering: with a mark, who was started again counts once until it is
   CHECK(four.ask_first(Instant{5'000}) == Answer::start);
 }
 
+TEST_CASE("gathering: why enough nodes do not start yet is told") {
+  Gathering four = gathering_of({}, two_to_four);
+  const auto asked_with = [&](int node, const std::string& contact) {
+    four.add({.node = NodeId{node}, .contact = contact});
+    CHECK(four.ask_first(Instant{0}) == Answer::wait);
+    return four.why_not_yet();
+  };
+  CHECK(asked_with(0, "n0:1").empty());
+  CHECK(asked_with(1, "n1:1") == "the last call for more");
+  CHECK(asked_with(2, "n2:1") == "the last call for more");
+  CHECK(asked_with(3, "n1:2") ==
+        "some share a machine, where one may be left of a lost node: the last call decides");
+  CHECK(four.ask_first(*four.next_deadline()) == Answer::start);
+  (void)four.take_members({}, {});
+  CHECK(four.why_not_yet().empty());
+}
+
 TEST_CASE("gathering: agents that share one machine on purpose are all there at once") {
   GatheringOptions options = marking();
   options.heeds_marks = false;
