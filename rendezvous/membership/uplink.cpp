@@ -356,7 +356,8 @@ void Uplink::stop_waiting(Actions& out) {
   Outcome outcome{unavailable, {}, {}};
   if (stop_asked_) {
     outcome = outcome_of(*stop_asked_, options_.saving_signals);
-    outcome.text += "; " + why;
+    outcome.text +=
+        fmt::format("; this node was waiting for a {}: {}", refused ? "place" : "coordinator", why);
   } else if (answered_) {
     outcome.exit_status = static_cast<int>(ExitStatus::run_again);
     outcome.text = fmt::format("{}{}; what was saved is kept: run again",

@@ -37,6 +37,9 @@ TEST_CASE_FIXTURE(Case, "e2e nodes refused: ctrl-C ends a node that waits for a 
   CHECK(alone.agent() > 0);
   alone.send(SIGINT);
   CHECK(alone.wait() == 130);
+  CHECK(
+      last_line(alone.err).starts_with("exit status 130: stopped by SIGINT (2); this node was "
+                                       "waiting for a coordinator: "));
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes refused: a node of another job, or of more nodes, is told so") {

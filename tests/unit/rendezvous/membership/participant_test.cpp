@@ -81,9 +81,10 @@ TEST_CASE("participant: a node that is silent is lost, and the others go on with
   story.joins(0, 1);
   CHECK(story.peer(0).agent_told == Lines{"start 1 of 2", "stop 1", "start 2 of 1"});
   story.feed(1, TellNews{StopRequested{SIGTERM}});
-  CHECK(story.peer(1).agent_told.back() ==
-        "give up: stopped by SIGTERM (15); what was saved is kept: run again; no answer from "
-        "n0:1");
+  CHECK(
+      story.peer(1).agent_told.back() ==
+      "give up: stopped by SIGTERM (15); what was saved is kept: run again; this node was waiting "
+      "for a coordinator: no answer from n0:1");
 }
 
 TEST_CASE("participant: what it waits for is its coordinator, or what that one waits for") {

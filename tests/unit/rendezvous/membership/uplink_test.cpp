@@ -323,7 +323,10 @@ TEST_CASE("uplink: whoever waited in vain for a place says who has it") {
   (void)refused.after(0);
   CHECK(refused.after(1).front() == "give up with 69: n9 has it; is that --node-rank given twice?");
   UplinkStory stopped = story;
-  CHECK(stopped.is_asked_to_stop() == Lines{"give up with 130: stopped by SIGINT (2); n9 has it"});
+  CHECK(
+      stopped.is_asked_to_stop() ==
+      Lines{
+          "give up with 130: stopped by SIGINT (2); this node was waiting for a place: n9 has it"});
   (void)story.after(1'000);
   (void)story.breaks(2);  // who refused is gone
   story.now = Instant{599'999};
@@ -374,7 +377,9 @@ TEST_CASE("uplink: a refusal that was long on its way does not say that the hold
 }
 
 TEST_CASE("uplink: whoever wants to stop waits for no coordinator") {
-  const std::string stopped = "give up with 130: stopped by SIGINT (2); no answer from n0:29400";
+  const std::string stopped =
+      "give up with 130: stopped by SIGINT (2); this node was waiting for a coordinator: no answer "
+      "from n0:29400";
   UplinkStory story;
   (void)story.begins();
   CHECK(story.is_asked_to_stop() == Lines{stopped});
@@ -393,7 +398,7 @@ TEST_CASE("uplink: a job that was to go on later ends like that without a coordi
     (void)story.begins();
     CHECK(story.is_asked_to_stop(stop) ==
           Lines{fmt::format("give up with 75: stopped {}; what was saved is kept: run again; "
-                            "no answer from n0:29400",
+                            "this node was waiting for a coordinator: no answer from n0:29400",
                             how)});
   }
 }
