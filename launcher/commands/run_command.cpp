@@ -184,7 +184,7 @@ TemporaryFolder prepare_files(Job& job) {
   OutputOptions& output = job.options.output;
   if (!output.log_dir.empty()) prepare_log_dir(job.options.effective.at("log-dir")).value();
   if (!job.options.makes_folder() || job.witness) return {};
-  if (!output.needs_files()) {
+  if (!output.needs_files(job.options.worker_count)) {
     job.setup.error_folder = new_error_folder(current_environment());
     return TemporaryFolder(job.setup.error_folder);
   }

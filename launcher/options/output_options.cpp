@@ -91,13 +91,20 @@ bool StreamMap::empty() const {
   return all_ == 0 && std::ranges::all_of(by_rank_, [](const auto& each) { return !each.second; });
 }
 
+bool StreamMap::names_any(int worker_count) const {
+  return all_ != 0 || std::ranges::any_of(by_rank_, [&](const auto& each) {
+           return each.first < worker_count && each.second != 0;
+         });
+}
+
 bool OutputOptions::is_special() const {
   return pty || !log_dir.empty() || !redirects.empty() || !tee.empty() || !prefix.empty() ||
          !out_filters.empty() || !err_filters.empty() || !local_ranks.contains(Rank{0});
 }
 
-bool OutputOptions::needs_files() const {
-  return !redirects.empty() || !tee.empty() || !out_filters.empty() || !err_filters.empty();
+bool OutputOptions::needs_files(int worker_count) const {
+  return redirects.names_any(worker_count) || tee.names_any(worker_count) || !out_filters.empty() ||
+         !err_filters.empty();
 }
 
 StreamRoute route_of(const OutputOptions& options, Rank rank, LocalRank local_rank, Stream stream) {

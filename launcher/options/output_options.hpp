@@ -27,6 +27,8 @@ class StreamMap {
 
   [[nodiscard]] bool contains(LocalRank rank, Stream stream) const;
   [[nodiscard]] bool empty() const;
+  /// Whether one of the local ranks below `worker_count` has a stream in it.
+  [[nodiscard]] bool names_any(int worker_count) const;
 
  private:
   int all_ = 0;                 // a sum of Streams
@@ -47,8 +49,9 @@ struct OutputOptions {
   /// Whether a worker's streams are to be told apart, or kept, or shown changed, so that it cannot
   /// have ddprun's own.
   [[nodiscard]] bool is_special() const;
-  /// Whether something is to be written to files. torchrun makes a folder then if none is named.
-  [[nodiscard]] bool needs_files() const;
+  /// Whether output of one of a node's workers is to be written to files. torchrun makes a folder
+  /// then if none is named.
+  [[nodiscard]] bool needs_files(int worker_count) const;
 };
 
 struct StreamRoute {

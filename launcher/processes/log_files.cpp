@@ -71,7 +71,9 @@ void open_log_folder(const std::string& path) {
   std::filesystem::create_directories(target, ignored);
   std::filesystem::remove(made, ignored);
   std::filesystem::create_directory_symlink(target.filename(), made, ignored);
-  std::filesystem::rename(made, link, ignored);
+  std::error_code error;
+  std::filesystem::rename(made, link, error);
+  if (error) std::filesystem::remove(made, ignored);  // `latest` is a folder, not a link
 }
 
 }  // namespace ddprun

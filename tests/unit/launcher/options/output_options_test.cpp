@@ -138,14 +138,21 @@ TEST_CASE("output options: filters stand between commas, and two commas are one"
   CHECK(AskedOfOutput().with("duplicate-stderr-filters", "x").options().err_filters == Texts{"x"});
 }
 
+TEST_CASE("output options: streams of workers that a node does not have need no files on it") {
+  for (const char* name : {"redirects", "tee"}) {
+    CHECK_FALSE(AskedOfOutput().with(name, "0:0,2:3").options().needs_files(2));
+    CHECK(AskedOfOutput().with(name, "0:0,2:3").options().needs_files(3));
+  }
+}
+
 TEST_CASE("output options: what needs files, and what a terminal cannot be shared with") {
-  CHECK_FALSE(AskedOfOutput().options().needs_files());
+  CHECK_FALSE(AskedOfOutput().options().needs_files(1));
   CHECK_FALSE(AskedOfOutput().options().is_special());
   for (const auto& [name, value] : {std::pair{"redirects", "0:1"},
                                     std::pair{"tee", "3"},
                                     std::pair{"duplicate-stdout-filters", "a"},
                                     std::pair{"duplicate-stderr-filters", "a"}}) {
-    CHECK(AskedOfOutput().with(name, value).options().needs_files());
+    CHECK(AskedOfOutput().with(name, value).options().needs_files(1));
     CHECK(AskedOfOutput().with(name, value).options().is_special());
   }
   CHECK(AskedOfOutput().with("log-dir", "logs").options().is_special());

@@ -85,5 +85,16 @@ TEST_CASE("log files: runs that begin at once overwrite nothing of each other") 
   CHECK(all.size() == std::size_t{runs} * rounds);
 }
 
+TEST_CASE("log files: latest leads to the newest folder, and a folder of that name is left alone") {
+  const TempFolder folder;
+  for (const char* name : {"job/1", "job/2"}) open_log_folder(folder.at(name));
+  CHECK(std::filesystem::read_symlink(folder.at("job/latest")) == "2");
+  std::filesystem::create_directories(folder.at("other/latest/kept"));
+  open_log_folder(folder.at("other/1"));
+  CHECK(std::filesystem::is_directory(folder.at("other/latest/kept")));
+  const std::filesystem::directory_iterator names(folder.at("other"));
+  CHECK(std::distance(begin(names), end(names)) == 2);
+}
+
 }  // namespace
 }  // namespace ddprun
