@@ -13,9 +13,10 @@
 namespace ddprun {
 namespace {
 
-std::string job_id(const RendezvousOptions& options, const Environment& environment) {
+Result<std::string> job_id(const RendezvousOptions& options, const Environment& environment) {
   if (!options.job_id.empty()) return options.job_id;
-  return find_variable(environment, "SLURM_JOB_ID").value_or("none");
+  const std::string of_slurm = find_variable(environment, "SLURM_JOB_ID").value_or("");
+  return of_slurm.empty() ? "none" : read_job_id({of_slurm, "SLURM_JOB_ID"});
 }
 
 /// Slurm runs a job again, under the same number, only when all of its processes have ended.
@@ -57,7 +58,9 @@ Result<Meeting> prepare_meeting(const RendezvousOptions& options,
   meeting.plan = *std::move(plan);
   const auto token = token_in(environment);
   if (!token) return token.error();
-  auto credentials = make_credentials(job_id(options, environment), *token);
+  const auto id = job_id(options, environment);
+  if (!id) return id.error();
+  auto credentials = make_credentials(*id, *token);
   if (!credentials) return credentials.error();
   meeting.credentials = *std::move(credentials);
   meeting.name = name_of_run(meeting.credentials.job_id, *options.endpoint, environment);

@@ -61,20 +61,6 @@ Result<JoinPolicy> read_join_policy(const Setting& setting) {
       did_you_mean(setting.value, {"now", "snapshot", "defer"}, "write now, snapshot or defer"));
 }
 
-Result<std::string> read_job_id(const Setting& setting) {
-  constexpr std::size_t bytes_max = 255;
-  const auto odd = [](unsigned char c) { return c <= ' ' || c == '/' || c == 0x7f; };
-  const bool is_folder = setting.value == "." || setting.value == "..";  // log files are in one
-  if (setting.value.size() > bytes_max || std::ranges::any_of(setting.value, odd) || is_folder) {
-    return refused_setting("rdzv-id",
-                           setting,
-                           "is no name for a job",
-                           "write at most 255 characters without blanks and slashes, and not . or "
-                           ".. alone");
-  }
-  return setting.value;
-}
-
 Result<std::vector<IpNetwork>> read_networks(const std::string& name, const Setting& setting) {
   std::vector<IpNetwork> networks;
   for (const std::string_view text : parts_of(setting.value)) {
@@ -129,9 +115,12 @@ Result<void> apply_conf(const Settings& all, Settings& effective, RendezvousOpti
                                        "store_type",
                                        "rank",
                                        "is_host"};
-  for (const std::string_view pair : parts_of(conf.value)) {
-    const std::string key(pair.substr(0, pair.find('=')));
-    const bool has_value = key.size() < pair.size();
+  for (const std::string_view part : parts_of(trimmed(conf.value))) {
+    const std::string_view pair = trimmed(part);
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    const std::string key(trimmed(pair.substr(0, equals)));
+    const std::string text(trimmed(pair.substr(std::min(equals + 1, pair.size()))));
+    const bool has_value = !text.empty();
     const bool is_known = std::ranges::find(known, key) != known.end();
     if (is_known && !has_value) {
       return refused_setting("rdzv-conf",
@@ -145,7 +134,7 @@ Result<void> apply_conf(const Settings& all, Settings& effective, RendezvousOpti
                              fmt::format("has '{}'", pair),
                              did_you_mean(key, known, "write KEY=VALUE,KEY=VALUE"));
     }
-    const Setting value{std::string(pair.substr(key.size() + 1)), conf.origin};
+    const Setting value{text, conf.origin};
     if (key == "join_timeout" && !is_given(all.at("join-timeout"))) {
       effective["join-timeout"] = value;
     } else if (key == "last_call_timeout" && !is_given(all.at("last-call"))) {
@@ -222,6 +211,20 @@ Result<void> check(const Settings& all, const RendezvousOptions& options) {
 }
 
 }  // namespace
+
+Result<std::string> read_job_id(const Setting& setting) {
+  constexpr std::size_t bytes_max = 255;
+  const auto odd = [](unsigned char c) { return c <= ' ' || c == '/' || c == 0x7f; };
+  const bool is_folder = setting.value == "." || setting.value == "..";  // log files are in one
+  if (setting.value.size() > bytes_max || std::ranges::any_of(setting.value, odd) || is_folder) {
+    return refused_setting("rdzv-id",
+                           setting,
+                           "is no name for a job",
+                           "write at most 255 characters without blanks and slashes, and not . or "
+                           ".. alone");
+  }
+  return setting.value;
+}
 
 Result<RendezvousOptions> read_rendezvous_options(const Settings& all) {
   RendezvousOptions options;

@@ -43,6 +43,9 @@ struct RendezvousOptions {
   [[nodiscard]] bool has_many_nodes() const { return gathering.nodes_max > 1; }
 };
 
+/// A job's id: --rdzv-id, or what `setting` says that stands for it.
+[[nodiscard]] Result<std::string> read_job_id(const Setting& setting);
+
 /// Needs all options with their defaults. torchrun's static options (--master-addr, --master-port,
 /// --node-rank) and its --rdzv-conf mean the same as ours.
 [[nodiscard]] Result<RendezvousOptions> read_rendezvous_options(const Settings& all);

@@ -23,6 +23,15 @@ TEST_CASE_FIXTURE(Case, "e2e nodes refused: too few in time end with 69 and say 
   CHECK(count_of("of at least 3 nodes joined: ", head.err) == 1);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e nodes refused: a job's number that can name no job is told") {
+  Nodes nodes{*this};
+  Setup setup = nodes.setup(0, {"--nnodes", "2"}, stay);
+  setup.environment["SLURM_JOB_ID"] = "../a";
+  const Job& job = run(setup);
+  CHECK(job.status() == 2);
+  CHECK(count_of("--rdzv-id: '../a' from SLURM_JOB_ID is no name for a job; write ", job.err) == 1);
+}
+
 TEST_CASE_FIXTURE(Case, "e2e nodes refused: without a coordinator a node ends with 69") {
   Nodes nodes{*this};
   const Job& alone = run(nodes.setup(1, {"--nnodes", "2", "--join-timeout", "500ms"}, stay));

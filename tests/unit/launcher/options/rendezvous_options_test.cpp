@@ -104,7 +104,7 @@ TEST_CASE("rendezvous options: is_host takes the words that torchrun takes, and 
     CAPTURE(no);
     CHECK(told(no).options().is_host == false);
   }
-  for (const char* other : {"on", "off", "2", "", "yess", "tru"}) {
+  for (const char* other : {"on", "off", "2", "yess", "tru"}) {
     CAPTURE(other);
     const std::string conf = "is_host=" + std::string(other);
     CHECK(told(other).error() == "--rdzv-conf: '" + conf + "' from the command line has '" + conf +
@@ -139,6 +139,18 @@ TEST_CASE("rendezvous options: torchrun's configuration may have quotes of its o
   CHECK(meeting_at("n0").with("rdzv-conf", "timeout").error() ==
         "--rdzv-conf: 'timeout' from the command line has 'timeout' without a value; write "
         "timeout=VALUE");
+}
+
+TEST_CASE("rendezvous options: blanks around torchrun's configuration and its words mean nothing") {
+  const RendezvousOptions options =
+      meeting_at("n0").with("rdzv-conf", " join_timeout = 5, last_call_timeout= 1 ").options();
+  CHECK(options.gathering.join_timeout == Millis{5'000});
+  CHECK(options.gathering.last_call == Millis{1'000});
+  CHECK_FALSE(meeting_at("n0").with("rdzv-conf", " ").options().is_host);
+  for (const char* conf : {"timeout= ", "timeout", "timeout="}) {
+    CHECK(meeting_at("n0").with("rdzv-conf", conf).error().find("has 'timeout' without a value") !=
+          std::string::npos);
+  }
 }
 
 TEST_CASE("rendezvous options: other places where a node may ask for the job follow the first") {
