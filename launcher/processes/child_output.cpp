@@ -20,6 +20,8 @@ ChildOutput::ChildOutput(boost::asio::io_context& context,
       files_(writers.files),
       pipe_(context, pipe.release()),
       destination_(std::move(destination)),
+      bars_(destination_.bar_pause),
+      bar_timer_(context),
       lines_(destination_.prefix, destination_.prefixed_beginnings),
       filter_(destination_.filtered_prefix, destination_.filters),
       begun_timer_(context) {}
@@ -56,6 +58,7 @@ void ChildOutput::finish() {
   if (destination_.console) {
     console_.write(destination_.console, lines_.feed(bars_.finish()), this);
     console_.write(destination_.console, lines_.finish(), this);
+    watch_bar();
   }
   if (destination_.log) files_.finish(std::move(destination_.log));
   if (!destination_.filtered) return;
@@ -80,7 +83,7 @@ void ChildOutput::add(std::string_view bytes) {
   if (!destination_.console) return;
   const std::string_view shown = destination_.thins_bars ? bars_.feed(bytes, now()) : bytes;
   console_.write(destination_.console, lines_.feed(shown), this);
-  if (!destination_.thins_bars) show_begun_soon();
+  destination_.thins_bars ? watch_bar() : show_begun_soon();
 }
 
 /// Most lines that come in parts end before the moment is over.
@@ -95,6 +98,23 @@ void ChildOutput::show_begun_soon() {
     self->shows_soon_ = false;
     const std::string begun = self->lines_.begun();
     if (!begun.empty()) self->console_.show(self->destination_.console, self.get(), begun);
+  });
+}
+
+/// Shows a bar's state that is held back when it is due, though nothing follows it.
+void ChildOutput::watch_bar() {
+  const std::optional<Instant> due = bars_.next_deadline();
+  if (due == bar_due_) return;
+  bar_due_ = due;
+  bar_timer_.cancel();
+  if (!due) return;
+  bar_timer_.expires_after(std::chrono::milliseconds((*due - now()).count));
+  bar_timer_.async_wait([waiting = weak_from_this(), due](boost::system::error_code error) {
+    const auto self = waiting.lock();
+    if (error || !self || self->bar_due_ != due) return;
+    self->console_.write(
+        self->destination_.console, self->lines_.feed(self->bars_.show(now())), self.get());
+    self->watch_bar();
   });
 }
 

@@ -13,6 +13,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,10 @@ class ChildOutput : public std::enable_shared_from_this<ChildOutput> {
     std::string prefix;                                 ///< Of each line on the console,
     std::vector<std::string> prefixed_beginnings = {};  ///< or of those that begin so.
     std::string filtered_prefix = {};                   ///< Of each line that filters leave.
-    bool thins_bars = false;  ///< The console is a log, in which a bar is to leave few lines.
-    std::shared_ptr<Sink> filtered = {};    ///< For lines with one of
-    std::vector<std::string> filters = {};  ///< these texts; null: there are none.
+    bool thins_bars = false;  ///< The console is a log, in which a bar is to leave few lines,
+    Millis bar_pause = BarThinner::usual_pause;  ///< one in this time.
+    std::shared_ptr<Sink> filtered = {};         ///< For lines with one of
+    std::vector<std::string> filters = {};       ///< these texts; null: there are none.
   };
 
   ChildOutput(boost::asio::io_context& context, Writers writers, Fd pipe, Destination destination);
@@ -51,12 +53,15 @@ class ChildOutput : public std::enable_shared_from_this<ChildOutput> {
   [[nodiscard]] Left read_once();
   void add(std::string_view bytes);
   void show_begun_soon();
+  void watch_bar();
 
   Writer& console_;
   Writer& files_;
   boost::asio::posix::stream_descriptor pipe_;
   Destination destination_;
   BarThinner bars_;
+  boost::asio::steady_timer bar_timer_;
+  std::optional<Instant> bar_due_;  // for which the timer is armed
   LinePrefixer lines_;
   LineFilter filter_;
   Tail tail_;
