@@ -7,7 +7,7 @@
 namespace ddprun {
 namespace {
 
-bool is_blank(std::string_view begun, std::string_view rest) {
+bool are_blanks(std::string_view begun, std::string_view rest) {
   constexpr auto other = [](char c) { return c != ' '; };
   return std::ranges::none_of(begun, other) && std::ranges::none_of(rest, other);
 }
@@ -49,7 +49,7 @@ std::string LinePrefixer::feed(std::string_view bytes) {
     }
     const std::size_t ending = bytes.substr(end).starts_with("\r\n") ? 2 : 1;
     const bool returns = bytes[end + ending - 1] == '\r';
-    if (returns && is_blank(begun_, bytes.substr(0, end))) {
+    if (returns && are_blanks(begun_, bytes.substr(0, end))) {
       begun_ += bytes.substr(0, end);
       after_ = After::blank_return;
     } else {
