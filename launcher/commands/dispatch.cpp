@@ -64,7 +64,7 @@ int dispatch(const std::vector<std::string>& words, const Versions& versions) {
                              versions.ddprun,
                              versions.tested_libtorch));
   }
-  return run_command(command_line, role, print);
+  return run_command(command_line, role, versions.ddprun, print);
 }
 
 }  // namespace ddprun

@@ -18,9 +18,10 @@ namespace {
 Error refused(const char* option,
               const Setting& setting,
               std::string why,
-              std::string fix = "name a folder that you may write to") {
+              std::string fix = "name a folder that you may write to",
+              ExitStatus status = ExitStatus::system_refused) {
   return {
-      ExitStatus::system_refused,
+      status,
       fmt::format("--{}: '{}' from {} cannot be written", option, setting.value, setting.origin),
       std::move(why),
       std::move(fix)};
@@ -72,6 +73,31 @@ Result<std::string> new_log_dir(const Environment& environment) {
 std::string new_error_folder(const Environment& environment) {
   std::string path = temporary_path(environment, "ddprun_errors_XXXXXX");
   return ::mkdtemp(path.data()) != nullptr ? path : std::string();
+}
+
+Result<void> check_events(const Setting& setting) {
+  const std::filesystem::path path(setting.value);
+  std::error_code ignored;
+  if (path.has_filename() && !std::filesystem::is_directory(path, ignored)) return {};
+  return refused("events", setting, "it is a folder", "name a file in it", ExitStatus::usage);
+}
+
+Result<void> prepare_report(const Setting& setting) {
+  const std::filesystem::path path(setting.value);
+  std::error_code error;
+  const auto status = std::filesystem::symlink_status(path, error);
+  if (!std::filesystem::status_known(status)) return refused("report", setting, error.message());
+  if (!path.has_filename() || std::filesystem::is_directory(status)) {
+    return refused("report", setting, "it is a folder", "name a file in it", ExitStatus::usage);
+  }
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return refused("report",
+                   setting,
+                   "it is a link, pipe or device, and the report takes its place",
+                   "name a regular file, or a new one",
+                   ExitStatus::usage);
+  }
+  return prepare("report", setting, path.has_parent_path() ? path.parent_path() : ".");
 }
 
 Result<void> prepare_snapshot(const Setting& setting) {

@@ -26,4 +26,12 @@ namespace ddprun {
 /// the path itself must not be a folder.
 [[nodiscard]] Result<void> prepare_snapshot(const Setting& setting);
 
+/// Tells whether the events of a job may be appended to `setting.value`: to anything but a folder.
+/// What cannot be written costs the job nothing, and is told once it runs.
+[[nodiscard]] Result<void> check_events(const Setting& setting);
+
+/// The same as prepare_snapshot for the report `setting.value`, in whose place a file is renamed:
+/// so it may only be a regular file.
+[[nodiscard]] Result<void> prepare_report(const Setting& setting);
+
 }  // namespace ddprun

@@ -180,7 +180,7 @@ GuardOptions guard_options(const Job& job) {
 
 /// The folder of the workers' files. As in torchrun, files that are asked for without one go to a
 /// new folder. Returns the folder that is to go with the job.
-TemporaryFolder prepare_files(Job& job) {
+TemporaryFolder prepare_output(Job& job) {
   OutputOptions& output = job.options.output;
   if (!output.log_dir.empty()) prepare_log_dir(job.options.effective.at("log-dir")).value();
   if (!job.options.makes_folder() || job.witness) return {};
@@ -193,20 +193,31 @@ TemporaryFolder prepare_files(Job& job) {
   return {};
 }
 
+/// The other files that the job will write to.
+void prepare_files(const Job& job) {
+  const Settings& all = job.options.effective;
+  if (!job.options.snapshot.empty()) prepare_snapshot(all.at("snapshot")).value();
+  if (!job.options.events.empty()) check_events(all.at("events")).value();
+  const bool may_coordinate = job.witness || !job.options.anchored;
+  if (!job.options.report.empty() && may_coordinate) prepare_report(all.at("report")).value();
+}
+
 }  // namespace
 
 int run_command(const Source& command_line,
                 Role role,
+                const std::string& version,
                 const std::function<int(const std::string&)>& print) {
   TokenFile token_file;
   Job job = make_job(command_line, role, token_file);
+  job.version = version;
   if (job.options.is_dry_run()) {
     const DryRun dry_run = plan_dry_run(job, current_environment());
     const bool for_programs = job.options.dry_run == DryRunFormat::json;
     return print(for_programs ? dry_run_json(dry_run) : dry_run_text(dry_run));
   }
-  const TemporaryFolder folder = prepare_files(job);  // this process, the guard, ends last
-  if (!job.options.snapshot.empty()) prepare_snapshot(job.options.effective.at("snapshot")).value();
+  prepare_files(job);
+  const TemporaryFolder folder = prepare_output(job);  // this process, the guard, ends last
   return run_guarded(guard_options(job),
                      [&](GuardLink link) { return run_agent(std::move(job), std::move(link)); });
 }

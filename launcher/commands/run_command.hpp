@@ -17,6 +17,7 @@ enum class Role : std::uint8_t { own, coordinator, anchored_agent };
 /// Throws a Failure that says what is wrong with the options, or what the system refuses.
 [[nodiscard]] int run_command(const Source& command_line,
                               Role role,
+                              const std::string& version,
                               const std::function<int(const std::string&)>& print);
 
 }  // namespace ddprun

@@ -44,6 +44,8 @@ class JobLink {
 
   /// Whether the coordinator is in this process.
   [[nodiscard]] virtual bool coordinates() const = 0;
+  /// The newest generation of the coordinator in this process; null if it is elsewhere.
+  [[nodiscard]] virtual const Generation* newest() const = 0;
 
   /// The job has ended so. Calls `done` once no other process waits for a message from this one.
   virtual void when_told(const Outcome& outcome, std::function<void()> done) = 0;

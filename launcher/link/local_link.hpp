@@ -21,6 +21,9 @@ class LocalLink final : public JobLink {
     return coordinator_.machine().waits_for();
   }
   [[nodiscard]] bool coordinates() const override { return true; }
+  [[nodiscard]] const Generation* newest() const override {
+    return &coordinator_.machine().newest();
+  }
   void when_told(const Outcome& outcome, std::function<void()> done) override;
 
  private:

@@ -54,6 +54,10 @@ class MemberLink final : public JobLink, private ParticipantObserver {
   [[nodiscard]] bool coordinates() const override {
     return participant_->machine().coordinator() != nullptr;
   }
+  [[nodiscard]] const Generation* newest() const override {
+    const Coordinator* coordinator = participant_->machine().coordinator();
+    return coordinator == nullptr ? nullptr : &coordinator->newest();
+  }
 
   [[nodiscard]] const Endpoint& endpoint() const { return options_.endpoint; }
 

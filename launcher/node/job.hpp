@@ -17,6 +17,7 @@
 namespace ddprun {
 
 struct Job {
+  std::string version;  ///< Of ddprun.
   Options options;
   Command command;
   WorkerSetup setup;

@@ -85,12 +85,19 @@ std::string failure_details(const Outcome& outcome, const FailureFacts& facts) {
     text += last_line_of(whose, facts.last_lines);
   }
   if (!facts.error_file.empty()) text += fmt::format("  error file: {}\n", facts.error_file);
-  const std::string core = facts.core_pattern.empty() ? "" : hint_for_core(facts.core_pattern);
-  for (const std::string& hint :
-       {main_hint(outcome.failure->end, facts), core, hint_for_driver(facts.driver_error)}) {
-    if (!hint.empty()) text += fmt::format("  hint: {}\n", hint);
+  for (const std::string& hint : failure_hints(*outcome.failure, facts)) {
+    text += fmt::format("  hint: {}
+", hint);
   }
   return text;
+}
+
+std::vector<std::string> failure_hints(const WorkerFailure& failure, const FailureFacts& facts) {
+  const std::string core = facts.core_pattern.empty() ? "" : hint_for_core(facts.core_pattern);
+  std::vector<std::string> hints{
+      main_hint(failure.end, facts), core, hint_for_driver(facts.driver_error)};
+  std::erase_if(hints, [](const std::string& hint) { return hint.empty(); });
+  return hints;
 }
 
 bool is_reported_by_script(const Job& job, bool was_told) {

@@ -30,6 +30,10 @@ struct FailureFacts {
 /// shown already the last one with a text. Empty for an outcome without a failure.
 [[nodiscard]] std::string failure_details(const Outcome& outcome, const FailureFacts& facts);
 
+/// What to look at first; none is empty.
+[[nodiscard]] std::vector<std::string> failure_hints(const WorkerFailure& failure,
+                                                     const FailureFacts& facts);
+
 /// By the first process that coordinates a job of many nodes, once it listens: one line each.
 [[nodiscard]] std::vector<std::string> coordinating_notes(const Job& job, const Endpoint& endpoint);
 

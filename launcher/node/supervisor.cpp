@@ -54,6 +54,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
       context_(1),
       console_(context_, [this](const std::string& text) { say(text); }),
       files_(context_, [this](const std::string& text) { say(text); }),
+      records_(files_, job_),
       stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")),
       guard_(context_,
              std::move(link_.socket),
@@ -105,6 +106,8 @@ int Supervisor::run() {
   for (const std::string& each : job_.notes) say(each);
   guard_.listen();
   children_.listen();
+  records_.job_starts();
+  agent_.watch([this](const AgentEvent& event) { records_.on(event); });
   reach_coordinator();
   agent_.start();
   context_.run();
@@ -119,7 +122,10 @@ void Supervisor::reach_coordinator() {
                                look_at_wait();
                              },
                              [this](const std::string& text) { say(text); },
-                             [this](const CoordinatorEvent& event) { slurm_.on_heard(event); },
+                             [this](const CoordinatorEvent& event) {
+                               records_.on(event);
+                               slurm_.on_heard(event);
+                             },
                              [this](std::optional<Instant> until) { lease_.renew(until); },
                              [this] { look_at_wait(); }};
   const RendezvousOptions& rendezvous = job_.options.rendezvous;
@@ -142,10 +148,13 @@ void Supervisor::reach_coordinator() {
 
 /// While the link is made there is none yet.
 void Supervisor::look_at_wait() {
-  if (coordinator_) wait_.look(*coordinator_, agent_.machine());
+  if (!coordinator_) return;
+  records_.look(*coordinator_, agent_.machine());
+  wait_.look(*coordinator_, agent_.machine());
 }
 
 void Supervisor::perform(const AgentAction& action) {
+  records_.on(action);
   std::visit([this](const auto& what) { perform(what); }, action);
 }
 
@@ -171,6 +180,7 @@ void Supervisor::perform(const SpawnWorkers& spawn) {
   oom_kills_ = oom_kills();
   kernel_log_.begin();
   const auto refused = workers_.spawn(part_, lease_.end());
+  records_.workers_live(workers_.living());
   const int count = part_.worker_count;
   say(fmt::format("generation {} ({}): {} on {}, {}",
                   part_.number.value,
@@ -234,20 +244,22 @@ void Supervisor::perform(const ExitWith& exit) {
   coordinator_->when_told(exit.outcome, [this, outcome = exit.outcome] {
     slurm_.finish(outcome, coordinator_->coordinates(), [this](const Outcome& final) {
       last_output_.exits_with(final.exit_status);
-      last_output_.write_out([this, final] { report(final); });
+      const auto facts = own_failure(final);
+      records_.job_ends(final, facts, coordinator_->newest());
+      last_output_.write_out([this, final, facts] { report(final, facts); });
     });
   });
 }
 
-void Supervisor::report(const Outcome& outcome) {
+void Supervisor::report(const Outcome& outcome, const std::optional<FailureFacts>& facts) {
   if (outcome.exit_status == 0) return;
-  console_.write(stderr_, own_failure(outcome));
+  if (facts) console_.write(stderr_, failure_details(outcome, *facts));
   if (is_reported_by_script(job_, told_)) return;
   say(fmt::format("exit status {}: {}", outcome.exit_status, outcome.text));
 }
 
-/// The report on this node's worker whose failure ended the job, or nothing.
-std::string Supervisor::own_failure(const Outcome& outcome) const {
+/// What is known of this node's worker whose failure ended the job, if it is one of this node.
+std::optional<FailureFacts> Supervisor::own_failure(const Outcome& outcome) const {
   if (!outcome.failure) return {};
   const int place = outcome.failure->rank.value - part_.first_rank.value;
   if (place < 0 || place >= part_.worker_count) return {};
@@ -265,7 +277,7 @@ std::string Supervisor::own_failure(const Outcome& outcome) const {
     if (job_.setup.error_folder.empty()) facts.error_file = error_file;  // it stays
     facts.exception = exception_in(read_error_file(error_file));
   }
-  return failure_details(outcome, facts);
+  return facts;
 }
 
 void Supervisor::lose_guard() {

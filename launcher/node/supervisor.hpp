@@ -7,6 +7,7 @@
 #include "launcher/node/guard.hpp"
 #include "launcher/node/guard_line.hpp"
 #include "launcher/node/job.hpp"
+#include "launcher/node/job_records.hpp"
 #include "launcher/node/kernel_log.hpp"
 #include "launcher/node/last_output.hpp"
 #include "launcher/node/lease_notice.hpp"
@@ -60,8 +61,8 @@ class Supervisor {
   void reap();
   void sweep();
   void workers_are_gone();
-  [[nodiscard]] std::string own_failure(const Outcome& outcome) const;
-  void report(const Outcome& outcome);
+  [[nodiscard]] std::optional<FailureFacts> own_failure(const Outcome& outcome) const;
+  void report(const Outcome& outcome, const std::optional<FailureFacts>& facts);
   void say(const std::string& text);
 
   Job job_;
@@ -70,6 +71,7 @@ class Supervisor {
   boost::asio::io_context context_;
   Writer console_;
   Writer files_;
+  JobRecords records_;
   std::shared_ptr<Sink> stderr_;
   GuardLine guard_;
   LeaseNotice lease_;

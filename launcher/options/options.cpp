@@ -197,6 +197,8 @@ Result<void> interpret(int core_count, Options& options) {
   }
   options.snapshot = all.at("snapshot").value;
   options.claim_dir = claim_dir(all);
+  options.events = all.at("events").value;
+  options.report = all.at("report").value;
   options.role = all.at("role").value;
   if (options.module && options.no_python && !options.run_path) {
     return Error(ExitStatus::usage,

@@ -46,6 +46,8 @@ struct Options {
   bool anchored = false;                 ///< The job lives as long as the script that started it.
   std::string snapshot;                  ///< Empty: not given.
   std::string claim_dir;                 ///< Empty: nodes vote.
+  std::string events;                    ///< A file for each event; empty: none.
+  std::string report;                    ///< A file for the job's end; empty: none.
   OutputOptions output;
   std::optional<Rank> debug_rank;   ///< Whose the terminal is.
   std::optional<Rank> stdin_rank;   ///< Whose the standard input is, unless it is a terminal.

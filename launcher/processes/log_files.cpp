@@ -18,6 +18,15 @@ Fd open_for_appending(const std::string& path, int more_flags) {
   return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | more_flags, 0644));
 }
 
+/// Whether it is there; else the errno says why not.
+bool make_folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  errno = error.value();
+  return !error;
+}
+
 /// Returns 0 or an errno. NFS cannot refuse to replace a file, so there it is looked for before.
 int rename_to_new(const std::string& path, const std::string& to) {
   if (::renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
@@ -44,12 +53,7 @@ bool put_aside(const std::string& path) {
 /// Another run may make a file between the two steps.
 Fd open_new_log(const std::string& path) {
   constexpr int attempts_max = 10;
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  if (error) {
-    errno = error.value();
-    return {};
-  }
+  if (!make_folder_of(path)) return {};
   for (int attempt = 0; attempt < attempts_max; ++attempt) {
     Fd file = open_for_appending(path, O_EXCL);
     if (file.is_open() || errno != EEXIST) return file;
@@ -60,6 +64,10 @@ Fd open_new_log(const std::string& path) {
 
 Fd reopen_log(const std::string& path) {
   return open_for_appending(path, 0);
+}
+
+Fd open_to_append(const std::string& path) {
+  return make_folder_of(path) ? open_for_appending(path, O_NONBLOCK | O_NOCTTY) : Fd();
 }
 
 /// The link is renamed into place, so that there is always one.

@@ -1,6 +1,7 @@
 #include "launcher/processes/writer.hpp"
 
 #include "launcher/processes/log_files.hpp"
+#include "launcher/system/whole_file.hpp"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
@@ -68,6 +69,10 @@ void Writer::open_folder(const std::string& path,
   folder->is_late_ = !reached_.wait_for(lock, patience, [&] { return folder->reached_; });
 }
 
+void Writer::replace(const std::string& path, std::string bytes) {
+  push({std::make_shared<Sink>(path), std::move(bytes), Task::replace});
+}
+
 void Writer::finish(std::shared_ptr<Sink> sink) {
   push({std::move(sink), {}, Task::finish, {}, &no_owner});
 }
@@ -126,6 +131,11 @@ void Writer::run() {
 void Writer::write_out(const Chunk& chunk) {
   Sink& sink = *chunk.sink;
   if (chunk.task == Task::open_folder) return open_folder_now(chunk);
+  if (chunk.task == Task::replace) {
+    const std::string why = write_whole_file(sink.path_, chunk.bytes);
+    if (!why.empty()) say(fmt::format("cannot write {}: {}", sink.path_, why));
+    return;
+  }
   if (!sink.path_.empty() && !sink.file_.is_open() && !sink.failed_) open_file(sink);
   const bool is_terminal = sink.path_.empty() && ::isatty(sink.number_) == 1;
   if (chunk.task == Task::show && !is_terminal) return;
@@ -168,19 +178,25 @@ void Writer::open_folder_now(const Chunk& chunk) {
 
 /// One that was finished and is written to again goes on where it ended.
 void Writer::open_file(Sink& sink) {
-  sink.file_ =
-      std::exchange(sink.was_opened_, true) ? reopen_log(sink.path_) : open_new_log(sink.path_);
+  const bool is_first = !std::exchange(sink.was_opened_, true);
+  if (sink.older_ == Sink::Older::goes_on) {
+    sink.file_ = open_to_append(sink.path_);
+  } else {
+    sink.file_ = is_first ? open_new_log(sink.path_) : reopen_log(sink.path_);
+  }
   sink.number_ = sink.file_.get();
   if (!sink.file_.is_open()) fail(sink, errno);
 }
 
 void Writer::fail(Sink& sink, int error) {
   sink.failed_ = true;
-  const bool too_many = error == EMFILE;
+  const std::string_view fix = error == EMFILE  ? "; raise the hard limit, ulimit -Hn"
+                               : error == ENXIO ? "; a FIFO needs a reader before it is written to"
+                                                : "";
   say(fmt::format("cannot write to {}: {}; its output is dropped from here on{}",
                   sink.name_,
                   std::strerror(error),
-                  too_many ? "; raise the hard limit, ulimit -Hn" : ""));
+                  fix));
 }
 
 void Writer::say(std::string text) {

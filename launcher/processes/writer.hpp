@@ -28,18 +28,22 @@
 namespace ddprun {
 
 /// One place to write to. Made by Writer; a file is opened by the writer's thread, and its folder
-/// made, when it is first written to or finished. A file that an older run left there is put
-/// aside then.
+/// made, when it is first written to or finished.
 class Sink {
  public:
+  /// What happens to a file that an older run left there.
+  enum class Older : std::uint8_t { is_put_aside, goes_on };
+
   Sink(int borrowed, std::string name) : number_(borrowed), name_(std::move(name)) {}
-  explicit Sink(std::string path) : name_(std::move(path)), path_(name_) {}
+  explicit Sink(std::string path, Older older = Older::is_put_aside)
+      : name_(std::move(path)), path_(name_), older_(older) {}
 
  private:
   friend class Writer;
   int number_ = -1;
   std::string name_;
   std::string path_;  // empty: nothing to open
+  Older older_ = Older::is_put_aside;
   Fd file_;
   bool was_opened_ = false;
   bool failed_ = false;
@@ -80,6 +84,9 @@ class Writer {
                    std::vector<std::string> files,
                    std::chrono::milliseconds patience);
 
+  /// Makes a file of these bytes alone in the place of the one at `path`, as a whole or not at all.
+  void replace(const std::string& path, std::string bytes);
+
   /// Creates the file if nothing was written to it, and closes it after what is queued.
   void finish(std::shared_ptr<Sink> sink);
 
@@ -98,7 +105,7 @@ class Writer {
 
  private:
   static constexpr char no_owner = 0;
-  enum class Task : std::uint8_t { write, show, finish, open_folder };
+  enum class Task : std::uint8_t { write, show, replace, finish, open_folder };
   struct Chunk {
     std::shared_ptr<Sink> sink;
     std::string bytes;

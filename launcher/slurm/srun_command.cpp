@@ -29,7 +29,7 @@ bool is_for_srun(std::string_view name) {
 /// The options as given, except those that the allocation decides, or that are for one node.
 std::vector<std::string> passed_on(const Settings& settings) {
   const std::set<std::string_view> own{
-      "nnodes", "rdzv-endpoint", "rdzv-id", "node-rank", "claim-dir"};
+      "nnodes", "rdzv-endpoint", "rdzv-id", "node-rank", "claim-dir", "report"};
   std::vector<std::string> words;
   for (const auto& [name, setting] : settings) {
     if (own.contains(name)) continue;

@@ -37,6 +37,9 @@ class MachineLoop {
 
   [[nodiscard]] const Machine& machine() const { return machine_; }
 
+  /// `watcher` is told each event before the machine is.
+  void watch(std::function<void(const Event&)> watcher) { watcher_ = std::move(watcher); }
+
   /// Performs the machine's first actions: call once, before any event. `arguments` are those of
   /// its own `start`, but for the last one.
   template <typename... Arguments>
@@ -57,6 +60,7 @@ class MachineLoop {
 
   void drain() {
     const bool drained = events_.drain([this](const Event& event) {
+      if (watcher_) watcher_(event);
       std::vector<Action> actions;
       machine_.on_event(now(), event, actions);
       for (const Action& action : actions) perform_(action);
@@ -67,6 +71,7 @@ class MachineLoop {
  private:
   Machine machine_;
   Perform perform_;
+  std::function<void(const Event&)> watcher_;
   DeadlineTimer timer_;
   EventQueue<Event> events_;
 };

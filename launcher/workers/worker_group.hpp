@@ -52,6 +52,9 @@ class WorkerGroup {
   /// further children.
   [[nodiscard]] std::vector<WorkerEnded> reap(std::vector<EndedChild>& others);
 
+  /// By pid.
+  [[nodiscard]] const std::map<int, LocalRank>& living() const { return living_; }
+
   /// After `reap`: whether no descendant of this process is left.
   [[nodiscard]] bool none_left() const { return reaper_.none_left(); }
 

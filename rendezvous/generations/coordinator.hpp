@@ -185,6 +185,9 @@ class Coordinator {
 
   [[nodiscard]] const SetAside& set_aside() const { return aside_; }
 
+  /// The newest generation; number 0 before the first.
+  [[nodiscard]] const Generation& newest() const { return current_; }
+
   enum class State : std::uint8_t { forming, deciding, running, ending, finished };
   [[nodiscard]] State state() const { return state_; }
 

@@ -2,6 +2,7 @@
 // workers find in their environment; exit statuses; the invariants that the headers number.
 #include "tests/tidy/manual.hpp"
 
+#include "launcher/events/event_line.hpp"
 #include "launcher/options/help_text.hpp"
 #include "launcher/options/job_file_schema.hpp"
 #include "launcher/options/option_table.hpp"
@@ -18,6 +19,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <string>
@@ -122,6 +124,31 @@ TEST_CASE("manual: every option of the table is read") {
 
 TEST_CASE("manual: the schema in configs is the one that --print-schema prints") {
   CHECK(file_text("configs/ddprun.schema.json") == job_file_schema());
+}
+
+TEST_CASE("manual: ddprun-events(5) and the schema have every event of the program, and no other") {
+  std::set<std::string> known;
+  for (const std::string_view name : event_names()) known.insert(std::string(name));
+  const std::string page = file_text("man/ddprun-events.5");
+  std::set<std::string> described;
+  for (const char* of :
+       {"Of each process", "Of workers on this node", "Of the process that coordinates"}) {
+    for (const Item& item : items_in(section(page, of))) {
+      const std::string name = item.head.substr(item.head.find(' ') + 1);
+      CHECK_MESSAGE(described.insert(name).second, name);
+      const bool has_example = item.text.find("\"event\":\"" + name + '"') != std::string::npos;
+      CHECK_MESSAGE(has_example, name);
+    }
+  }
+  CHECK(described == known);
+  std::set<std::string> in_schema;
+  const auto schema = nlohmann::json::parse(file_text("configs/ddprun-events.schema.json"));
+  for (const auto& each : schema.at("oneOf")) {
+    const std::string name = each.at("$ref").get<std::string>().substr(8);  // "#/$defs/NAME"
+    in_schema.insert(name);
+    CHECK_MESSAGE(schema["$defs"][name]["properties"]["event"]["const"] == name, name);
+  }
+  CHECK(in_schema == known);
 }
 
 TEST_CASE("manual: --help shows every option of the table with its words, and no other") {

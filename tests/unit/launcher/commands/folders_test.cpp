@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace ddprun {
@@ -75,6 +76,47 @@ TEST_CASE("folders: a snapshot is no folder") {
                                                 "it is a folder"));
   }
   CHECK_FALSE(prepare_snapshot(asked(folder.write("file", "") + "/snapshot.pt")).has_value());
+}
+
+TEST_CASE("folders: events go anywhere but into a folder, and nothing is made for them yet") {
+  const TempFolder folder;
+  for (const std::string& path : {folder.path(), folder.at("new/")}) {
+    const auto refused = check_events(asked(path));
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().status() == ExitStatus::usage);
+  }
+  REQUIRE(::mkfifo(folder.at("fifo").c_str(), 0600) == 0);
+  for (const std::string& path :
+       {folder.at("fifo"), folder.at("a/b"), std::string("/dev/full"), std::string(300, 'x')}) {
+    CHECK(check_events(asked(path)).has_value());
+  }
+  CHECK_FALSE(std::filesystem::exists(folder.at("a")));
+}
+
+TEST_CASE("folders: a report takes the place of a regular file alone") {
+  const TempFolder folder;
+  CHECK(prepare_report(asked(folder.at("a/report.json"))).has_value());
+  CHECK(std::filesystem::is_directory(folder.at("a")));
+  const std::string file = folder.write("report.json", "{}");
+  CHECK(prepare_report(asked(file)).has_value());
+  REQUIRE(::mkfifo(folder.at("fifo").c_str(), 0600) == 0);
+  std::filesystem::create_symlink(file, folder.at("link"));
+  for (const std::string& path : {folder.path(),
+                                  folder.at("new/"),
+                                  folder.at("fifo"),
+                                  folder.at("link"),
+                                  std::string("/dev/null")}) {
+    CAPTURE(path);
+    const auto refused = prepare_report(asked(path));
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().status() == ExitStatus::usage);
+    CHECK(refused.error().message().starts_with("--report: '" + path + "' from the command line"));
+  }
+  for (const std::string& path : {folder.at(std::string(300, 'x')), std::string("/proc/x")}) {
+    const auto refused = prepare_report(asked(path));
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().status() == ExitStatus::system_refused);
+  }
 }
 
 TEST_CASE("folders: where nothing may be written, the job does not start") {

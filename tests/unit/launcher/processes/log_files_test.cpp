@@ -4,9 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <barrier>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -60,6 +62,27 @@ TEST_CASE("log files: what cannot be renamed is appended to") {
   const Fd file = open_new_log("/dev/full");
   CHECK(file.is_open());
   CHECK_FALSE(open_new_log("/proc/none/0.out").is_open());
+}
+
+TEST_CASE("log files: a file for programs goes on where it ended, in a folder that is made") {
+  const TempFolder folder;
+  const std::string path = folder.at("a/b.jsonl");
+  const Fd first = open_to_append(path);
+  append(first, "one\n");
+  append(open_to_append(path), "two\n");
+  append(first, "three\n");
+  CHECK(log_at(path) == "one\ntwo\nthree\n");
+  const InFolder inside(folder.path());
+  CHECK(open_to_append("here.jsonl").is_open());
+}
+
+TEST_CASE("log files: a FIFO without a reader is an error, and not waited for") {
+  const TempFolder folder;
+  REQUIRE(::mkfifo(folder.at("fifo").c_str(), 0600) == 0);
+  CHECK_FALSE(open_to_append(folder.at("fifo")).is_open());
+  CHECK(errno == ENXIO);
+  CHECK_FALSE(open_to_append("/proc/none/events").is_open());
+  CHECK_FALSE(open_to_append(folder.path()).is_open());
 }
 
 TEST_CASE("log files: runs that begin at once overwrite nothing of each other") {

@@ -20,7 +20,8 @@ AgentSteps steps() {
   made.command_line.settings = {{"nproc-per-node", {"gpu", "the command line"}},
                                 {"module", {"true", "the command line"}},
                                 {"nnodes", {"1:9", "the command line"}},
-                                {"claim-dir", {"/scratch", "the command line"}}};
+                                {"claim-dir", {"/scratch", "the command line"}},
+                                {"report", {"report.json", "the command line"}}};
   made.command_line.program = {"train", "the command line"};
   made.command_line.arguments = {"--lr", "0.1", ""};
   return made;

@@ -1,0 +1,96 @@
+#include "launcher/node/job_records.hpp"
+
+#include "launcher/events/event_line.hpp"
+#include "launcher/node/job_report.hpp"
+#include "launcher/node/wait_lines.hpp"
+#include "launcher/system/clock.hpp"
+#include "launcher/system/time_of_day.hpp"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace ddprun {
+
+JobRecords::JobRecords(Writer& files, const Job& job)
+    : files_(files), job_(job), started_(now()), started_text_(utc_time()) {
+  if (job_.options.events.empty()) return;
+  events_ = std::make_shared<Sink>(job_.options.events, Sink::Older::goes_on);
+}
+
+void JobRecords::job_starts() {
+  const Options& options = job_.options;
+  const GatheringOptions& nodes = options.rendezvous.gathering;
+  write({JobStarted{job_.version,
+                    nodes.nodes_min,
+                    nodes.nodes_max,
+                    job_.witness ? 0 : options.worker_count,
+                    options.restarts.count_max}});
+}
+
+void JobRecords::on(const AgentEvent& event) {
+  JobObserver::Events events;
+  observer_.on(event, events);
+  write(events);
+}
+
+void JobRecords::on(const AgentAction& action) {
+  JobObserver::Events events;
+  observer_.on(action, events);
+  write(events);
+}
+
+void JobRecords::on(const CoordinatorEvent& event) {
+  JobObserver::Events events;
+  observer_.on(event, events);
+  write(events);
+}
+
+void JobRecords::workers_live(const std::map<int, LocalRank>& workers) {
+  WorkersSpawned started;
+  for (const auto& [pid, rank] : workers) started.workers.push_back({rank, pid});
+  JobObserver::Events events;
+  observer_.on(started, events);
+  write(events);
+}
+
+void JobRecords::look(const JobLink& link, const Agent& agent) {
+  const bool coordinates = link.coordinates();
+  const Standing standing{wait_of(link.waits(), agent.has_joined() && !coordinates), coordinates};
+  if (!events_ || standing == observer_.standing()) return;
+  JobObserver::Events events;
+  observer_.on(now(), standing, link.waits_for(), events);
+  write(events);
+}
+
+void JobRecords::job_ends(const Outcome& outcome,
+                          const std::optional<FailureFacts>& facts,
+                          const Generation* newest) {
+  write({JobFinished{outcome}});
+  if (events_) files_.finish(std::exchange(events_, nullptr));
+  if (job_.options.report.empty() || newest == nullptr) return;
+  files_.replace(job_.options.report,
+                 report_json({job_.version,
+                              job_.setup.job_id,
+                              job_.setup.host,
+                              started_text_,
+                              utc_time(),
+                              now() - started_,
+                              outcome,
+                              *newest,
+                              facts}));
+}
+
+void JobRecords::write(const JobObserver::Events& events) {
+  if (!events_ || events.empty()) return;
+  const EventContext context{utc_time(),
+                             now() - started_,
+                             job_.setup.job_id,
+                             job_.setup.host,
+                             ::getpid(),
+                             observer_.generation(),
+                             observer_.first_rank()};
+  for (const JobEvent& event : events) files_.write(events_, event_line(event, context));
+}
+
+}  // namespace ddprun

@@ -1,0 +1,48 @@
+#include "launcher/system/whole_file.hpp"
+
+#include "launcher/system/fd.hpp"
+#include "launcher/system/random_number.hpp"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+namespace ddprun {
+namespace {
+
+bool write_durably(const std::string& path, std::string_view bytes) {
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (!file.is_open()) return false;
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return ::fsync(file.get()) == 0;
+}
+
+}  // namespace
+
+/// The new file has a short name, since that of `path` may be as long as names can be.
+std::string write_whole_file(const std::string& path, std::string_view bytes) {
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  const std::string made = folder / fmt::format(".ddprun-{:016x}", random_number());
+  if (!write_durably(made, bytes) || ::rename(made.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(made.c_str());
+    return std::strerror(error);
+  }
+  const Fd directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.is_open()) (void)::fsync(directory.get());  // some filesystems know no such thing
+  return {};
+}
+
+}  // namespace ddprun
