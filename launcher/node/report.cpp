@@ -86,8 +86,7 @@ std::string failure_details(const Outcome& outcome, const FailureFacts& facts) {
   }
   if (!facts.error_file.empty()) text += fmt::format("  error file: {}\n", facts.error_file);
   for (const std::string& hint : failure_hints(*outcome.failure, facts)) {
-    text += fmt::format("  hint: {}
-", hint);
+    text += fmt::format("  hint: {}\n", hint);
   }
   return text;
 }

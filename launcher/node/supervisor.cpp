@@ -2,9 +2,7 @@
 
 #include "launcher/link/local_link.hpp"
 #include "launcher/link/member_link.hpp"
-#include "launcher/node/error_file.hpp"
 #include "launcher/node/machine_options.hpp"
-#include "launcher/node/memory_events.hpp"
 #include "launcher/node/report.hpp"
 #include "launcher/options/coordinator_options.hpp"
 #include "launcher/options/variables.hpp"
@@ -20,33 +18,10 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <fstream>
-#include <malloc.h>
 #include <utility>
 #include <variant>
 
 namespace ddprun {
-namespace {
-
-/// The queues of output grow and shrink many times a second. Each time, glibc would give memory
-/// back to the system and get it anew, page by page.
-void keep_memory_of_queues() {
-#ifdef __GLIBC__
-  constexpr int chunk_bytes_max = 1024 * 1024;  // up to there a chunk is no mapping of its own
-  ::mallopt(M_MMAP_THRESHOLD, chunk_bytes_max);
-  ::mallopt(M_TRIM_THRESHOLD, static_cast<int>(Writer::full_bytes));
-#endif
-}
-
-std::string core_pattern() {
-  std::string pattern;
-  std::ifstream file("/proc/sys/kernel/core_pattern");
-  std::getline(file, pattern);
-  return pattern;
-}
-
-}  // namespace
-
 Supervisor::Supervisor(Job job, GuardLink link)
     : job_(std::move(job)),
       manner_(terminal_manner(job_.setup.inherited)),
@@ -65,6 +40,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
       last_output_(context_, {console_, files_}),
       workers_(
           context_, {console_, files_}, plan_of(job_), link_.user_signals, link_.fence.group_ends),
+      failure_(job_, workers_),
       snapshot_(
           context_,
           job_.setup.snapshot,
@@ -100,7 +76,7 @@ std::function<void(const std::string&)> Supervisor::redraws_status() {
 }
 
 int Supervisor::run() {
-  keep_memory_of_queues();
+  Writer::keep_memory_of_queues();
   const std::string note = replaced_variables_note(job_.setup.inherited);
   if (!note.empty()) say(note);
   for (const std::string& each : job_.notes) say(each);
@@ -177,8 +153,7 @@ void Supervisor::perform(const SpawnWorkers& spawn) {
   coordinator_->workers_start();
   lease_.workers_start();
   store_.begin(part_);
-  oom_kills_ = oom_kills();
-  kernel_log_.begin();
+  failure_.begin(part_);
   const auto refused = workers_.spawn(part_, lease_.end());
   records_.workers_live(workers_.living());
   const int count = part_.worker_count;
@@ -244,7 +219,7 @@ void Supervisor::perform(const ExitWith& exit) {
   coordinator_->when_told(exit.outcome, [this, outcome = exit.outcome] {
     slurm_.finish(outcome, coordinator_->coordinates(), [this](const Outcome& final) {
       last_output_.exits_with(final.exit_status);
-      const auto facts = own_failure(final);
+      const auto facts = failure_.facts_of(final);
       records_.job_ends(final, facts, coordinator_->newest());
       last_output_.write_out([this, final, facts] { report(final, facts); });
     });
@@ -256,28 +231,6 @@ void Supervisor::report(const Outcome& outcome, const std::optional<FailureFacts
   if (facts) console_.write(stderr_, failure_details(outcome, *facts));
   if (is_reported_by_script(job_, told_)) return;
   say(fmt::format("exit status {}: {}", outcome.exit_status, outcome.text));
-}
-
-/// What is known of this node's worker whose failure ended the job, if it is one of this node.
-std::optional<FailureFacts> Supervisor::own_failure(const Outcome& outcome) const {
-  if (!outcome.failure) return {};
-  const int place = outcome.failure->rank.value - part_.first_rank.value;
-  if (place < 0 || place >= part_.worker_count) return {};
-  FailureFacts facts;
-  WorkerGroup::LastLines last = workers_.last_lines(outcome.failure->local_rank);
-  facts.last_lines = std::move(last.lines);
-  facts.were_shown = last.were_shown;
-  facts.are_of_both = last.of_both;
-  facts.executable = job_.command.executable;
-  if (workers_.dumped_core(outcome.failure->local_rank)) facts.core_pattern = core_pattern();
-  facts.driver_error = kernel_log_.xid();
-  if (oom_kills_) facts.oom_kills = oom_kills().value_or(*oom_kills_) - *oom_kills_;
-  const std::string error_file = error_file_path(job_.setup, part_, outcome.failure->rank);
-  if (!error_file.empty() && ::access(error_file.c_str(), R_OK) == 0) {
-    if (job_.setup.error_folder.empty()) facts.error_file = error_file;  // it stays
-    facts.exception = exception_in(read_error_file(error_file));
-  }
-  return facts;
 }
 
 void Supervisor::lose_guard() {

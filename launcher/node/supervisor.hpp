@@ -4,11 +4,11 @@
 
 #include "launcher/link/job_link.hpp"
 #include "launcher/node/agent.hpp"
+#include "launcher/node/failure_look.hpp"
 #include "launcher/node/guard.hpp"
 #include "launcher/node/guard_line.hpp"
 #include "launcher/node/job.hpp"
 #include "launcher/node/job_records.hpp"
-#include "launcher/node/kernel_log.hpp"
 #include "launcher/node/last_output.hpp"
 #include "launcher/node/lease_notice.hpp"
 #include "launcher/node/node_store.hpp"
@@ -61,7 +61,6 @@ class Supervisor {
   void reap();
   void sweep();
   void workers_are_gone();
-  [[nodiscard]] std::optional<FailureFacts> own_failure(const Outcome& outcome) const;
   void report(const Outcome& outcome, const std::optional<FailureFacts>& facts);
   void say(const std::string& text);
 
@@ -78,15 +77,14 @@ class Supervisor {
   ChildSignals children_;
   LastOutput last_output_;
   WorkerGroup workers_;
+  FailureLook failure_;
   SnapshotLook snapshot_;
   NodeStore store_;
   MachineLoop<Agent, AgentEvent, AgentAction> agent_;
   WaitWatch wait_;
   std::unique_ptr<JobLink> coordinator_;
   SlurmSide slurm_;
-  KernelLog kernel_log_;
   std::string address_;                    // of this node, for others
-  std::optional<std::int64_t> oom_kills_;  // before the newest generation
   Part part_;                              // of the newest generation, for what is said about it
   bool sweeping_ = false;                  // KillAll was asked for; AllGone was not answered yet
   bool told_ = false;                      // by the coordinator how the job has ended

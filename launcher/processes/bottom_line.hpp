@@ -1,5 +1,6 @@
 // The bottom line of a terminal: text that is no whole line yet, such as a progress bar, a prompt
-// or what ddprun waits for. It is erased before lines are written, and drawn again below them. Pure.
+// or what ddprun waits for. It is erased before lines are written, and drawn again below them.
+// Pure.
 //
 // Bounds
 //   One row, so that it can be erased: what is wider is cut. At most `owners_max` texts are kept;

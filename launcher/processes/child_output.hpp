@@ -1,5 +1,6 @@
 // One stream of one child process: its pipe → the terminal, its log file and the tail kept for the
-// report. On a terminal a line that is begun and waits for its end, such as a prompt, is shown as well.
+// report. On a terminal a line that is begun and waits for its end, such as a prompt, is shown,
+// too.
 #pragma once
 
 #include "launcher/processes/bars.hpp"

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <malloc.h>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -42,6 +43,14 @@ int columns_of(int fd) {
 
 Writer::Writer(boost::asio::io_context& context, std::function<void(std::string)> on_error)
     : context_(context), on_error_(std::move(on_error)), thread_([this] { run(); }) {}
+
+void Writer::keep_memory_of_queues() {
+#ifdef __GLIBC__
+  constexpr int chunk_bytes_max = 1024 * 1024;  // up to there a chunk is no mapping of its own
+  ::mallopt(M_MMAP_THRESHOLD, chunk_bytes_max);
+  ::mallopt(M_TRIM_THRESHOLD, static_cast<int>(full_bytes));
+#endif
+}
 
 Writer::~Writer() {
   {
