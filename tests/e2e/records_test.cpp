@@ -106,7 +106,8 @@ TEST_CASE_FIXTURE(RecordsCase, "e2e records: a success, event by event, and its 
   CHECK(event("worker_ended")["pid"] == event("workers_started")["workers"][0]["pid"]);
   CHECK(report()["exit_status"] == 0);
   CHECK(report()["first_failure"].is_null());
-  CHECK(names_in(".") == Words{"events.jsonl", "report.json"});
+  CHECK(names_in(".") == Words{"events.jsonl", "report.json", "tmp"});
+  CHECK(names_in("tmp").empty());
   expect_valid();
 }
 

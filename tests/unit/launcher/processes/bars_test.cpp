@@ -94,6 +94,9 @@ TEST_CASE("bars: where no state is held back there is no deadline") {
   CHECK(ended.bars.next_deadline());
   CHECK(ended.bars.finish() == "10%");
   CHECK_FALSE(ended.bars.next_deadline());
+  Begun line_ended("0%\r10%");
+  CHECK(line_ended.bars.feed("\n", Instant{1}) == "10%\n");
+  CHECK_FALSE(line_ended.bars.next_deadline());
 }
 
 TEST_CASE("bars: a state that was shown since nothing followed is not shown again") {
