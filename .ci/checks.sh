@@ -68,13 +68,13 @@ check_mutations() {
         --part "$(drawn_third)" | tee "$results/mutations"
 }
 
-# check_pypi_torch PRESET PATTERN: the tests that run Python, by PyTorch's newest release in an
-# environment that is thrown away.
+# check_pypi_torch PRESET PATTERN: the tests that run Python, by PyTorch's newest release and
+# frameworks on it, in an environment that is thrown away.
 check_pypi_torch() {
-    local venv="$results/venv" version=2.15.0 status=0
-    if ! /usr/bin/python3 -m venv "$venv" ||
-        ! "$venv/bin/pip" install --quiet "torch==$version" numpy; then
-        record skipped "$part_name" "torch $version cannot be had from PyPI here"
+    local venv="$results/venv" status=0
+    local packages=(torch==2.15.0 numpy lightning==2.6.6 accelerate==1.15.0)
+    if ! /usr/bin/python3 -m venv "$venv" || ! "$venv/bin/pip" install --quiet "${packages[@]}"; then
+        record skipped "$part_name" "${packages[*]} cannot be had from PyPI here"
         return 0
     fi
     TEST_PYTHON="$venv/bin/python" TEST_TORCHRUN="$venv/bin/torchrun" \

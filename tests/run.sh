@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 # shellcheck source=.ci/checks.sh
 source .ci/checks.sh
 
-pytorch_tests="^(e2e (store|torchrun's lines)|interoperation):"  # those that run TEST_PYTHON
+pytorch_tests="^(e2e (store|torchrun's lines|frameworks)|interoperation):"  # those that run TEST_PYTHON
 
 # What no compiler is needed for.
 check_texts() {
@@ -56,7 +56,7 @@ test_release() {
     part "slurm_kit" 90 tests_of release -L '^slurm_kit$' -j 4 || true
     part "slurm" 240 tests_of release -L '^slurm$' -j 4 || true
     test_kinds release
-    part "pypi torch" 420 check_pypi_torch release "$pytorch_tests" || true
+    part "pypi torch" 500 check_pypi_torch release "$pytorch_tests" || true
 }
 build_others() {
     give_way

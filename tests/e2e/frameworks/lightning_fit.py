@@ -1,0 +1,35 @@
+"""A fit by Lightning on two processes of the launcher: the losses are the same by any launcher."""
+
+import lightning
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Line(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(1, 1)
+
+    def training_step(self, batch, _):
+        inputs, targets = batch
+        loss = torch.nn.functional.mse_loss(self.layer(inputs), targets)
+        self.log("loss", loss, on_step=False, on_epoch=True, sync_dist=True, prog_bar=True)
+        return loss
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+
+def main():
+    lightning.seed_everything(7)
+    inputs = torch.linspace(-1, 1, 64).unsqueeze(1)
+    samples = DataLoader(TensorDataset(inputs, 3 * inputs + 1), batch_size=8)
+    trainer = lightning.Trainer(
+        accelerator="cpu", devices=2, strategy="ddp", max_epochs=3, logger=False,
+        enable_checkpointing=False)
+    trainer.fit(Line(), samples)
+    if trainer.is_global_zero:
+        print(f"{trainer.world_size} processes, loss {trainer.callback_metrics['loss']:.6f}")
+
+
+main()
