@@ -139,7 +139,7 @@ std::string Gathering::hosts_missing(const Generation& last) const {
 std::string Gathering::why_not_yet() const {
   if (!start_at_) return {};
   if (!has(nodes_all())) return "the last call for more";
-  return "some share a machine, where one may be left of a lost node: the last call decides";
+  return "some are on one machine and may be the same node twice: it starts after the last call";
 }
 
 }  // namespace ddprun
