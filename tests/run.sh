@@ -12,7 +12,8 @@ cd "$(dirname "$0")/.."
 # shellcheck source=.ci/checks.sh
 source .ci/checks.sh
 
-pytorch_tests="^(e2e (store|torchrun's lines|frameworks)|interoperation):"  # those that run TEST_PYTHON
+# Those that run TEST_PYTHON.
+pytorch_tests="^(e2e (store|torchrun's lines|frameworks)|interoperation):"
 
 # What no compiler is needed for.
 check_texts() {

@@ -174,8 +174,11 @@ int run_agent(Job job, GuardLink link) {
 /// A job of one node has no lease, and a witness has no workers.
 GuardOptions guard_options(const Job& job) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
-  if (!rendezvous.has_many_nodes() || job.witness) return {};
-  return {.fence = FenceOptions{job.options.worker_count, margin_of(rendezvous.times)}};
+  GuardOptions options;
+  options.erases_row = job.manner.redraws;
+  if (!rendezvous.has_many_nodes() || job.witness) return options;
+  options.fence = FenceOptions{job.options.worker_count, margin_of(rendezvous.times)};
+  return options;
 }
 
 /// The folder of the workers' files. As in torchrun, files that are asked for without one go to a
@@ -211,6 +214,7 @@ int run_command(const Source& command_line,
   TokenFile token_file;
   Job job = make_job(command_line, role, token_file);
   job.version = version;
+  job.manner = terminal_manner(current_environment());
   if (job.options.is_dry_run()) {
     const DryRun dry_run = plan_dry_run(job, current_environment());
     const bool for_programs = job.options.dry_run == DryRunFormat::json;

@@ -4,6 +4,7 @@
 #include "launcher/processes/descendants.hpp"
 #include "launcher/system/clock.hpp"
 #include "launcher/system/complain.hpp"
+#include "launcher/system/terminal.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/worker_end.hpp"
 
@@ -130,13 +131,14 @@ void watch(int agent_pid, int agent_socket, int signal_fd, std::optional<Fence>&
   }
 }
 
-int clean_up_after(int agent_pid) {
+int clean_up_after(int agent_pid, const GuardOptions& options) {
   const int status = wait_for(agent_pid);
   const bool clean = kill_and_reap_all(kill_patience);
   if (!clean) {
     complain("ddprun: some processes survived SIGKILL; they are stuck inside the kernel\n");
   }
   if (WIFEXITED(status)) return WEXITSTATUS(status);
+  if (options.erases_row && may_redraw(STDERR_FILENO)) complain("\r\x1b[K");
   complain("ddprun: the agent process {} was killed by {}; all workers were killed\n",
            agent_pid,
            signal_name(WTERMSIG(status)));
@@ -185,7 +187,7 @@ int run_guarded(const GuardOptions& options, const std::function<int(GuardLink)>
   link.socket.reset();
   if (fence) fence->begin(pid, own_end.get());
   watch(pid, own_end.get(), signal_fd.get(), fence);
-  return clean_up_after(pid);
+  return clean_up_after(pid, options);
 }
 
 }  // namespace ddprun

@@ -38,6 +38,7 @@ struct GuardLink {
 
 struct GuardOptions {
   std::optional<FenceOptions> fence;  ///< Of workers under a lease.
+  bool erases_row = false;            ///< Of a terminal, which the agent may have left drawn.
 };
 
 /// Runs `agent` in a child process and returns the status to exit with: the agent's own.

@@ -6,6 +6,7 @@
 #include "launcher/options/options.hpp"
 #include "launcher/slurm/slurm_control.hpp"
 #include "launcher/slurm/srun_command.hpp"
+#include "launcher/text/terminal_manner.hpp"
 #include "launcher/workers/program.hpp"
 #include "launcher/workers/terminal_owner.hpp"
 #include "launcher/workers/worker_env.hpp"
@@ -23,6 +24,7 @@ struct Job {
   WorkerSetup setup;
   std::vector<std::string> notes;  ///< For people, one line each, before anything happens.
   TerminalOwner terminal;
+  TerminalManner manner;      ///< Of the terminal that this process writes to, if any.
   Meeting meeting;            ///< With the other nodes, if there are any.
   std::string claims_folder;  ///< The same on all of them; empty: none.
 

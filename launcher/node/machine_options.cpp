@@ -1,7 +1,6 @@
 #include "launcher/node/machine_options.hpp"
 
 #include "launcher/options/coordinator_options.hpp"
-#include "launcher/text/terminal_manner.hpp"
 
 #include <fmt/format.h>
 
@@ -84,7 +83,7 @@ MemberOptions member_options(const Job& job, AgentId agent) {
 WorkerPlan plan_of(const Job& job) {
   WorkerPlan plan{
       job.command, job.setup, job.options.output, {}, job.terminal, job.options.stdin_rank};
-  plan.colours = terminal_manner(job.setup.inherited).colours;
+  plan.colours = job.manner.colours;
   for (const int signal : job.options.stop.saving_signals) {
     if (is_for_workers(signal)) plan.ignored_signals.insert(signal);
   }

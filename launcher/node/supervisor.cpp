@@ -10,6 +10,7 @@
 #include "launcher/system/clock.hpp"
 #include "launcher/system/random_number.hpp"
 #include "launcher/system/temporary_folder.hpp"
+#include "launcher/system/terminal.hpp"
 #include "launcher/system/time_of_day.hpp"
 #include "launcher/text/text_of_count.hpp"
 
@@ -24,7 +25,6 @@
 namespace ddprun {
 Supervisor::Supervisor(Job job, GuardLink link)
     : job_(std::move(job)),
-      manner_(terminal_manner(job_.setup.inherited)),
       link_(std::move(link)),
       context_(1),
       console_(context_, [this](const std::string& text) { say(text); }),
@@ -67,11 +67,11 @@ Supervisor::Supervisor(Job job, GuardLink link)
               [this](const StopRequested& stop) { coordinator_->tell(stop); },
               [this] { return !sweeping_; }}) {}
 
-/// On a terminal that can redraw its last row; else none.
+/// On a terminal that nobody else writes to, such as the reader of a pipe; else none.
 std::function<void(const std::string&)> Supervisor::redraws_status() {
-  if (!manner_.redraws) return nullptr;
+  if (!job_.manner.redraws) return nullptr;
   console_.keep_bottom_line();
-  if (::isatty(STDERR_FILENO) != 1) return nullptr;
+  if (!may_redraw(STDERR_FILENO) || is_pipe(STDOUT_FILENO)) return nullptr;
   return [this](const std::string& text) { console_.show(stderr_, BottomLine::status, text); };
 }
 

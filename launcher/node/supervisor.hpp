@@ -18,7 +18,6 @@
 #include "launcher/processes/child_signals.hpp"
 #include "launcher/processes/writer.hpp"
 #include "launcher/system/machine_loop.hpp"
-#include "launcher/text/terminal_manner.hpp"
 #include "launcher/workers/worker_group.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 
@@ -65,7 +64,6 @@ class Supervisor {
   void say(const std::string& text);
 
   Job job_;
-  TerminalManner manner_;
   GuardLink link_;
   boost::asio::io_context context_;
   Writer console_;
@@ -84,10 +82,10 @@ class Supervisor {
   WaitWatch wait_;
   std::unique_ptr<JobLink> coordinator_;
   SlurmSide slurm_;
-  std::string address_;                    // of this node, for others
-  Part part_;                              // of the newest generation, for what is said about it
-  bool sweeping_ = false;                  // KillAll was asked for; AllGone was not answered yet
-  bool told_ = false;                      // by the coordinator how the job has ended
+  std::string address_;    // of this node, for others
+  Part part_;              // of the newest generation, for what is said about it
+  bool sweeping_ = false;  // KillAll was asked for; AllGone was not answered yet
+  bool told_ = false;      // by the coordinator how the job has ended
 };
 
 }  // namespace ddprun

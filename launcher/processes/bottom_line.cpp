@@ -8,12 +8,21 @@ namespace {
 
 constexpr std::string_view erase_row = "\r\x1b[K";
 constexpr std::string_view plain_again = "\x1b[0m";
+constexpr std::string_view no_next_row = "\x1b[?7l";  // for characters that take two columns
+constexpr std::string_view next_row = "\x1b[?7h";
+constexpr std::size_t text_bytes_max = 4096;  // more than a row has
 constexpr char escape = '\x1b';
 
-/// Of a sequence "ESC [ ... letter" at the beginning of `text`, or 0.
+/// Of a sequence at the beginning of `text`, "ESC [ ... letter" or "ESC ] ... BEL", or 0.
 std::size_t sequence_bytes(std::string_view text) {
-  if (!text.starts_with("\x1b[")) return 0;
-  const std::size_t end = text.find_first_not_of("0123456789;?", 2);
+  std::size_t end = std::string_view::npos;
+  if (text.starts_with("\x1b[")) {
+    end = text.find_first_not_of("0123456789;:?<=>", 2);
+  } else if (text.starts_with("\x1b]")) {
+    end = text.find('\a', 2);
+  } else {
+    return 0;
+  }
   return end == std::string_view::npos ? text.size() : end + 1;
 }
 
@@ -57,8 +66,8 @@ std::string BottomLine::take(Owner owner) {
 }
 
 void BottomLine::keep(Owner owner, std::string_view text) {
-  if (text.empty()) return;
-  Text kept{owner, std::string(text)};
+  Text kept{owner, in_one_row(text.substr(0, text_bytes_max))};
+  if (kept.text.empty()) return;
   if (owner == status) return texts_.push_front(std::move(kept));
   texts_.push_back(std::move(kept));
   if (texts_.size() <= owners_max) return;
@@ -72,7 +81,23 @@ std::string BottomLine::erased() const {
 /// The last column stays free: a terminal may go to the next row after it.
 std::string BottomLine::drawn(int columns) {
   is_drawn_ = !texts_.empty();
-  return is_drawn_ ? cut_to_columns(texts_.back().text, columns - 1) : std::string();
+  if (!is_drawn_) return {};
+  std::string out(no_next_row);
+  out += cut_to_columns(texts_.back().text, columns - 1);
+  return out += next_row;
+}
+
+std::string in_one_row(std::string_view text) {
+  std::string row;
+  while (!text.empty()) {
+    const std::size_t bytes = std::max<std::size_t>(sequence_bytes(text), 1);
+    const auto first = static_cast<unsigned char>(text.front());
+    const bool is_colour = bytes > 1 && text[bytes - 1] == 'm';
+    if (text.front() == '\t') row += ' ';
+    if (is_colour || (bytes == 1 && first >= ' ' && first != 0x7f)) row += text.substr(0, bytes);
+    text.remove_prefix(bytes);
+  }
+  return row;
 }
 
 std::string cut_to_columns(std::string_view text, int columns) {

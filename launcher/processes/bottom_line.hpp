@@ -3,8 +3,9 @@
 // Pure.
 //
 // Bounds
-//   One row, so that it can be erased: what is wider is cut. At most `owners_max` texts are kept;
-//   the newest is drawn, and the status only where there is no other.
+//   One row, so that it can be erased: what is wider is cut, and nothing in it moves the cursor but
+//   to the right. At most `owners_max` texts are kept; the newest is drawn, and the status only
+//   where there is no other.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ class BottomLine {
  public:
   using Owner = const void*;                ///< Who writes, such as a stream of a worker.
   static constexpr Owner status = nullptr;  ///< What ddprun waits for.
-  static constexpr std::size_t owners_max = 16;
+  static constexpr std::size_t owners_max = 256;
 
   /// What to write to a terminal of so many columns for `bytes` of `owner`. They end with "\n", or
   /// with "\r" after a text that stays at the bottom until the owner writes again.
@@ -41,8 +42,12 @@ class BottomLine {
   bool is_drawn_ = false;
 };
 
-/// The beginning of `text` that takes so many columns, a character each; sequences that set colours
-/// take none, and are undone where the text is cut.
+/// `text` without what would leave its row: control characters, and sequences but those that set
+/// colours. A tab becomes a blank.
+[[nodiscard]] std::string in_one_row(std::string_view text);
+
+/// The beginning of `text` that takes so many columns, one for a character; sequences that set
+/// colours take none, and are undone where the text is cut.
 [[nodiscard]] std::string cut_to_columns(std::string_view text, int columns);
 
 }  // namespace ddprun

@@ -1,13 +1,13 @@
 #include "launcher/processes/writer.hpp"
 
 #include "launcher/processes/log_files.hpp"
+#include "launcher/system/terminal.hpp"
 #include "launcher/system/whole_file.hpp"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,14 +29,6 @@ constexpr std::size_t chunk_overhead_bytes = 64;    // so that empty chunks are 
 void wait_until_writable(int fd) {
   pollfd ready{fd, POLLOUT, 0};
   (void)::poll(&ready, 1, -1);
-}
-
-/// As many as most have, where the terminal does not say.
-int columns_of(int fd) {
-  constexpr int usual = 80;
-  winsize size{};
-  const bool is_known = ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return is_known ? size.ws_col : usual;
 }
 
 }  // namespace
@@ -66,7 +58,20 @@ void Writer::write(std::shared_ptr<Sink> sink, std::string bytes, BottomLine::Ow
 }
 
 void Writer::show(std::shared_ptr<Sink> sink, BottomLine::Owner owner, std::string text) {
-  if (has_bottom_) push({std::move(sink), std::move(text), Task::show, {}, owner});
+  if (!has_bottom_ || replaces_shown(owner, text)) return;
+  push({std::move(sink), std::move(text), Task::show, {}, owner});
+}
+
+/// Where a terminal takes nothing, the owner's text that waits to be shown becomes the newer one.
+bool Writer::replaces_shown(BottomLine::Owner owner, std::string& text) {
+  const std::lock_guard lock(mutex_);
+  const auto newest = std::find_if(
+      queue_.rbegin(), queue_.rend(), [&](const Chunk& chunk) { return chunk.owner == owner; });
+  if (newest == queue_.rend() || newest->task != Task::show) return false;
+  queued_bytes_ -= newest->bytes.capacity();
+  newest->bytes = std::move(text);
+  queued_bytes_ += newest->bytes.capacity();
+  return true;
 }
 
 void Writer::open_folder(const std::string& path,
@@ -170,6 +175,10 @@ void Writer::write_out(const Chunk& chunk) {
 
 std::string Writer::with_bottom(const Chunk& chunk) {
   const int columns = columns_of(chunk.sink->number_);
+  if (!may_redraw(chunk.sink->number_)) {
+    bottom_ = {};
+    return chunk.task == Task::show ? std::string() : chunk.bytes;
+  }
   if (chunk.task == Task::show) return bottom_.set(chunk.owner, chunk.bytes, columns);
   return bottom_.write(chunk.owner, chunk.bytes, columns);
 }

@@ -121,6 +121,7 @@ class Writer {
   void push(Chunk chunk);
   void run();
   void write_out(const Chunk& chunk);
+  [[nodiscard]] bool replaces_shown(BottomLine::Owner owner, std::string& text);
   [[nodiscard]] std::string with_bottom(const Chunk& chunk);
   void open_folder_now(const Chunk& chunk);
   void open_file(Sink& sink);

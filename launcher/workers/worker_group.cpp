@@ -1,5 +1,6 @@
 #include "launcher/workers/worker_group.hpp"
 
+#include "launcher/system/terminal.hpp"
 #include "launcher/text/substitute.hpp"
 #include "launcher/text/terminal_manner.hpp"
 #include "launcher/workers/program.hpp"
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -166,12 +166,9 @@ std::string WorkerGroup::prefix_of(const WorkerPlace& place, Stream stream) cons
 
 /// What the prefix leaves of the width of ddprun's terminal, or of a usual one's.
 int WorkerGroup::columns_for(const WorkerPlace& place) const {
-  constexpr int usual = 80;
   constexpr int least = 20;
-  winsize size{};
-  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   const auto prefix = static_cast<int>(prefix_of(place, Stream::out).size());
-  return std::max((known ? size.ws_col : usual) - prefix, least);
+  return std::max(columns_of(STDOUT_FILENO) - prefix, least);
 }
 
 std::vector<WorkerEnded> WorkerGroup::reap(std::vector<EndedChild>& others) {

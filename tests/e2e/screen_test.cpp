@@ -205,6 +205,34 @@ TEST_CASE_FIXTURE(Case, "e2e screen: ctrl-Z gives a shell its terminal back, and
   screen.wait_for_row("now 3");
 }
 
+TEST_CASE_FIXTURE(Case, "e2e screen: in the background nothing is drawn over what somebody types") {
+  if (!has_tmux()) return;
+  Screen screen(*this, "exec /bin/bash --norc --noprofile -i");
+  screen.type("PS1='prompt> '; clear");
+  screen.type("Enter");
+  screen.wait_for("prompt>");
+  screen.type(E2E_DDPRUN " --nnodes=2 --node-rank=0 --rdzv-endpoint=localhost:" +
+              std::to_string(free_port()) + " true &");
+  screen.type("Enter");
+  screen.wait_for("waiting 3 s for nodes: ");
+  CHECK(rows_with("ddprun: waiting", screen.rows()) == 0);
+  screen.type("fg");
+  screen.type("Enter");
+  screen.type("C-c");
+  screen.wait_for("exit status 130: ");
+}
+
+TEST_CASE_FIXTURE(Case, "e2e screen: beside a reader of its output the waits are lines") {
+  if (!has_tmux()) return;
+  Screen screen(*this,
+                ddprun("--nnodes=2 --node-rank=0 --rdzv-endpoint=localhost:" +
+                       std::to_string(free_port()) + " true | cat"));
+  screen.wait_for("waiting 3 s for nodes: ");
+  CHECK(rows_with("ddprun: waiting", screen.rows()) == 0);
+  screen.type("C-c");
+  screen.wait_for("exit status 130: ");
+}
+
 TEST_CASE_FIXTURE(Case, "e2e screen: pdb in one of two ranks is there to be typed at") {
   if (!has_tmux()) return;
   write("debugged.py",

@@ -1,0 +1,27 @@
+#include "launcher/system/terminal.hpp"
+
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace ddprun {
+
+bool may_redraw(int fd) {
+  if (::isatty(fd) != 1) return false;
+  const pid_t foreground = ::tcgetpgrp(fd);
+  return foreground < 0 || foreground == ::getpgrp();  // fails if it is not this session's terminal
+}
+
+bool is_pipe(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+int columns_of(int fd) {
+  constexpr int usual = 80;
+  winsize size{};
+  const bool is_known = ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return is_known ? size.ws_col : usual;
+}
+
+}  // namespace ddprun
