@@ -63,36 +63,36 @@ struct KnownError {
   std::string_view hint;
 };
 
-constexpr std::string_view gpu_memory =
+constexpr std::string_view gpu_memory_hint =
     "the GPU's memory is full: use a smaller batch; nvidia-smi shows other processes on the GPU; "
     "if much is reserved and not allocated, PYTORCH_ALLOC_CONF=expandable_segments:True may help "
     "(PYTORCH_CUDA_ALLOC_CONF before PyTorch 2.9)";
-constexpr std::string_view timeout =
+constexpr std::string_view timeout_hint =
     "a rank did not take part in a collective operation in time: look for the rank that is missing "
     "there, and for an earlier error of another rank";
-constexpr std::string_view remote =
+constexpr std::string_view remote_hint =
     "another rank has ended or is out of reach: look for an earlier error of another rank, then at "
     "the network; NCCL_DEBUG=INFO tells more";
-constexpr std::string_view network =
+constexpr std::string_view network_hint =
     "NCCL_DEBUG=INFO shows the cause; between nodes see whether NCCL_SOCKET_IFNAME names the "
     "interface that leads to the others";
-constexpr std::string_view port =
+constexpr std::string_view port_hint =
     "the program opens a port that is taken: with init_method env:// it needs none of its own, "
     "since MASTER_ADDR and MASTER_PORT lead to a store that ddprun has opened";
 
 /// As PyTorch (c10/cuda, torch/csrc/distributed/c10d) and NCCL's ncclGetErrorString write them.
 constexpr std::array known_errors{
-    KnownError{"torch.OutOfMemoryError", gpu_memory},
-    KnownError{"torch.cuda.OutOfMemoryError", gpu_memory},
-    KnownError{"CUDA out of memory", gpu_memory},
-    KnownError{"HIP out of memory", gpu_memory},
-    KnownError{"Watchdog caught collective operation timeout", timeout},
-    KnownError{"ncclRemoteError", remote},
-    KnownError{"ncclSystemError", network},
-    KnownError{"ncclInternalError", network},
-    KnownError{"unhandled system error", network},
-    KnownError{"Address already in use", port},
-    KnownError{"EADDRINUSE", port},
+    KnownError{"torch.OutOfMemoryError", gpu_memory_hint},
+    KnownError{"torch.cuda.OutOfMemoryError", gpu_memory_hint},
+    KnownError{"CUDA out of memory", gpu_memory_hint},
+    KnownError{"HIP out of memory", gpu_memory_hint},
+    KnownError{"Watchdog caught collective operation timeout", timeout_hint},
+    KnownError{"ncclRemoteError", remote_hint},
+    KnownError{"ncclSystemError", network_hint},
+    KnownError{"ncclInternalError", network_hint},
+    KnownError{"unhandled system error", network_hint},
+    KnownError{"Address already in use", port_hint},
+    KnownError{"EADDRINUSE", port_hint},
 };
 
 }  // namespace

@@ -199,9 +199,9 @@ TEST_CASE_FIXTURE(RecordsCase, "e2e records: nodes share one file, and who coord
 TEST_CASE_FIXTURE(RecordsCase, "e2e records: when the head is lost, the next one reports") {
   Nodes nodes{*this};
   std::vector<Job*> jobs;
-  const Words elastic{"--nnodes", "2:3", "--dead-after", "1s"};
+  const Words options{"--nnodes", "2:3", "--dead-after", "1s"};
   for (int node = 0; node < 3; ++node) {
-    jobs.push_back(&nodes.start(node, elastic + both, "echo up; " + stay));
+    jobs.push_back(&nodes.start(node, options + both, "echo up; " + stay));
   }
   for (Job* job : jobs) job->wait_for_out("up");
   jobs[0]->send(SIGKILL);
