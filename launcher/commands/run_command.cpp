@@ -1,6 +1,7 @@
 #include "launcher/commands/run_command.hpp"
 
 #include "launcher/commands/coordinator_command.hpp"
+#include "launcher/commands/different_files.hpp"
 #include "launcher/commands/dry_run.hpp"
 #include "launcher/commands/dry_run_json.hpp"
 #include "launcher/commands/dry_run_text.hpp"
@@ -199,8 +200,12 @@ TemporaryFolder prepare_output(Job& job) {
 /// The other files that the job will write to.
 void prepare_files(const Job& job) {
   const Settings& all = job.options.effective;
+  check_files_differ(all).value();
   if (!job.options.snapshot.empty()) prepare_snapshot(all.at("snapshot")).value();
-  if (!job.options.events.empty()) check_events(all.at("events")).value();
+  if (!job.options.events.empty()) {
+    check_events(all.at("events")).value();
+    check_events_are_no_output(all.at("events")).value();
+  }
   const bool may_coordinate = job.witness || !job.options.anchored;
   if (!job.options.report.empty() && may_coordinate) prepare_report(all.at("report")).value();
 }

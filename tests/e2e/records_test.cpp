@@ -290,4 +290,34 @@ TEST_CASE_FIXTURE(Case,
   CHECK(count_of("\"event\":\"job_finished\"", events) == 2);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e records: no file is also another file of the job") {
+  write("same", "");
+  std::filesystem::create_symlink("same", folder() / "link");
+  for (const Words& options :
+       {Words{"--report=./same", "--events=same"},
+        Words{"--events=link", "--snapshot=same"},
+        Words{"--report=" + (folder() / "new").string(), "--snapshot=x/../new"}}) {
+    const Job& job = run(options + shell("touch ran"));
+    CAPTURE(job.err);
+    CHECK(job.status() == 2);
+    CHECK(count_of(" the same file as ", job.err) == 1);
+  }
+  CHECK_FALSE(has("ran"));
+}
+
+TEST_CASE_FIXTURE(Case, "e2e records: events in the file of standard output overwrite nothing") {
+  const auto run_into = [&](const std::string& redirection) {
+    const std::string text = " --events=out /bin/echo worker " + redirection;
+    return run(Setup{.arguments = {"-c", E2E_DDPRUN + text}, .program = "/bin/sh"}).status();
+  };
+  CHECK(run_into("> out") == 2);
+  CHECK(run_into("2> out") == 2);
+  CHECK(count_of("--events: 'out' from the command line: standard error goes to", read("out")) ==
+        1);
+  write("out", "older\n");
+  CHECK(run_into(">> out") == 0);
+  CHECK(read("out").starts_with("older\n{\"time\":"));
+  CHECK(count_of("worker\n", read("out")) == 1);
+}
+
 }  // namespace e2e
