@@ -12,9 +12,13 @@
 
 namespace ddprun {
 
-JobRecords::JobRecords(Writer& files, const Job& job)
+JobRecords::JobRecords(boost::asio::io_context& context,
+                       Writer& files,
+                       const Job& job,
+                       std::function<void(std::string)> say)
     : files_(files), job_(job), started_(now()), started_text_(utc_time()) {
   if (job_.options.events.empty()) return;
+  events_writer_ = std::make_unique<Writer>(context, std::move(say));
   events_ = std::make_shared<Sink>(job_.options.events, Sink::Older::goes_on);
 }
 
@@ -28,30 +32,10 @@ void JobRecords::job_starts() {
                     options.restarts.count_max}});
 }
 
-void JobRecords::on(const AgentEvent& event) {
-  JobObserver::Events events;
-  observer_.on(event, events);
-  write(events);
-}
-
-void JobRecords::on(const AgentAction& action) {
-  JobObserver::Events events;
-  observer_.on(action, events);
-  write(events);
-}
-
-void JobRecords::on(const CoordinatorEvent& event) {
-  JobObserver::Events events;
-  observer_.on(event, events);
-  write(events);
-}
-
 void JobRecords::workers_live(const std::map<int, LocalRank>& workers) {
   WorkersSpawned started;
   for (const auto& [pid, rank] : workers) started.workers.push_back({rank, pid});
-  JobObserver::Events events;
-  observer_.on(started, events);
-  write(events);
+  on(started);
 }
 
 void JobRecords::look(const JobLink& link, const Agent& agent) {
@@ -67,7 +51,7 @@ void JobRecords::job_ends(const Outcome& outcome,
                           const std::optional<FailureFacts>& facts,
                           const Generation* newest) {
   write({JobFinished{outcome}});
-  if (events_) files_.finish(std::exchange(events_, nullptr));
+  if (events_) events_writer_->finish(std::exchange(events_, nullptr));
   if (job_.options.report.empty() || newest == nullptr) return;
   files_.replace(job_.options.report,
                  report_json({job_.version,
@@ -90,7 +74,9 @@ void JobRecords::write(const JobObserver::Events& events) {
                              ::getpid(),
                              observer_.generation(),
                              observer_.first_rank()};
-  for (const JobEvent& event : events) files_.write(events_, event_line(event, context));
+  for (const JobEvent& event : events) {
+    events_writer_->write(events_, event_line(event, context));
+  }
 }
 
 }  // namespace ddprun

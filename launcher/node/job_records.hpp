@@ -1,5 +1,5 @@
 // The files by which a process tells programs of its job: each event as it happens (--events), and
-// the report at the end (--report). The writer's thread writes them: a stalled file costs no lease.
+// the report at the end (--report). Events have a writer of their own, which holds nothing else up.
 #pragma once
 
 #include "launcher/link/job_link.hpp"
@@ -9,6 +9,9 @@
 #include "launcher/node/report.hpp"
 #include "launcher/processes/writer.hpp"
 
+#include <boost/asio/io_context.hpp>
+
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,15 +21,25 @@ namespace ddprun {
 
 class JobRecords {
  public:
-  /// Both outlive this.
-  JobRecords(Writer& files, const Job& job);
+  /// `files` writes the report. `say` tells
+  /// people a line, such as of events that are dropped. All outlive this.
+  JobRecords(boost::asio::io_context& context,
+             Writer& files,
+             const Job& job,
+             std::function<void(std::string)> say);
+
+  /// Null without --events.
+  [[nodiscard]] Writer* events_writer() const { return events_writer_.get(); }
 
   void job_starts();
   /// To be called with all of an agent's events and actions, before they have any effect, and with
   /// the events of a coordinator in this process.
-  void on(const AgentEvent& event);
-  void on(const AgentAction& action);
-  void on(const CoordinatorEvent& event);
+  template <typename What>
+  void on(const What& what) {
+    JobObserver::Events events;
+    observer_.on(what, events);
+    write(events);
+  }
   /// By pid.
   void workers_live(const std::map<int, LocalRank>& workers);
   /// To be called after each event that may have changed what is waited for or who coordinates.
@@ -41,7 +54,8 @@ class JobRecords {
 
   Writer& files_;
   const Job& job_;
-  std::shared_ptr<Sink> events_;  // none without --events
+  std::unique_ptr<Writer> events_writer_;  // none without --events
+  std::shared_ptr<Sink> events_;           // likewise, and none after the job's end
   JobObserver observer_;
   Instant started_;
   std::string started_text_;

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <utility>
 
@@ -13,7 +12,7 @@ void LastOutput::write_out(std::function<void()> report) {
     watch_terminal();
     writers_.console.when_drained([this, report] {
       report();
-      writers_.console.when_drained([this] { context_.stop(); });
+      writers_.console.when_drained([this] { wait_for_events(); });
     });
   });
 }
@@ -26,6 +25,27 @@ void LastOutput::watch_terminal() {
     const bool waits = writers_.console.progress() == before;
     if (waits && ::isatty(writers_.console.writes_to()) == 1) exit_now();
     watch_terminal();
+  });
+}
+
+/// The console has been written by now.
+void LastOutput::wait_for_events() {
+  if (events_ == nullptr) return context_.stop();
+  events_->when_drained([this] { context_.stop(); });
+  stuck_.expires_after(events_patience);
+  stuck_.async_wait([this](boost::system::error_code error) {
+    if (error) return;
+    on_late_();
+    watch_terminal();
+    writers_.console.when_drained([this] { exit_now(); });
+  });
+}
+
+void LastOutput::exit_with_files() {
+  exit_soon();
+  writers_.files.when_drained([this] {
+    if (events_ == nullptr) exit_now();
+    events_->when_drained([this] { exit_now(); });
   });
 }
 

@@ -29,7 +29,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
       context_(1),
       console_(context_, [this](const std::string& text) { say(text); }),
       files_(context_, [this](const std::string& text) { say(text); }),
-      records_(files_, job_),
+      records_(context_, files_, job_, [this](const std::string& text) { say(text); }),
       stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")),
       guard_(context_,
              std::move(link_.socket),
@@ -37,7 +37,10 @@ Supervisor::Supervisor(Job job, GuardLink link)
               [this] { lose_guard(); }}),
       lease_(guard_.socket(), link_.fence.line.get()),
       children_(context_, [this] { reap(); }),
-      last_output_(context_, {console_, files_}),
+      last_output_(context_,
+                   {console_, files_},
+                   records_.events_writer(),
+                   [this] { say_events_are_late(); }),
       workers_(
           context_, {console_, files_}, plan_of(job_), link_.user_signals, link_.fence.group_ends),
       failure_(job_, workers_),
@@ -87,7 +90,7 @@ int Supervisor::run() {
   reach_coordinator();
   agent_.start();
   context_.run();
-  return is_reported_by_script(job_, told_) ? 0 : *last_output_.status();
+  return *last_output_.status();
 }
 
 /// In this process if there is one node only.
@@ -215,10 +218,11 @@ void Supervisor::workers_are_gone() {
 void Supervisor::perform(const ExitWith& exit) {
   wait_.end();
   last_output_.exits_with(exit.outcome.exit_status);
-  if (guard_.is_lost()) exit_without_guard();  // no process waits for the rest of the output
+  if (guard_.is_lost()) return end_without_guard(exit.outcome);
   coordinator_->when_told(exit.outcome, [this, outcome = exit.outcome] {
     slurm_.finish(outcome, coordinator_->coordinates(), [this](const Outcome& final) {
-      last_output_.exits_with(final.exit_status);
+      const bool by_script = is_reported_by_script(job_, told_);
+      last_output_.exits_with(by_script ? 0 : final.exit_status);
       const auto facts = failure_.facts_of(final);
       records_.job_ends(final, facts, coordinator_->newest());
       last_output_.write_out([this, final, facts] { report(final, facts); });
@@ -233,14 +237,25 @@ void Supervisor::report(const Outcome& outcome, const std::optional<FailureFacts
   say(fmt::format("exit status {}: {}", outcome.exit_status, outcome.text));
 }
 
+void Supervisor::say_events_are_late() {
+  say(fmt::format("the last events are lost: {} has not taken them within {} s; see what reads it",
+                  job_.options.events,
+                  LastOutput::events_patience.count()));
+}
+
 void Supervisor::lose_guard() {
-  if (last_output_.status()) exit_without_guard();
+  if (last_output_.status()) {
+    remove_folder(job_.setup.error_folder);
+    last_output_.exit_now();
+  }
   agent_.tell(GuardLost{});
 }
 
-void Supervisor::exit_without_guard() const {
+/// No process waits for the rest of the output.
+void Supervisor::end_without_guard(const Outcome& outcome) {
+  records_.job_ends(outcome, failure_.facts_of(outcome), coordinator_->newest());
   remove_folder(job_.setup.error_folder);
-  last_output_.exit_now();
+  last_output_.exit_with_files();
 }
 
 void Supervisor::take_signal(int signal, bool from_terminal) {

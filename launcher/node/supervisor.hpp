@@ -55,8 +55,9 @@ class Supervisor {
   void look_at_wait();
   [[nodiscard]] std::function<void(const std::string&)> redraws_status();
   void take_signal(int signal, bool from_terminal);
+  void say_events_are_late();
   void lose_guard();
-  void exit_without_guard() const;
+  void end_without_guard(const Outcome& outcome);
   void reap();
   void sweep();
   void workers_are_gone();

@@ -88,7 +88,8 @@ class FullFifo {
 }  // namespace
 
 TEST_CASE_FIXTURE(RecordsCase, "e2e records: a success, event by event, and its report") {
-  CHECK(run(both + Words{"--rdzv-id=job7"} + shell("true")).status() == 0);
+  const Job& job = run(both + Words{"--rdzv-id=job7"} + shell("true"));
+  CHECK(job.status() == 0);
   CHECK(names() == Words{"job_started",
                          "node_joined",
                          "coordination_started",
@@ -290,6 +291,18 @@ TEST_CASE_FIXTURE(Case,
   CHECK(count_of("\"event\":\"job_finished\"", events) == 2);
 }
 
+TEST_CASE_FIXTURE(RecordsCase, "e2e records: they are written after kill -9 of the outer process") {
+  Job& job = start(both + shell("echo up; " + stay));
+  job.wait_for_out("up");
+  job.send(SIGKILL);
+  CHECK(job.wait() == 137);
+  CHECK(all_gone_within_a_second());
+  CHECK(names().back() == "job_finished");
+  CHECK(report()["exit_status"] == event("job_finished")["exit_status"]);
+  CHECK(report()["text"] == event("job_finished")["text"]);
+  expect_valid();
+}
+
 TEST_CASE_FIXTURE(Case, "e2e records: no file is also another file of the job") {
   write("same", "");
   std::filesystem::create_symlink("same", folder() / "link");
@@ -318,6 +331,20 @@ TEST_CASE_FIXTURE(Case, "e2e records: events in the file of standard output over
   CHECK(run_into(">> out") == 0);
   CHECK(read("out").starts_with("older\n{\"time\":"));
   CHECK(count_of("worker\n", read("out")) == 1);
+}
+
+TEST_CASE_FIXTURE(RecordsCase,
+                  "e2e records: events that nobody takes hold up neither job nor end") {
+  const FullFifo fifo(folder() / "fifo");
+  const Words records{
+      "--events=fifo", "--report=report.json", "--log-dir=logs", "--rdzv-id=7", "--console=none"};
+  const Job& job = run(records + shell("head -c 9000000 /dev/zero | tr '\\0' '\\n'; exit 4"));
+  CHECK(job.status() == 4);
+  CHECK(report()["exit_status"] == 4);
+  CHECK(std::filesystem::file_size(folder() / "logs/7/1/0.out") == 9'000'000);
+  CHECK(count_of("exit status 4: ", job.err) == 1);
+  CHECK(last_line(job.err) ==
+        "the last events are lost: fifo has not taken them within 5 s; see what reads it");
 }
 
 }  // namespace e2e
