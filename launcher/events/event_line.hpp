@@ -16,7 +16,7 @@ struct EventContext {
   Millis elapsed;    ///< Since the start of this process.
   std::string job;
   std::string host;
-  int process = 0;  ///< Its pid.
+  int process = 0;  ///< The pid that its user knows.
   GenerationNumber generation;
   Rank first_rank;  ///< Of this node's workers.
 };

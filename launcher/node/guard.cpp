@@ -156,6 +156,7 @@ int run_guarded(const GuardOptions& options, const std::function<int(GuardLink)>
   }
   sigset_t all;
   GuardLink link;
+  link.guard = ::getpid();
   sigfillset(&all);
   (void)::signal(SIGCHLD, SIG_DFL);  // if it is ignored, children leave no status
   ::sigprocmask(SIG_BLOCK, &all, &link.user_signals);

@@ -29,6 +29,7 @@ constexpr unsigned char from_terminal_bit = 0x80;
 
 /// What the agent process begins with.
 struct GuardLink {
+  int guard = 0;  ///< Its pid, which is the one that the user has started.
   /// Each byte received is a signal (see `from_terminal_bit`); its end is the guard's death. Sent
   /// are GuardedLeases, by a LeaseNotice.
   Fd socket;

@@ -6,8 +6,6 @@
 #include "launcher/system/clock.hpp"
 #include "launcher/system/time_of_day.hpp"
 
-#include <unistd.h>
-
 #include <utility>
 
 namespace ddprun {
@@ -15,8 +13,9 @@ namespace ddprun {
 JobRecords::JobRecords(boost::asio::io_context& context,
                        Writer& files,
                        const Job& job,
+                       int process,
                        std::function<void(std::string)> say)
-    : files_(files), job_(job), started_(now()), started_text_(utc_time()) {
+    : files_(files), job_(job), process_(process), started_(now()), started_text_(utc_time()) {
   if (job_.options.events.empty()) return;
   events_writer_ = std::make_unique<Writer>(context, std::move(say));
   events_ = std::make_shared<Sink>(job_.options.events, Sink::Older::goes_on);
@@ -71,7 +70,7 @@ void JobRecords::write(const JobObserver::Events& events) {
                              now() - started_,
                              job_.setup.job_id,
                              job_.setup.host,
-                             ::getpid(),
+                             process_,
                              observer_.generation(),
                              observer_.first_rank()};
   for (const JobEvent& event : events) {

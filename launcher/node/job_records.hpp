@@ -21,11 +21,12 @@ namespace ddprun {
 
 class JobRecords {
  public:
-  /// `files` writes the report. `say` tells
+  /// `files` writes the report. `process` is the pid that users know this process by. `say` tells
   /// people a line, such as of events that are dropped. All outlive this.
   JobRecords(boost::asio::io_context& context,
              Writer& files,
              const Job& job,
+             int process,
              std::function<void(std::string)> say);
 
   /// Null without --events.
@@ -54,6 +55,7 @@ class JobRecords {
 
   Writer& files_;
   const Job& job_;
+  int process_;
   std::unique_ptr<Writer> events_writer_;  // none without --events
   std::shared_ptr<Sink> events_;           // likewise, and none after the job's end
   JobObserver observer_;

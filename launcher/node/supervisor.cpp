@@ -29,7 +29,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
       context_(1),
       console_(context_, [this](const std::string& text) { say(text); }),
       files_(context_, [this](const std::string& text) { say(text); }),
-      records_(context_, files_, job_, [this](const std::string& text) { say(text); }),
+      records_(context_, files_, job_, link_.guard, [this](const std::string& text) { say(text); }),
       stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")),
       guard_(context_,
              std::move(link_.socket),

@@ -103,6 +103,7 @@ TEST_CASE_FIXTURE(RecordsCase, "e2e records: a success, event by event, and its 
   for (const Json& event : events()) {
     CHECK(event["job"] == "job7");
     CHECK(event["host"] == host());
+    CHECK(event["process"] == job.guard());
   }
   CHECK(event("worker_ended")["pid"] == event("workers_started")["workers"][0]["pid"]);
   CHECK(report()["exit_status"] == 0);
