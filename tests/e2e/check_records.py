@@ -18,21 +18,36 @@ except ImportError as missing:
     sys.exit(77)
 
 
-def validator(folder, name):
-    with open(f"{folder}/ddprun-{name}.schema.json", encoding="utf-8") as file:
-        schema = json.load(file)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return jsonschema.Draft202012Validator(schema)
+def closed(schema):
+    """A copy in which no object may have members that the schema does not name."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    copy = {name: closed(each) for name, each in schema.items()}
+    return {**copy, "unevaluatedProperties": False} if copy.get("type") == "object" else copy
 
 
-def check(validator, value):
-    """Also that the schema refuses the value with a member too many or too few."""
-    validator.validate(value)
-    for spoilt in [{**value, "more": 1}] + [
-        {name: each for name, each in value.items() if name != left_out} for left_out in value
-    ]:
-        if validator.is_valid(spoilt):
-            sys.exit(f"the schema accepts {spoilt}")
+class Schema:
+    def __init__(self, folder, name):
+        with open(f"{folder}/ddprun-{name}.schema.json", encoding="utf-8") as file:
+            schema = json.load(file)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        self.required = schema["required"]
+        self.open = jsonschema.Draft202012Validator(schema)
+        self.closed = jsonschema.Draft202012Validator(closed(schema))
+
+    def check(self, value):
+        """All members are in the schema, none is missing, and later versions may add others."""
+        self.closed.validate(value)
+        more = {**value, "more": 1}
+        self.open.validate(more)
+        if self.closed.is_valid(more):
+            sys.exit("the closed schema accepts a member too many")
+        for left_out in value:
+            less = {name: each for name, each in value.items() if name != left_out}
+            if self.open.is_valid(less):
+                sys.exit(f"the schema accepts {less}")
 
 
 def examples_in(page):
@@ -41,20 +56,20 @@ def examples_in(page):
 
 
 def main(folder, *paths):
-    events, report = validator(folder, "events"), validator(folder, "report")
+    events, report = Schema(folder, "events"), Schema(folder, "report")
     for path in paths:
         with open(path, encoding="utf-8") as file:
             if path.endswith(".jsonl"):
                 for line in file:
-                    check(events, json.loads(line))
+                    events.check(json.loads(line))
             elif path.endswith(".5"):
                 first, *others, last = examples_in(file.read())
-                common = {name: first[name] for name in events.schema["required"]}
+                common = {name: first[name] for name in events.required}
                 for event in [first] + others:
-                    check(events, {**common, **event})
-                check(report, last)
+                    events.check({**common, **event})
+                report.check(last)
             else:
-                check(report, json.load(file))
+                report.check(json.load(file))
 
 
 main(*sys.argv[1:])
