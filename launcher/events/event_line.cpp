@@ -1,6 +1,7 @@
 #include "launcher/events/event_line.hpp"
 
 #include "launcher/events/worker_json.hpp"
+#include "rendezvous/membership/roster.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -65,11 +66,16 @@ void append(const WaitEnded& event, const EventContext&, Json& line) {
   line["waited_ms"] = event.waited.count;
 }
 
+/// Its place in the order of nodes; one without workers has none.
+Json place_of(NodeId node) {
+  return node < Roster::first_witness ? Json(node.value) : Json(nullptr);
+}
+
 constexpr std::string_view name_of(const Join&) {
   return "node_joined";
 }
 void append(const Join& event, const EventContext&, Json& line) {
-  line["node"] = event.offer.node.value;
+  line["node"] = place_of(event.offer.node);
   line["node_host"] = event.offer.host;
   line["local_world_size"] = event.offer.worker_count;
 }
@@ -78,7 +84,7 @@ constexpr std::string_view name_of(const NodeLost&) {
   return "node_lost";
 }
 void append(const NodeLost& event, const EventContext&, Json& line) {
-  line["node"] = event.node.value;
+  line["node"] = place_of(event.node);
   line["text"] = event.why;
 }
 

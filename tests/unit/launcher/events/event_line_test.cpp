@@ -1,6 +1,7 @@
 #include "launcher/events/event_line.hpp"
 
 #include "launcher/events/worker_json.hpp"
+#include "rendezvous/membership/roster.hpp"
 
 #include <doctest/doctest.h>
 
@@ -64,6 +65,14 @@ TEST_CASE("event line: a request to end has the signal that made it, if one did"
   CHECK(own_members(StopRequested{.signal = SIGINT}) ==
         "{\"time_is_up\":false,\"signal\":2,\"signal_name\":\"SIGINT\"}");
   CHECK(own_members(StopRequested{.time_is_up = true}) == "{\"time_is_up\":true}");
+}
+
+TEST_CASE("event line: a process that only coordinates has no place among the nodes") {
+  const std::string rest = ",\"node_host\":\"\",\"local_world_size\":0}";
+  CHECK(own_members(Join{{.node = NodeId{3}}}) == "{\"node\":3" + rest);
+  CHECK(own_members(Join{{.node = Roster::first_witness}}) == "{\"node\":null" + rest);
+  CHECK(own_members(NodeLost{Roster::first_witness, "late"}) ==
+        "{\"node\":null,\"text\":\"late\"}");
 }
 
 TEST_CASE("event line: any bytes make one line of valid JSON") {
