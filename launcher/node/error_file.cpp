@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 namespace ddprun {
 namespace {
@@ -23,10 +25,49 @@ std::string shortened(const std::string& text) {
   return text.substr(0, size);
 }
 
+/// The number of four hexadecimal digits, as in an escape; -1 if they are none.
+int unit_of(std::string_view digits) {
+  int value = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [read, error] = std::from_chars(digits.data(), end, value, 16);
+  return error == std::errc() && digits.size() == 4 && read == end ? value : -1;
+}
+
+bool is_escape(std::string_view text, int low, int high) {
+  const int unit = text.starts_with("\\u") ? unit_of(text.substr(2, 4)) : -1;
+  return low <= unit && unit <= high;
+}
+
+/// A JSON text in which escapes that are half a character stand for U+FFFD. Python writes them for
+/// bytes of file names that are no text.
+std::string with_whole_escapes(std::string_view text) {
+  constexpr std::size_t escape_bytes = 6;
+  std::string whole;
+  while (!text.empty()) {
+    const bool is_first = is_escape(text, 0xd800, 0xdbff);
+    const bool is_pair = is_first && is_escape(text.substr(escape_bytes), 0xdc00, 0xdfff);
+    const bool is_half = !is_pair && is_escape(text, 0xd800, 0xdfff);
+    std::size_t size = text.front() == '\\' ? 2 : 1;
+    if (is_half) size = escape_bytes;
+    if (is_pair) size = 2 * escape_bytes;
+    whole += is_half ? "\\ufffd" : text.substr(0, size);
+    text.remove_prefix(std::min(size, text.size()));
+  }
+  return whole;
+}
+
+/// Bytes that are no UTF-8 become U+FFFD.
+std::string as_utf8(std::string_view bytes) {
+  const std::string quoted =
+      nlohmann::json(bytes).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return nlohmann::json::parse(quoted).get<std::string>();
+}
+
 }  // namespace
 
 std::string exception_in(std::string_view text) {
-  const auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const std::string readable = with_whole_escapes(as_utf8(text));
+  const auto document = nlohmann::json::parse(readable, nullptr, /*allow_exceptions=*/false);
   if (!document.is_object() || !document.contains("message")) return {};
   const auto& message = document["message"];
   if (message.is_string()) return shortened(message.get<std::string>());

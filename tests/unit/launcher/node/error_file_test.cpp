@@ -28,11 +28,24 @@ TEST_CASE("error file: what is no such file tells nothing") {
                            "{\"message\": {\"message\": [1]}}",
                            "{\"message\": \"x\"",
                            "\xff\xfe",
-                           "{\"message\": \"\xff\"}"}) {
+                           "{\"message\": \"\\u00\"}",
+                           "{\"message\": \"\\"}) {
     CAPTURE(std::string(text));
     CHECK(exception_in(text).empty());
   }
   CHECK(exception_in(std::string(100'000, '[')).empty());
+}
+
+TEST_CASE("error file: what is no text in an exception is marked, and the rest is told") {
+  const auto told = [](const std::string& text) {
+    return exception_in(R"({"message": ")" + text + "\"}");
+  };
+  CHECK(told("no file \xff.pt") == "no file \ufffd.pt");
+  CHECK(told(R"(no file \udce9.pt)") == "no file \ufffd.pt");
+  CHECK(told(R"(\uD83D\uDE00 \ud83d \ud83d\ud83d\ude00 \ude00\ud83d)") ==
+        "\U0001f600 \ufffd \ufffd\U0001f600 \ufffd\ufffd");
+  CHECK(told(R"(\\udce9 \"\n\u00e9)") == "\\udce9 \"\n\u00e9");
+  CHECK(told(R"(\ud83d\n)") == "\ufffd\n");
 }
 
 TEST_CASE("error file: of a long exception the beginning is told, in whole characters") {
