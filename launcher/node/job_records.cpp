@@ -2,7 +2,7 @@
 
 #include "launcher/events/event_line.hpp"
 #include "launcher/node/job_report.hpp"
-#include "launcher/node/wait_lines.hpp"
+#include "launcher/node/wait_watch.hpp"
 #include "launcher/system/clock.hpp"
 #include "launcher/system/time_of_day.hpp"
 
@@ -38,11 +38,12 @@ void JobRecords::workers_live(const std::map<int, LocalRank>& workers) {
 }
 
 void JobRecords::look(const JobLink& link, const Agent& agent) {
-  const bool coordinates = link.coordinates();
-  const Standing standing{wait_of(link.waits(), agent.has_joined() && !coordinates), coordinates};
-  if (!events_ || standing == observer_.standing()) return;
+  if (!events_) return;
+  const auto [what, text] = waited_for(link, agent);
+  const Standing standing{what, link.coordinates()};
+  if (standing == observer_.standing()) return;
   JobObserver::Events events;
-  observer_.on(now(), standing, link.waits_for(), events);
+  observer_.on(now(), standing, text, events);
   write(events);
 }
 

@@ -8,6 +8,14 @@
 
 namespace ddprun {
 
+WaitedFor waited_for(const JobLink& link, const Agent& agent) {
+  std::string workers = agent.waits_for(now());
+  if (!workers.empty()) return {Wait::workers, std::move(workers)};
+  const Wait what = wait_of(link.waits(), agent.has_joined() && !link.coordinates());
+  if (what != Wait::start) return {what, link.waits_for()};
+  return {what, "the coordinator to start the job with enough nodes"};
+}
+
 WaitWatch::WaitWatch(boost::asio::io_context& context, Handlers handlers)
     : handlers_(std::move(handlers)),
       lines_(context,
@@ -20,15 +28,11 @@ void WaitWatch::look(const JobLink& link, const Agent& agent) {
   link_ = &link;
   agent_ = &agent;
   if (handlers_.redraw && agent.terminal_worker()) return end();  // it may write there, too
-  const Wait of_link = wait_of(link.waits(), agent.has_joined() && !link.coordinates());
-  lines_.tell(Waits{agent.waits_for(now()).empty() ? of_link : Wait::workers});
+  lines_.tell(Waits{waited_for(link, agent).what});
 }
 
-/// For its own workers, which it can say more of, before all else.
 void WaitWatch::perform(const SayWait& wait) const {
-  std::string what = agent_->waits_for(now());
-  if (what.empty()) what = link_->waits_for();
-  if (what.empty()) what = "the coordinator to start the job with enough nodes";
+  const std::string what = waited_for(*link_, *agent_).text;
   const std::string text = fmt::format("waiting {} s for {}", wait.so_far.count / 1'000, what);
   handlers_.redraw ? handlers_.redraw("ddprun: " + text) : handlers_.say(text);
 }

@@ -14,6 +14,14 @@
 
 namespace ddprun {
 
+/// What a node waits for, and that for people. Its own workers, of which it can say more, come
+/// before all else.
+struct WaitedFor {
+  Wait what = Wait::nothing;
+  std::string text;
+};
+[[nodiscard]] WaitedFor waited_for(const JobLink& link, const Agent& agent);
+
 class WaitWatch {
  public:
   struct Handlers {
