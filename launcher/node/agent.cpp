@@ -333,8 +333,7 @@ void Agent::tell_of_stuck(Actions& out) const {
 
 /// "rank 2 to end, or SIGKILL in 7 s"
 std::string Agent::waits_for(Instant now) const {
-  if (state_ == State::killing) return alive_text() + " to end after SIGKILL";
-  if (state_ != State::stopping) return {};
+  if (state_ != State::stopping) return alive_text() + " to end after SIGKILL";
   const double left = in_seconds(std::max(*deadline_ - now, Millis{0}));
   return fmt::format("{} to end, or SIGKILL in {:.0f} s", alive_text(), left);
 }

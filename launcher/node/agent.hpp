@@ -160,7 +160,10 @@ class Agent {
   /// It waits to be told to start workers, or that the job is over.
   [[nodiscard]] bool has_joined() const { return state_ == State::joined; }
 
-  /// Which of its workers are to end before it can go on, for people; empty: none.
+  /// It cannot go on before workers of it have ended: which, for people.
+  [[nodiscard]] bool ends_workers() const {
+    return state_ == State::stopping || state_ == State::killing;
+  }
   [[nodiscard]] std::string waits_for(Instant now) const;
 
   /// Its worker that has the terminal, while that lives.

@@ -39,11 +39,10 @@ void JobRecords::workers_live(const std::map<int, LocalRank>& workers) {
 
 void JobRecords::look(const JobLink& link, const Agent& agent) {
   if (!events_) return;
-  const auto [what, text] = waited_for(link, agent);
-  const Standing standing{what, link.coordinates()};
+  const Standing standing{waited_for(link, agent), link.coordinates()};
   if (standing == observer_.standing()) return;
   JobObserver::Events events;
-  observer_.on(now(), standing, text, events);
+  observer_.on(now(), standing, wait_text(link, agent), events);
   write(events);
 }
 

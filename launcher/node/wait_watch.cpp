@@ -8,12 +8,15 @@
 
 namespace ddprun {
 
-WaitedFor waited_for(const JobLink& link, const Agent& agent) {
-  std::string workers = agent.waits_for(now());
-  if (!workers.empty()) return {Wait::workers, std::move(workers)};
-  const Wait what = wait_of(link.waits(), agent.has_joined() && !link.coordinates());
-  if (what != Wait::start) return {what, link.waits_for()};
-  return {what, "the coordinator to start the job with enough nodes"};
+Wait waited_for(const JobLink& link, const Agent& agent) {
+  if (agent.ends_workers()) return Wait::workers;
+  return wait_of(link.waits(), agent.has_joined() && !link.coordinates());
+}
+
+std::string wait_text(const JobLink& link, const Agent& agent) {
+  if (agent.ends_workers()) return agent.waits_for(now());
+  if (waited_for(link, agent) != Wait::start) return link.waits_for();
+  return "the coordinator to start the job with enough nodes";
 }
 
 WaitWatch::WaitWatch(boost::asio::io_context& context, Handlers handlers)
@@ -28,11 +31,11 @@ void WaitWatch::look(const JobLink& link, const Agent& agent) {
   link_ = &link;
   agent_ = &agent;
   if (handlers_.redraw && agent.terminal_worker()) return end();  // it may write there, too
-  lines_.tell(Waits{waited_for(link, agent).what});
+  lines_.tell(Waits{waited_for(link, agent)});
 }
 
 void WaitWatch::perform(const SayWait& wait) const {
-  const std::string what = waited_for(*link_, *agent_).text;
+  const std::string what = wait_text(*link_, *agent_);
   const std::string text = fmt::format("waiting {} s for {}", wait.so_far.count / 1'000, what);
   handlers_.redraw ? handlers_.redraw("ddprun: " + text) : handlers_.say(text);
 }

@@ -14,13 +14,11 @@
 
 namespace ddprun {
 
-/// What a node waits for, and that for people. Its own workers, of which it can say more, come
-/// before all else.
-struct WaitedFor {
-  Wait what = Wait::nothing;
-  std::string text;
-};
-[[nodiscard]] WaitedFor waited_for(const JobLink& link, const Agent& agent);
+/// What a node waits for. Its own workers, of which it can say more, come before all else.
+[[nodiscard]] Wait waited_for(const JobLink& link, const Agent& agent);
+
+/// The same for people. Takes as long as there are nodes to look at, so not after each event.
+[[nodiscard]] std::string wait_text(const JobLink& link, const Agent& agent);
 
 class WaitWatch {
  public:
