@@ -1,6 +1,7 @@
 // Everything that a person can get wrong: the whole message and the status.
 #include "tests/e2e/kit.hpp"
 
+#include <signal.h>
 #include <sys/stat.h>
 
 namespace e2e {

@@ -30,6 +30,9 @@ def main():
     trainer.fit(Line(), samples)
     if trainer.is_global_zero:
         print(f"{trainer.world_size} processes, loss {trainer.callback_metrics['loss']:.6f}")
+    # Lightning leaves the group's threads to the interpreter's end, which may abort by them.
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
 
 
 main()

@@ -22,7 +22,7 @@ int fork_waiting_child() {
   const int pid = ::fork();
   if (pid != 0) return pid;
   constexpr unsigned test_patience_s = 20;
-  ::signal(SIGALRM, SIG_DFL);
+  (void)::signal(SIGALRM, SIG_DFL);
   ::alarm(test_patience_s);
   while (true) ::pause();
 }
@@ -75,8 +75,8 @@ TEST_CASE("reaper: children come in the order in which they ended") {
   ::getrlimit(RLIMIT_CORE, &limit);
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_CORE, &limit);
-  ::signal(SIGQUIT, SIG_DFL);
-  if (::chdir(folder.c_str()) == 0) ::raise(SIGQUIT);
+  (void)::signal(SIGQUIT, SIG_DFL);
+  if (::chdir(folder.c_str()) == 0) (void)::raise(SIGQUIT);
   ::_exit(1);
 }
 
