@@ -87,6 +87,8 @@ std::string ddprun(const std::string& arguments) {
   return "trap : INT; " E2E_DDPRUN " " + arguments + "; echo ended $?; read line";
 }
 
+const std::string interactive_shell = "PS1='prompt> ' exec /bin/bash --norc --noprofile -i";
+
 std::size_t rows_with(const std::string& text, const Words& rows) {
   return static_cast<std::size_t>(std::ranges::count_if(
       rows, [&](const std::string& row) { return row.find(text) != std::string::npos; }));
@@ -185,9 +187,7 @@ TEST_CASE_FIXTURE(Case,
 
 TEST_CASE_FIXTURE(Case, "e2e screen: ctrl-Z gives a shell its terminal back, and fg the job") {
   if (!has_tmux()) return;
-  Screen screen(*this, "exec /bin/bash --norc --noprofile -i");
-  screen.type("PS1='prompt> '; clear");
-  screen.type("Enter");
+  Screen screen(*this, interactive_shell);
   screen.wait_for("prompt>");
   write("work", "echo ready; until [ -e go ]; do sleep 0.02; done; exit 3");
   screen.type(E2E_DDPRUN " --nproc-per-node=2 sh work");
@@ -207,9 +207,7 @@ TEST_CASE_FIXTURE(Case, "e2e screen: ctrl-Z gives a shell its terminal back, and
 
 TEST_CASE_FIXTURE(Case, "e2e screen: in the background nothing is drawn over what somebody types") {
   if (!has_tmux()) return;
-  Screen screen(*this, "exec /bin/bash --norc --noprofile -i");
-  screen.type("PS1='prompt> '; clear");
-  screen.type("Enter");
+  Screen screen(*this, interactive_shell);
   screen.wait_for("prompt>");
   screen.type(E2E_DDPRUN " --nnodes=2 --node-rank=0 --rdzv-endpoint=localhost:" +
               std::to_string(free_port()) + " true &");
