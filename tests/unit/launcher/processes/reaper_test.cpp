@@ -93,6 +93,7 @@ TEST_CASE("reaper: it tells whether the kernel has dumped a core") {
   const std::vector<EndedChild> ended = reaper.reap();
   REQUIRE(ended.size() == 1);
   CHECK(ended[0].end == WorkerEnd{WorkerEnd::Kind::killed, SIGQUIT});
+  CHECK(ended[0].dumped_core == (info.si_code == CLD_DUMPED));  // wherever the core has gone
   const bool is_here = !std::filesystem::is_empty(folder.path());
   if (!pattern.starts_with('|') && !pattern.starts_with('/')) {
     CHECK(ended[0].dumped_core == is_here);
