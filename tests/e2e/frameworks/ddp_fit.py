@@ -9,6 +9,8 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
+from at_end import end_without_teardown
+
 
 def main(epochs, save_every):
     dist.init_process_group("gloo")
@@ -42,7 +44,7 @@ def main(epochs, save_every):
     dist.all_reduce(loss)
     if rank == 0:
         print(f"{dist.get_world_size()} processes, loss {loss.item() / dist.get_world_size():.6f}")
-    dist.destroy_process_group()
+    end_without_teardown()
 
 
 main(int(sys.argv[1]), int(sys.argv[2]))
