@@ -1,5 +1,5 @@
 """examples/fashion_mnist.cpp in Python: the same network, samples, batches, dropout, optimizer,
-snapshots and lines of output, on CPUs.
+snapshots and lines of output, on GPUs where there are some.
 
 The images are held as one tensor of bytes and batches are cut out of it by index, as the other
 does, because a DataLoader that calls Python for each image would lose time that is not DDP's.
@@ -31,9 +31,11 @@ def read_idx(path):
 
 
 class Dataset:
-    def __init__(self, folder, part):
-        self.images = read_idx(os.path.join(folder, f"{part}-images-idx3-ubyte.gz"))
-        self.labels = read_idx(os.path.join(folder, f"{part}-labels-idx1-ubyte.gz")).long()
+    def __init__(self, folder, part, device):
+        images = read_idx(os.path.join(folder, f"{part}-images-idx3-ubyte.gz"))
+        labels = read_idx(os.path.join(folder, f"{part}-labels-idx1-ubyte.gz")).long()
+        self.images = images.to(device)
+        self.labels = labels.to(device)
 
     def inputs(self, indices):
         """(batch, 1, 28, 28) float32 with the mean and deviation of the training set taken out."""
@@ -62,14 +64,15 @@ class Net(nn.Module):
 
 
 class Trainer:
-    def __init__(self, options):
+    def __init__(self, options, device):
         self.options = options
+        self.device = device
         self.rank = dist.get_rank()
         self.world_size = dist.get_world_size()
-        self.train_set = Dataset(options.data, "train")
+        self.train_set = Dataset(options.data, "train", device)
         self.train_set.images = self.train_set.images[: options.train_images]
         torch.manual_seed(1)
-        self.net = Net()
+        self.net = Net().to(device)
         self.optimizer = torch.optim.Adam(self.net.parameters(), options.lr)
         self.parallel = DistributedDataParallel(self.net)
         self.steps = 0
@@ -81,7 +84,8 @@ class Trainer:
     def run_epoch(self, epoch):
         sampler = DistributedSampler(range(len(self.train_set.images)))
         sampler.set_epoch(epoch)
-        batches = torch.tensor(list(sampler)).split(self.options.batch_size)
+        indices = torch.tensor(list(sampler)).to(self.device)
+        batches = indices.split(self.options.batch_size)
         self.net.train()
         loss_sum, images, start, since = 0.0, 0, time.perf_counter(), 0
         for number, batch in enumerate(batches, 1):
@@ -124,12 +128,12 @@ class Trainer:
         os.replace(path + ".tmp", path)
 
     def evaluate(self):
-        test = Dataset(self.options.data, "t10k")
+        test = Dataset(self.options.data, "t10k", self.device)
         self.net.eval()
-        correct = torch.zeros(1, dtype=torch.long)
+        correct = torch.zeros(1, dtype=torch.long, device=self.device)
         mine = torch.arange(self.rank, len(test.images), self.world_size)
         with torch.no_grad():
-            for batch in mine.split(TEST_BATCH_SIZE):
+            for batch in mine.to(self.device).split(TEST_BATCH_SIZE):
                 guess = self.net(test.inputs(batch)).argmax(1)
                 correct += guess.eq(test.labels.index_select(0, batch)).sum()
         dist.all_reduce(correct)
@@ -147,8 +151,12 @@ def main():
     parser.add_argument("--data", default="/usr/share/datasets/fashion-mnist")
     parser.add_argument("--snapshot", default="snapshot.pt")
     options = parser.parse_args()
-    dist.init_process_group("gloo")
-    trainer = Trainer(options)
+    device = torch.device("cpu")
+    if torch.cuda.is_available():
+        device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    trainer = Trainer(options, device)
     for epoch in range(options.epochs):
         trainer.run_epoch(epoch)
     trainer.evaluate()
