@@ -76,6 +76,9 @@ constexpr std::string_view remote_hint =
 constexpr std::string_view network_hint =
     "NCCL_DEBUG=INFO shows the cause; between nodes see whether NCCL_SOCKET_IFNAME names the "
     "interface that leads to the others";
+constexpr std::string_view same_gpu_hint =
+    "two workers use the same GPU: write --nproc-per-node=gpu, and let each worker use the GPU of "
+    "its LOCAL_RANK, as torch.cuda.set_device(int(os.environ['LOCAL_RANK'])) does";
 constexpr std::string_view port_hint =
     "the program opens a port that is taken: with init_method env:// it needs none of its own, "
     "since MASTER_ADDR and MASTER_PORT lead to a store that ddprun has opened";
@@ -91,6 +94,7 @@ constexpr std::array known_errors{
     KnownError{"ncclSystemError", network_hint},
     KnownError{"ncclInternalError", network_hint},
     KnownError{"unhandled system error", network_hint},
+    KnownError{"Duplicate GPU detected", same_gpu_hint},
     KnownError{"Address already in use", port_hint},
     KnownError{"EADDRINUSE", port_hint},
 };

@@ -39,6 +39,10 @@ TEST_CASE("hints: the last known error of the output decides") {
       starts({"[rank0]:[E ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation "
               "timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE)"},
              "a rank did not take part"));
+  CHECK(starts({"ncclInvalidUsage: This usually reflects invalid usage of NCCL library.",
+                "Last error:",
+                "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 4b000"},
+               "two workers use the same GPU"));
   CHECK(starts({"ncclRemoteError: A call failed possibly due to a network error"},
                "another rank has ended"));
   CHECK(
