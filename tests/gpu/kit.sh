@@ -164,12 +164,12 @@ used_mib() {
         awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-jobs_processes() { grep -lsz "^GPU_MARK=$mark" /proc/[0-9]*/environ; }
+jobs_processes() { grep -lsz "^GPU_MARK=$mark" /proc/[0-9]*/environ || true; }
 
 # A context alone takes some 500 MiB.
 memory_is_free() { (($(used_mib) < used_before + 300)); }
 
-no_process_left() { ! jobs_processes >/dev/null; }
+no_process_left() { [[ -z $(jobs_processes) ]]; }
 
 # gpu_is_free: within 10 s no process of a job is left, and their memory is free again.
 gpu_is_free() {
