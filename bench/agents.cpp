@@ -62,6 +62,7 @@ class PretendedNode {
                .on_note = [](const std::string&) {},
                .on_heard = [](const CoordinatorEvent&) {},
                .on_lease = [](std::optional<Instant>) {},
+               .on_served = [](const std::string&) {},
                .on_progress = [] {}}) {
     agent_.start();
   }

@@ -177,7 +177,9 @@ GuardOptions guard_options(const Job& job) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
   GuardOptions options;
   options.erases_row = job.manner.redraws;
-  if (!rendezvous.has_many_nodes() || job.witness) return options;
+  if (!rendezvous.has_many_nodes()) return options;
+  options.will = LastWill{job.meeting.will, job.meeting.credentials};
+  if (job.witness) return options;
   options.fence = FenceOptions{job.options.worker_count, margin_of(rendezvous.times)};
   return options;
 }

@@ -22,6 +22,8 @@ class JobLink {
     std::function<void(const CoordinatorEvent&)> on_heard;
     /// Until when workers may live; nothing: no longer. Never called where they need no lease.
     std::function<void(std::optional<Instant>)> on_lease;
+    /// The address of the coordinator that has admitted this node's agent; empty: there is none.
+    std::function<void(const std::string&)> on_served;
     /// `waits` may be another now.
     std::function<void()> on_progress;
   };

@@ -93,7 +93,8 @@ void MemberLink::told(const Coordinator&, const CoordinatorEvent& event) {
   handlers_.on_heard(event);
 }
 
-void MemberLink::answered(const Uplink&, const std::vector<UplinkAction>&) {
+void MemberLink::answered(const Uplink& uplink, const std::vector<UplinkAction>&) {
+  if (uplink.served_at() != served_at_) handlers_.on_served(served_at_ = uplink.served_at());
   handlers_.on_progress();
 }
 

@@ -2,10 +2,12 @@
 
 #include "launcher/disk/marks.hpp"
 #include "launcher/meeting/token.hpp"
+#include "launcher/system/random_number.hpp"
 #include "launcher/text/values.hpp"
 #include "rendezvous/ip_network.hpp"
 
 #include <fmt/format.h>
+#include <sodium.h>
 
 #include <cstdint>
 #include <utility>
@@ -63,6 +65,8 @@ Result<Meeting> prepare_meeting(const RendezvousOptions& options,
   auto credentials = make_credentials(*id, *token);
   if (!credentials) return credentials.error();
   meeting.credentials = *std::move(credentials);
+  meeting.will.agent = random_number();
+  randombytes_buf(meeting.will.secret.data(), meeting.will.secret.size());
   meeting.name = name_of_run(meeting.credentials.job_id, *options.endpoint, environment);
   if (options.endpoint->port != 0) {
     meeting.marks_folder = marks_folder(options.state_dir, meeting.name);

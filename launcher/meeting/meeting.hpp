@@ -5,6 +5,7 @@
 #include "launcher/meeting/rendezvous_plan.hpp"
 #include "launcher/options/rendezvous_options.hpp"
 #include "launcher/text/environment.hpp"
+#include "rendezvous/membership/messages.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/wire/credentials.hpp"
 
@@ -22,6 +23,7 @@ struct Meeting {
   std::vector<Interface> interfaces;  ///< Of this node.
   RendezvousPlan plan;
   Credentials credentials;
+  Will will;                 ///< Of the agent in this process; both numbers are drawn at random.
   std::string name;          ///< Of this run of the job, for folders: "none@n0:29400".
   std::string marks_folder;  ///< Empty: the job is to keep no marks (marks.hpp).
   Epoch mark;                ///< The newest that was left there; 0: none was.

@@ -105,10 +105,27 @@ class Signals {
   bool stops_with_agent_ = false;  // ctrl-Z was passed on to it
 };
 
+/// What the agent tells its guard.
+struct Told {
+  GuardedLease lease;
+  WillAddress will;
+
+  /// False at the end of the agent.
+  bool take(int socket) {
+    std::array<char, std::max(sizeof lease, sizeof will)> bytes{};
+    const ssize_t count = ::recv(socket, bytes.data(), bytes.size(), 0);
+    if (count == sizeof lease) std::memcpy(&lease, bytes.data(), sizeof lease);
+    if (count == sizeof will) std::memcpy(&will, bytes.data(), sizeof will);
+    return count > 0;
+  }
+};
+static_assert(sizeof(GuardedLease) != sizeof(WillAddress));
+
 /// Passes signals on and watches the lease, until the agent has closed its end of the socketpair,
 /// which only its death does.
-void watch(int agent_pid, int agent_socket, int signal_fd, std::optional<Fence>& fence) {
-  GuardedLease lease;
+void watch(
+    int agent_pid, int agent_socket, int signal_fd, std::optional<Fence>& fence, Told& told) {
+  GuardedLease& lease = told.lease;
   Signals signals(agent_pid, agent_socket, signal_fd);
   while (true) {
     std::array<pollfd, 3> ready{pollfd{agent_socket, POLLIN, 0},
@@ -119,9 +136,7 @@ void watch(int agent_pid, int agent_socket, int signal_fd, std::optional<Fence>&
     if (ready[2].revents != 0) fence->on_process_end();
     if (ready[1].revents != 0) signals.take();
     if (ready[0].revents != 0) {
-      GuardedLease newer;
-      if (::recv(agent_socket, &newer, sizeof newer, 0) != sizeof newer) return;
-      lease = newer;
+      if (!told.take(agent_socket)) return;
       if (fence && lease.workers_live) fence->on_lease();
     } else if (lease.workers_live && now() >= lease.end) {
       lease.workers_live = false;
@@ -131,18 +146,20 @@ void watch(int agent_pid, int agent_socket, int signal_fd, std::optional<Fence>&
   }
 }
 
-int clean_up_after(int agent_pid, const GuardOptions& options) {
+int clean_up_after(int agent_pid, const GuardOptions& options, const Told& told) {
   const int status = wait_for(agent_pid);
   const bool clean = kill_and_reap_all(kill_patience);
   if (!clean) {
     complain("ddprun: some processes survived SIGKILL; they are stuck inside the kernel\n");
   }
-  if (WIFEXITED(status)) return WEXITSTATUS(status);
-  if (options.erases_row && may_redraw(STDERR_FILENO)) complain("\r\x1b[K");
-  complain("ddprun: the agent process {} was killed by {}; all workers were killed\n",
-           agent_pid,
-           signal_name(WTERMSIG(status)));
-  return static_cast<int>(ExitStatus::internal_error);
+  if (!WIFEXITED(status)) {
+    if (options.erases_row && may_redraw(STDERR_FILENO)) complain("\r\x1b[K");
+    complain("ddprun: the agent process {} was killed by {}; all workers were killed\n",
+             agent_pid,
+             signal_name(WTERMSIG(status)));
+  }
+  if (clean && options.will) deliver(*options.will, told.will.text.data());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(ExitStatus::internal_error);
 }
 
 }  // namespace
@@ -187,8 +204,9 @@ int run_guarded(const GuardOptions& options, const std::function<int(GuardLink)>
   }
   link.socket.reset();
   if (fence) fence->begin(pid, own_end.get());
-  watch(pid, own_end.get(), signal_fd.get(), fence);
-  return clean_up_after(pid, options);
+  Told told;
+  watch(pid, own_end.get(), signal_fd.get(), fence, told);
+  return clean_up_after(pid, options, told);
 }
 
 }  // namespace ddprun

@@ -12,9 +12,11 @@
 //   G3  When the guard exits, no process that ddprun started is left.
 //   G4  The process groups of workers that have a lease die between its end and dead-after also
 //       while all of ddprun's processes are stopped: fence.hpp.
+//   G5  A will is delivered only when no process that the agent has started is left.
 #pragma once
 
 #include "launcher/node/fence.hpp"
+#include "launcher/node/last_will.hpp"
 #include "launcher/system/fd.hpp"
 
 #include <signal.h>
@@ -31,7 +33,7 @@ constexpr unsigned char from_terminal_bit = 0x80;
 struct GuardLink {
   int guard = 0;  ///< Its pid, which is the one that the user has started.
   /// Each byte received is a signal (see `from_terminal_bit`); its end is the guard's death. Sent
-  /// are GuardedLeases, by a LeaseNotice.
+  /// are GuardedLeases, by a LeaseNotice, and a WillAddress whenever that changes.
   Fd socket;
   FenceLink fence;          ///< Nothing in it without a fence.
   sigset_t user_signals{};  ///< The mask that this program was started with, for the workers.
@@ -40,6 +42,7 @@ struct GuardLink {
 struct GuardOptions {
   std::optional<FenceOptions> fence;  ///< Of workers under a lease.
   bool erases_row = false;            ///< Of a terminal, which the agent may have left drawn.
+  std::optional<LastWill> will;       ///< In a job of many nodes.
 };
 
 /// Runs `agent` in a child process and returns the status to exit with: the agent's own.

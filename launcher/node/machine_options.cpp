@@ -35,10 +35,11 @@ Admission admission_for(const Part& part, const Job& job) {
 
 namespace {
 
-ParticipantOptions participant_options(const Job& job, AgentId agent) {
+ParticipantOptions participant_options(const Job& job) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
   ParticipantOptions options;
-  options.agent = agent;
+  options.agent = job.meeting.will.agent;
+  options.will_secret = job.meeting.will.secret;
   options.host = job.setup.host;
   options.witness = job.witness;
   if (!options.witness) options.node = rendezvous.node_rank;
@@ -62,11 +63,11 @@ ParticipantOptions participant_options(const Job& job, AgentId agent) {
 
 }  // namespace
 
-MemberOptions member_options(const Job& job, AgentId agent) {
+MemberOptions member_options(const Job& job) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
   const RendezvousPlan& plan = job.meeting.plan;
   MemberOptions options;
-  options.participant = participant_options(job, agent);
+  options.participant = participant_options(job);
   options.endpoint = *rendezvous.endpoint;
   options.address = plan.own_address;
   options.listen_address = plan.listen_address;

@@ -11,8 +11,8 @@ namespace ddprun {
 
 [[nodiscard]] AgentOptions agent_options(const Job& job);
 
-/// Of a job of many nodes. `agent` is drawn at random.
-[[nodiscard]] MemberOptions member_options(const Job& job, AgentId agent);
+/// Of a job of many nodes.
+[[nodiscard]] MemberOptions member_options(const Job& job);
 
 /// Who may use the store here in a generation.
 [[nodiscard]] Admission admission_for(const Part& part, const Job& job);

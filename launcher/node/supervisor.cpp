@@ -8,7 +8,6 @@
 #include "launcher/options/variables.hpp"
 #include "launcher/processes/descendants.hpp"
 #include "launcher/system/clock.hpp"
-#include "launcher/system/random_number.hpp"
 #include "launcher/system/temporary_folder.hpp"
 #include "launcher/system/terminal.hpp"
 #include "launcher/system/time_of_day.hpp"
@@ -36,6 +35,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
              {[this](int signal, bool from_terminal) { take_signal(signal, from_terminal); },
               [this] { lose_guard(); }}),
       lease_(guard_.socket(), link_.fence.line.get()),
+      will_(guard_.socket(), {job_.meeting.will, job_.meeting.credentials}),
       children_(context_, [this] { reap(); }),
       last_output_(context_,
                    {console_, files_},
@@ -96,7 +96,7 @@ int Supervisor::run() {
 /// In this process if there is one node only.
 void Supervisor::reach_coordinator() {
   JobLink::Handlers handlers{[this](const LinkEvent& event) {
-                               if (std::holds_alternative<FinishJob>(event)) told_ = true;
+                               if (std::holds_alternative<FinishJob>(event)) end_is_told();
                                std::visit([this](const auto& what) { agent_.tell(what); }, event);
                                look_at_wait();
                              },
@@ -106,6 +106,7 @@ void Supervisor::reach_coordinator() {
                                slurm_.on_heard(event);
                              },
                              [this](std::optional<Instant> until) { lease_.renew(until); },
+                             [this](const std::string& at) { will_.is_for(at); },
                              [this] { look_at_wait(); }};
   const RendezvousOptions& rendezvous = job_.options.rendezvous;
   address_ = job_.meeting.plan.own_address;
@@ -114,15 +115,19 @@ void Supervisor::reach_coordinator() {
         context_, coordinator_options(job_.options), std::move(handlers));
     return;
   }
-  auto member = std::make_unique<MemberLink>(context_,
-                                             member_options(job_, random_number()),
-                                             job_.meeting.credentials,
-                                             std::move(handlers));
+  auto member = std::make_unique<MemberLink>(
+      context_, member_options(job_), job_.meeting.credentials, std::move(handlers));
   if (member->coordinates()) {
     for (const std::string& each : coordinating_notes(job_, member->endpoint())) say(each);
   }
   slurm_.start_steps(member->endpoint());
   coordinator_ = std::move(member);
+}
+
+/// Nobody waits for this node any more.
+void Supervisor::end_is_told() {
+  told_ = true;
+  will_.is_for("");
 }
 
 /// While the link is made there is none yet.
@@ -255,6 +260,7 @@ void Supervisor::lose_guard() {
 void Supervisor::end_without_guard(const Outcome& outcome) {
   records_.job_ends(outcome, failure_.facts_of(outcome), coordinator_->newest());
   remove_folder(job_.setup.error_folder);
+  if (workers_.none_left()) will_.deliver_here();
   last_output_.exit_with_files();
 }
 

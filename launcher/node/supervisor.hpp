@@ -10,6 +10,7 @@
 #include "launcher/node/job.hpp"
 #include "launcher/node/job_records.hpp"
 #include "launcher/node/last_output.hpp"
+#include "launcher/node/last_will.hpp"
 #include "launcher/node/lease_notice.hpp"
 #include "launcher/node/node_store.hpp"
 #include "launcher/node/slurm_side.hpp"
@@ -52,6 +53,7 @@ class Supervisor {
   void perform(const ExitWith& exit);
 
   void reach_coordinator();
+  void end_is_told();
   void look_at_wait();
   [[nodiscard]] std::function<void(const std::string&)> redraws_status();
   void take_signal(int signal, bool from_terminal);
@@ -73,6 +75,7 @@ class Supervisor {
   std::shared_ptr<Sink> stderr_;
   GuardLine guard_;
   LeaseNotice lease_;
+  WillNotice will_;
   ChildSignals children_;
   LastOutput last_output_;
   WorkerGroup workers_;

@@ -6,6 +6,7 @@
 #include "rendezvous/succession/ballots.hpp"
 #include "rendezvous/units.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,6 +17,10 @@
 namespace ddprun {
 
 constexpr std::size_t relayed_max = 1'024;  ///< Agents whose heartbeats go through one relay.
+
+/// Drawn at random by a process for its agent, its guard and the coordinators that admit the agent.
+/// All zero: it leaves no will.
+using WillSecret = std::array<std::uint8_t, 16>;
 
 /// The first message on a connection, and again when a new life begins on it.
 struct Hello {
@@ -34,6 +39,7 @@ struct Hello {
   bool orphaned = false;
   bool witness = false;  ///< It has no workers, and no place among the nodes: it only votes.
   Epoch mark;  ///< Of a job of this name that has not ended on its node; 0: there is none.
+  WillSecret will_secret{};
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 struct Heartbeat {
@@ -58,9 +64,17 @@ struct BeatBatch {
   std::vector<RelayedBeat> beats;
   friend bool operator==(const BeatBatch&, const BeatBatch&) = default;
 };
-/// A ballot is for the succession, a BeatForRelay for the relay: neither needs a Hello before it.
+/// The agent's process has ended, and with it all that it had started on its node. Its guard says
+/// so, or its own last words do. It is believed under the secret of the agent's Hello alone.
+struct Will {
+  AgentId agent = 0;
+  WillSecret secret{};
+  friend bool operator==(const Will&, const Will&) = default;
+};
+/// A ballot is for the succession, a BeatForRelay for the relay: neither needs a Hello before it,
+/// nor does a Will, whose sender is no agent.
 using ToCoordinator =
-    std::variant<Hello, Heartbeat, Numbered<News>, BeatBatch, BeatForRelay, Ballot>;
+    std::variant<Hello, Heartbeat, Numbered<News>, BeatBatch, Will, BeatForRelay, Ballot>;
 
 /// The answer to a Hello: heartbeats and news are taken from now on.
 struct Welcome {

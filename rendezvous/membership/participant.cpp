@@ -26,6 +26,7 @@ UplinkOptions uplink_options(const ParticipantOptions& options) {
           .endpoint = options.endpoint,
           .contact = options.contact,
           .mark = options.mark,
+          .will_secret = options.will_secret,
           .doors = options.doors,
           .join_timeout = gathering.join_timeout,
           .replace_timeout = gathering.replace_timeout,
@@ -132,7 +133,11 @@ void Participant::hear(Instant now, const Received& received, Actions& out) {
     return tell_relay(now, BeatArrived{received.session, *beat}, out);
   }
   const auto* hello = std::get_if<Hello>(&received.message);
-  if (hello == nullptr) return tell_roster(now, received, out);
+  if (hello == nullptr) tell_roster(now, received, out);
+  // The end of its session is the answer to a will.
+  if (std::holds_alternative<Will>(received.message))
+    out.emplace_back(CloseSession{received.session, ""});
+  if (hello == nullptr) return;
   sessions_[received.session] = *hello;
   const Called called{received.session, hello->knows, hello->orphaned, hello->mark, hello->host};
   tell_succession(now, called, out);

@@ -83,14 +83,28 @@ void Roster::on(Instant now, const Timeout&, Actions& out) {
   for (auto& [agent, peer] : peers_) {
     if (late > interval / 2) peer.patience_from = std::min(now, peer.patience_from + late);
     if (peer.lost || now - peer.patience_from < options_.times.dead_after) continue;
-    peer.lost = regroups_ = true;
-    peer.outbox = {};
-    out.emplace_back(Report{
-        NodeLost{peer.node,
-                 fmt::format("silent for {:g} s",
-                             static_cast<double>(options_.times.dead_after.count) / 1000.0)}});
+    lose(peer,
+         fmt::format("silent for {:g} s",
+                     static_cast<double>(options_.times.dead_after.count) / 1000.0),
+         out);
   }
   if (regroups_) name_relays(out);
+}
+
+void Roster::lose(Peer& peer, std::string why, Actions& out) {
+  peer.lost = regroups_ = true;
+  peer.outbox = {};
+  out.emplace_back(Report{NodeLost{peer.node, std::move(why)}});
+}
+
+/// It may come late, twice, or from somebody who does not know the secret. (O7)
+void Roster::hear(Instant, SessionId, const Will& will, Actions& out) {
+  const auto found = peers_.find(will.agent);
+  if (found == peers_.end() || will.secret == WillSecret{}) return;
+  Peer& peer = found->second;
+  if (peer.ended || peer.will_secret != will.secret) return;
+  peer.ended = true;
+  if (!peer.lost) lose(peer, "its ddprun was killed, and no process of it is left there", out);
 }
 
 void Roster::hear(Instant now, SessionId session, const Hello& hello, Actions& out) {
@@ -99,7 +113,8 @@ void Roster::hear(Instant now, SessionId session, const Hello& hello, Actions& o
   if (peer == nullptr) return;
   const bool is_known = hello.coordinator == options_.leader.agent && peer->life != 0;
   const bool is_from_before = hello.coordinator != 0 && !is_known;
-  if (is_from_before || from.life < peer->life || (from.life == peer->life && peer->lost)) {  // O5
+  const bool is_over = peer->ended || (from.life == peer->life && peer->lost);
+  if (is_from_before || from.life < peer->life || is_over) {  // O5
     speakers_[session] = {from.agent, from.life};
     out.emplace_back(SendDown{session, Forgotten{from, options_.leader}});
     return;
@@ -123,6 +138,7 @@ void Roster::hear(Instant now, SessionId session, const Hello& hello, Actions& o
   peer->session = session;
   keep_alive(now, *peer);
   peer->contact = hello.contact;
+  peer->will_secret = hello.will_secret;
   peer->relay.clear();
   regroups_ = true;
   out.emplace_back(SendDown{session, Welcome{options_.leader, peer->node, voters_, voters_of_}});

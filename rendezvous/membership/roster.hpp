@@ -1,8 +1,9 @@
 // The coordinator's side of all connections from agents: their names, and whether they are alive.
 //
-// A node is lost only by `dead_after` without a heartbeat: the end of a connection may have any
-// cause, and a lost node's workers are certainly dead only when its lease is
-// over. From then on messages of that life are ignored; the agent is told to begin another one.
+// A node is lost by `dead_after` without a heartbeat, when its lease is over and its workers are
+// certainly dead, or by its agent's will, which says that they are. The end of a connection may
+// have any cause. From a loss on, messages of that life are ignored; the agent is told to begin
+// another one.
 //
 // In a job of more than `RelayOptions::above` agents, one of each group of neighbours is the relay
 // of the others: it passes on their heartbeats, and the answers. Nothing else changes.
@@ -17,6 +18,7 @@
 //   O5  A life is lost if another coordinator, which this one replaces, had admitted it; or
 //       if this one had, and another node has its place by now.
 //   O6  No ack says that it leads for longer than it was told.
+//   O7  A will ends all lives of an agent, and counts only under the secret of its newest Hello.
 // Bounds
 //   `agents_max` agents; lost ones are forgotten when there are as many. One connection each, the
 //   newest.
@@ -121,6 +123,8 @@ class Roster {
     Instant heard;
     Instant patience_from;  // `heard`, plus the time this coordinator was suspended
     bool lost = false;
+    bool ended = false;  // the process, by its will: no life of it comes back
+    WillSecret will_secret{};
     Outbox<Instruction> outbox;
     Inbox inbox;
     Instant sent;         // when the whole outbox was sent last
@@ -144,12 +148,14 @@ class Roster {
   void hear(Instant now, SessionId session, const Heartbeat& heartbeat, Actions& out);
   void hear(Instant now, SessionId session, const Numbered<News>& news, Actions& out);
   void hear(Instant now, SessionId session, const BeatBatch& batch, Actions& out);
+  void hear(Instant now, SessionId session, const Will& will, Actions& out);
   void hear(Instant, SessionId, const Ballot&, Actions&) {}        // it is the succession's
   void hear(Instant, SessionId, const BeatForRelay&, Actions&) {}  // it is the relay's
   [[nodiscard]] Ack answer(Instant now, Peer& peer, const Heartbeat& heartbeat) const;
   void name_relays(Actions& out);
   [[nodiscard]] int group_size() const;
 
+  void lose(Peer& peer, std::string why, Actions& out);
   [[nodiscard]] Peer* speaker(SessionId session, Actions& out);
   [[nodiscard]] AgentId agent_in(SessionId session) const;
   [[nodiscard]] const Peer* living_on(NodeId node) const;

@@ -57,6 +57,7 @@ struct UplinkOptions {
   std::string endpoint;  ///< Of the coordinator, for people.
   std::string contact;   ///< Where this process listens.
   Epoch mark;            ///< That was left on this node, of a job that has not ended; 0: none was.
+  WillSecret will_secret{};
   /// Where to look for the job: the endpoint, then other hosts. None: the shell knows the endpoint.
   std::vector<std::string> doors;
   Millis join_timeout{600'000};    ///< Until a coordinator has answered.
@@ -150,6 +151,9 @@ class Uplink {
 
   /// Why it has no lease, for people.
   [[nodiscard]] std::string no_lease() const;
+
+  /// The address of the leader that has admitted this agent, as ConnectionUp told it; or empty.
+  [[nodiscard]] const std::string& served_at() const { return served_at_; }
 
   /// To be asked when its leader is lost: the newest voters that it knows, or none.
   [[nodiscard]] const Voters& voters() const { return voters_; }

@@ -184,6 +184,11 @@ void fields(auto& archive, Is<Hello> auto& hello) {
   archive.flag(hello.orphaned);
   archive.flag(hello.witness);
   fields(archive, hello.mark);
+  archive.bytes(hello.will_secret);
+}
+void fields(auto& archive, Is<Will> auto& will) {
+  archive.integer(will.agent);
+  archive.bytes(will.secret);
 }
 void fields(auto& archive, Is<Heartbeat> auto& heartbeat) {
   archive.integer(heartbeat.number, 0);

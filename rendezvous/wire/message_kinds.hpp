@@ -22,6 +22,8 @@ inline constexpr std::uint8_t kind_of<BeatForRelay> = 0x05;
 template <>
 inline constexpr std::uint8_t kind_of<BeatBatch> = 0x06;
 template <>
+inline constexpr std::uint8_t kind_of<Will> = 0x07;
+template <>
 inline constexpr std::uint8_t kind_of<Join> = 0x11;
 template <>
 inline constexpr std::uint8_t kind_of<WorkerFailed> = 0x12;

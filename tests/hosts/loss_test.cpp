@@ -31,6 +31,21 @@ struct ThreeHosts : Training {
   }
 };
 
+/// Three hosts whose silence is believed only after minutes: what goes on sooner has been told.
+struct ThreePatientHosts : Training {
+  ThreePatientHosts()
+      : Training(3, {{"nnodes", "2:3"}, {"max-restarts", "0"}, {"dead-after", "240s"}}) {
+    start_all();
+    generation(1, 6);
+  }
+
+  void expect_survivors() {
+    CHECK(count_on((*this)[2], generation(2, 4)) == 0);
+    finish();
+    for (const int host : {0, 1}) CHECK(agent_of(host).wait() == 0);
+  }
+};
+
 /// That neither the head nor another host is given up for an outage of that length.
 void expect_bridged(milliseconds outage, int hosts) {
   CAPTURE(hosts);
@@ -179,6 +194,35 @@ TEST_CASE("hosts: kill -9 of an outer process ends its workers and the others go
   const milliseconds lost = now_boottime();
   job.agent_of(2).kill();
   job.wait_until("an empty host", [&] { return job[2].processes().empty(); });
+  job.expect_survivors(lost);
+  job.finish();
+  for (const int host : {0, 1}) CHECK(job.agent_of(host).wait() == 0);
+}
+
+TEST_CASE("hosts: the guard of an agent that was killed says so, and nobody waits for its node") {
+  if (!can_hold_hosts()) return;
+  ThreePatientHosts job;
+  kill(job.agent_process(2), SIGKILL);
+  CHECK(job.agent_of(2).wait() == 70);
+  job.expect_survivors();
+}
+
+TEST_CASE("hosts: an agent whose guard was killed says that it ends, and nobody waits for it") {
+  if (!can_hold_hosts()) return;
+  ThreePatientHosts job;
+  job.agent_of(2).kill();
+  job.expect_survivors();
+}
+
+TEST_CASE("hosts: a guard that cannot reach the coordinator is no news to it") {
+  if (!can_hold_hosts()) return;
+  ThreeHosts job;
+  const milliseconds lost = now_boottime();
+  const int agent = job.agent_process(2);
+  job[2].isolate();
+  kill(agent, SIGKILL);
+  CHECK(job.agent_of(2).wait() == 70);
+  CHECK(job[2].processes().empty());
   job.expect_survivors(lost);
   job.finish();
   for (const int host : {0, 1}) CHECK(job.agent_of(host).wait() == 0);

@@ -37,7 +37,7 @@ constexpr std::array<std::string_view, 20> uplink_events{
     "Welcome",      "Redirect",       "VotersChanged", "Ack",       "Forgotten",
     "Refused",      "Instruction",    "UseRelay",      "AckBatch",  "AckFromRelay"};
 constexpr std::array<std::string_view, 1> roster_states{""};
-constexpr std::array<std::string_view, 10> roster_events{"Received",
+constexpr std::array<std::string_view, 11> roster_events{"Received",
                                                          "SessionClosed",
                                                          "Instruct",
                                                          "LeadChanged",
@@ -46,7 +46,8 @@ constexpr std::array<std::string_view, 10> roster_events{"Received",
                                                          "Hello",
                                                          "Heartbeat",
                                                          "News",
-                                                         "BeatBatch"};
+                                                         "BeatBatch",
+                                                         "Will"};
 
 /// What no seed can reach, and why.
 struct Impossible {

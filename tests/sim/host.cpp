@@ -57,6 +57,7 @@ void Host::power_on() {
   agent_ = std::make_unique<Agent>(agent_options(options_));
   ParticipantOptions options = participant_options(options_);
   options.agent = agent_id_;
+  options.will_secret = will_secret_of(agent_id_);
   options.mark = mark_.value_or(Founding{}).epoch;
   participant_ = std::make_unique<Participant>(std::move(options), *this);
   post([this] {
@@ -95,10 +96,13 @@ void Host::power_off() {
 
 void Host::kill_agent() {
   if (!agent_) return;
+  const bool was_told = outcome_ && !gave_up_;
+  const std::string address = was_told ? "" : participant_->uplink().served_at();
   for (const auto& [connection, line] : std::map(lines_)) disconnect(connection);
   for (const auto& [session, line] : sessions_) send_back(line, ConnectionDown{line.connection});
   power_off();  // the guard has killed the workers before it ends
   on_ = true;
+  if (!address.empty()) deliver_will(agent_id_, address);
 }
 
 /// What workers have printed is still to be written.

@@ -40,14 +40,24 @@ struct HostOptions {
 
 class Cluster;
 
+/// Any that others cannot guess.
+[[nodiscard]] inline WillSecret will_secret_of(AgentId agent) {
+  WillSecret secret{1};
+  for (int byte = 0; byte < 8; ++byte) {
+    secret.at(static_cast<std::size_t>(8 + byte)) = static_cast<std::uint8_t>(agent >> (8 * byte));
+  }
+  return secret;
+}
+
 class Host : public ParticipantObserver {
  public:
   Host(Cluster& cluster, HostOptions options);
 
   // What may happen to it.
   void power_on();
-  void power_off();         ///< Nothing is sent any more, not even a FIN.
-  void kill_agent();        ///< The guard kills the workers, the kernel closes the connections.
+  void power_off();  ///< Nothing is sent any more, not even a FIN.
+  /// The guard kills the workers and delivers the agent's will, the kernel closes the connections.
+  void kill_agent();
   void pause(Millis time);  ///< SIGSTOP of the agent; guard and workers go on.
   void worker_fails(Causes::Why why = Causes::Why::itself);
   void next_spawn_fails() { spawn_fails_ = true; }
@@ -164,6 +174,8 @@ class Host : public ParticipantObserver {
   void send_back(const Line& line, const ParticipantEvent& event);
   void close(SessionId session);
   void send_ballot(const SendBallot& send);
+  void deliver_will(AgentId agent, const std::string& address);
+  void deliver(const Will& will, int to, Millis later);
   void use_folder(const FolderTask& task);
   void keep_mark(const KeepMark& keep);
   void connect(ConnectionId connection, const std::string& address);

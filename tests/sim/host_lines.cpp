@@ -112,6 +112,30 @@ void Host::send_ballot(const SendBallot& send) {
   });
 }
 
+/// It may come late, more than once or never; and somebody without the secret says the same of
+/// another agent.
+void Host::deliver_will(AgentId agent, const std::string& address) {
+  const int to = host_at(address);
+  Prng& chance = cluster_.chance();
+  const Will will{agent, will_secret_of(agent)};
+  const int percent = cluster_.is_calm() ? 100 : 80;
+  if (chance.percent(percent)) deliver(will, to, Millis{chance.between(0, 300)});
+  if (chance.percent(20)) deliver(will, to, Millis{chance.between(0, repeat_max.count)});
+  const int slandered = static_cast<int>(chance.between(0, cluster_.story().hosts_count() - 1));
+  const Will forged{cluster_.host(slandered).agent_id(), will.secret};
+  if (slandered != options_.index) deliver(forged, to, Millis{chance.between(0, 300)});
+}
+
+void Host::deliver(const Will& will, int to, Millis later) {
+  cluster_.schedule().after(later, [this, will, to] {
+    Host& other = cluster_.host(to);
+    Network& network = cluster_.network();
+    network.send(network.open(options_.index, to), other.mine([&other, will] {
+      other.feed(ParticipantEvent(Received{{0}, will}));
+    }));
+  });
+}
+
 void Host::send_back(const Line& line, const ParticipantEvent& event) {
   Host& agent = cluster_.host(line.agent);
   cluster_.network().send(line.back, [&agent, event, boot = line.boot] {

@@ -13,8 +13,8 @@ RULES = {
     "R3": "A head leads for a lease after the sending of what a majority of its voters, or each "
           "who may claim, has answered.",
     "R4": "Of an even number of voters the half with the record's head is a majority.",
-    "R5": "A node is lost by its silence for dead-after and by nothing else; a new head starts "
-          "nothing before the old one's leases are over.",
+    "R5": "A node is lost by its silence for dead-after or by its agent's will, and by nothing "
+          "else; a new head starts nothing before the old one's leases are over.",
     "R6": "Who was held up adds that to everybody's patience.",
     "R7": "Nobody votes before a lease has passed since it heard a head and its workers are dead; "
           "a vote promises the same to the candidate.",
@@ -347,6 +347,14 @@ MUTATIONS = [
     Mutation("S6", "what makes no progress is tried without end", "restart_policy.cpp",
              "return visible_ && in_row_ >= stalled_max ? Answer::stalled : Answer::restart;",
              "return Answer::restart;"),
+    Mutation("O7", "a will is believed from anybody", "roster.cpp",
+             "if (peer.ended || peer.will_secret != will.secret) return;",
+             "if (peer.ended) return;"),
+    Mutation("O7", "a will is not believed", "roster.cpp",
+             "if (peer.ended || peer.will_secret != will.secret) return;", "return;"),
+    Mutation("O7", "an agent lives on after its will", "roster.cpp",
+             "peer->ended || (from.life == peer->life && peer->lost)",
+             "from.life == peer->life && peer->lost"),
     Mutation("O6", "an ack says nothing of the lead", "roster.cpp",
              "std::clamp(lead_end_ - now, Millis{0}, options_.times.lease);",
              "options_.times.lease;"),

@@ -14,6 +14,7 @@ Job job_of_many() {
   job.options.rendezvous.endpoint = Endpoint{"n0", 29'400};
   job.options.rendezvous.gathering.nodes_min = 2;
   job.options.rendezvous.gathering.nodes_max = 4;
+  job.meeting.will = {own_agent, {9}};
   job.meeting.marks_folder = "/var/lib/ddprun/job";
   job.meeting.mark = Epoch{3};
   job.meeting.name = "job@n0:29400";
@@ -22,7 +23,7 @@ Job job_of_many() {
 }
 
 TEST_CASE("machine options: a mark is kept that tells people which job it is of") {
-  const MemberOptions options = member_options(job_of_many(), own_agent);
+  const MemberOptions options = member_options(job_of_many());
   CHECK(options.marks_folder == "/var/lib/ddprun/job");
   CHECK(options.mark_text == "job job@n0:29400\nnodes 2:4\nhost n1\n");
   CHECK(options.participant.keeps_marks);
@@ -34,13 +35,13 @@ TEST_CASE("machine options: a mark is kept that tells people which job it is of"
 TEST_CASE("machine options: without a folder no mark is kept") {
   Job job = job_of_many();
   job.meeting.marks_folder.clear();
-  CHECK_FALSE(member_options(job, own_agent).participant.keeps_marks);
+  CHECK_FALSE(member_options(job).participant.keeps_marks);
 }
 
 TEST_CASE("machine options: agents of one host hear each other at once, and heed no mark") {
   Job job = job_of_many();
   job.meeting.plan.is_on_one_host = true;
-  const ParticipantOptions options = member_options(job, own_agent).participant;
+  const ParticipantOptions options = member_options(job).participant;
   CHECK_FALSE(options.coordinator.gathering.heeds_marks);
   CHECK(options.keeps_marks);
 }
@@ -48,7 +49,7 @@ TEST_CASE("machine options: agents of one host hear each other at once, and heed
 TEST_CASE("machine options: a job that ends with its founder keeps no mark") {
   Job job = job_of_many();
   job.options.anchored = true;
-  const ParticipantOptions options = member_options(job, own_agent).participant;
+  const ParticipantOptions options = member_options(job).participant;
   CHECK_FALSE(options.keeps_marks);
   CHECK(options.mark == Epoch{});
 }
@@ -57,16 +58,17 @@ TEST_CASE("machine options: who takes part, and where it looks for the job") {
   Job job = job_of_many();
   job.options.rendezvous.other_doors = {Endpoint{"n1", 29'400}};
   job.options.rendezvous.node_rank = NodeId{1};
-  const ParticipantOptions options = member_options(job, own_agent).participant;
+  const ParticipantOptions options = member_options(job).participant;
   CHECK(options.agent == own_agent);
+  CHECK(options.will_secret == WillSecret{9});
   CHECK(options.node == NodeId{1});
   CHECK(options.coordinator.gathering.nodes_min == 2);
   CHECK(options.coordinator.gathering.nodes_max == 4);
   CHECK(options.doors == std::vector<std::string>{"n1:29400"});
   job.witness = true;
   CHECK(agent_options(job).witness);
-  CHECK(member_options(job, own_agent).participant.witness);
-  CHECK_FALSE(member_options(job, own_agent).participant.node);
+  CHECK(member_options(job).participant.witness);
+  CHECK_FALSE(member_options(job).participant.node);
 }
 
 TEST_CASE("machine options: signals that stop the job are the agent's, whatever they do else") {

@@ -201,6 +201,41 @@ TEST_CASE("roster: O6 no ack outlives the lead") {
   CHECK(story.beats(1, 3) == Lines{"1: ack 3 got 0 lead 3000"});
 }
 
+TEST_CASE("roster: O7 a will under the agent's secret loses its node at once, and once") {
+  RosterStory story;
+  const WillSecret secret{7};
+  Hello hello = hello_of({11, 1}, {});
+  hello.will_secret = secret;
+  (void)story.meets(Received{{1}, hello});
+  for (const Will& will : {Will{11, {8}}, Will{11, {}}, Will{12, secret}}) {
+    CAPTURE(will.agent);
+    CHECK(story.meets(Received{{2}, will}).empty());
+    CHECK(story.beats(1, 1).size() == 1);
+  }
+  const Lines lost{"node 1 lost: its ddprun was killed, and no process of it is left there"};
+  CHECK(story.meets(Received{{2}, Will{11, secret}}) == lost);
+  CHECK(story.meets(Received{{3}, Will{11, secret}}).empty());
+  hello.from.life = 2;  // it was on its way
+  CHECK(story.meets(Received{{4}, hello}) == Lines{"4: forgotten life 2"});
+  CHECK(story.after(60'000).empty());
+}
+
+TEST_CASE("roster: O7 nobody can leave a will for an agent that leaves none") {
+  RosterStory story;
+  (void)story.greets(1, {11, 1});
+  CHECK(story.meets(Received{{2}, Will{11, {}}}).empty());
+  CHECK(story.beats(1, 1).size() == 1);
+}
+
+TEST_CASE("roster: O7 a will for one that was given up before changes nothing") {
+  RosterStory story;
+  Hello hello = hello_of({11, 1}, {});
+  hello.will_secret = {7};
+  (void)story.meets(Received{{1}, hello});
+  CHECK(story.after(4'000) == Lines{"node 1 lost: silent for 4 s"});
+  CHECK(story.meets(Received{{2}, Will{11, {7}}}).empty());
+}
+
 TEST_CASE("roster: the offer says who makes it, and where that listens") {
   Roster roster(RosterOptions{}, Instant{});
   std::vector<RosterAction> actions;

@@ -66,6 +66,8 @@ std::vector<ToCoordinator> messages_up() {
       Hello{somebody, "n1", NodeId{5}, 2, 4, Millis{1'500}, 77, true, "10.0.0.1:29400", Epoch{3}},
       Hello{.from = somebody, .host = "", .witness = true},
       Heartbeat{12, 3},
+      Hello{.from = somebody, .will_secret = {1, 2, 3}},
+      Will{12, {3, 2, 1}},
       BeatForRelay{11, Epoch{3}, {somebody, {12, 3}}},
       BeatBatch{{{somebody, {12, 3}}, {somebody, {13, 3}}}},
       Numbered<News>{1, Join{offer, GenerationNumber{6}}},
@@ -155,7 +157,9 @@ TEST_CASE("message codec: every message is read as it was written") {
 TEST_CASE("message codec: the bytes are those of the manual") {
   CHECK(hex(encode(ToCoordinator{Hello{{0x0102, 3}, "n1", NodeId{5}, 2, 4, Millis{258}, 9}})) ==
         hex(wire("01 02 01 00 00 00 00 00 00 03 00 00 00 02 00 00 00 'n1' 01 05 00 00 00 "
-                 "02 00 00 00 04 00 00 00 #258 #9 00 00 00 00 00 #0 00 00 #0")));
+                 "02 00 00 00 04 00 00 00 #258 #9 00 00 00 00 00 #0 00 00 #0 #0 #0")));
+  CHECK(hex(encode(ToCoordinator{Will{12, {1, 2}}})) ==
+        hex(wire("07 #12 01 02 00 00 00 00 00 00 #0")));
   CHECK(hex(encode(ToCoordinator{Heartbeat{12, 3}})) == hex(wire("02 #12 #3")));
   CHECK(hex(encode(ToCoordinator{Numbered<News>{2, StopRequested{15}}})) ==
         hex(wire("03 #2 14 0f 00 00 00 00")));
@@ -286,7 +290,7 @@ TEST_CASE("message codec: kinds of the other direction, and unknown ones, are re
 
 TEST_CASE("message codec: strings may reach their limits and not exceed them") {
   const auto hello = [](const std::string& length, std::size_t bytes) {
-    return wire("01 #1 01 00 00 00 " + length) + std::string(bytes, 'h') + std::string(48, '\0');
+    return wire("01 #1 01 00 00 00 " + length) + std::string(bytes, 'h') + std::string(64, '\0');
   };
   CHECK(decode_to_coordinator(hello("ff 00 00 00", 255)).has_value());
   CHECK(error_of(decode_to_coordinator(hello("00 01 00 00", 256))) ==
