@@ -1,5 +1,7 @@
 #include "launcher/commands/different_files.hpp"
 
+#include "launcher/options/read_setting.hpp"
+
 #include <fmt/format.h>
 
 #include <fcntl.h>
@@ -9,6 +11,7 @@
 #include <array>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace ddprun {
 namespace {
@@ -21,18 +24,18 @@ bool are_one_file(const std::string& one, const std::string& other) {
          std::filesystem::weakly_canonical(std::filesystem::absolute(other, ignored), ignored);
 }
 
-/// A file that was opened to append to goes on behind what others have written to it.
-bool would_overwrite(int fd, const struct stat& file) {
-  struct stat output {};
-  return ::fstat(fd, &output) == 0 && S_ISREG(output.st_mode) && output.st_dev == file.st_dev &&
-         output.st_ino == file.st_ino && (::fcntl(fd, F_GETFL) & O_APPEND) == 0;
-}
-
-Error refused_as(const char* option, const Setting& setting, std::string why, std::string fix) {
-  return {ExitStatus::usage,
-          fmt::format("--{}: '{}' from {}", option, setting.value, setting.origin),
-          std::move(why),
-          std::move(fix)};
+/// "output" or "error": which standard stream of this process goes to the regular file at `path`,
+/// opened without any of the flags `harmless`. Empty: none.
+std::string_view stream_into(const std::string& path, int harmless) {
+  struct stat file {};
+  if (::stat(path.c_str(), &file) != 0) return {};
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat output {};
+    if (::fstat(fd, &output) != 0 || !S_ISREG(output.st_mode)) continue;
+    if (output.st_dev != file.st_dev || output.st_ino != file.st_ino) continue;
+    if ((::fcntl(fd, F_GETFL) & harmless) == 0) return fd == STDOUT_FILENO ? "output" : "error";
+  }
+  return {};
 }
 
 }  // namespace
@@ -45,31 +48,36 @@ Result<void> check_files_differ(const Settings& all) {
       const Setting& other = all.at(options.at(j));
       if (one.value.empty() || other.value.empty()) continue;
       if (!are_one_file(one.value, other.value)) continue;
-      return refused_as(options.at(i),
-                        one,
-                        fmt::format("it is the same file as --{}: '{}' from {}",
-                                    options.at(j),
-                                    other.value,
-                                    other.origin),
-                        "name two files");
+      return refused_setting(
+          options.at(i),
+          one,
+          fmt::format("is the same file as {}", name_of_setting(options.at(j), other)),
+          "name two files");
     }
   }
   return {};
 }
 
+/// A file that was opened to append to goes on behind what others have written to it.
 Result<void> check_events_are_no_output(const Setting& setting) {
-  struct stat file {};
-  if (::stat(setting.value.c_str(), &file) != 0) return {};
-  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
-    if (!would_overwrite(fd, file)) continue;
-    return refused_as("events",
-                      setting,
-                      fmt::format("standard {} goes to this file, too, and they would overwrite "
-                                  "each other",
-                                  fd == STDOUT_FILENO ? "output" : "error"),
-                      "name another file, or append to it (>>)");
-  }
-  return {};
+  const std::string_view stream = stream_into(setting.value, O_APPEND);
+  if (stream.empty()) return {};
+  return refused_setting(
+      "events",
+      setting,
+      fmt::format("is the file of standard {}, too: they would overwrite each other", stream),
+      "name another file, or append to it (>>)");
+}
+
+Result<void> check_report_is_no_output(const Setting& setting) {
+  const std::string_view stream = stream_into(setting.value, 0);
+  if (stream.empty()) return {};
+  return refused_setting("report",
+                         setting,
+                         fmt::format("is the file of standard {}, too: the report would take its "
+                                     "place, and the output be lost",
+                                     stream),
+                         "name another file");
 }
 
 }  // namespace ddprun

@@ -14,4 +14,8 @@ namespace ddprun {
 /// error, but not by a second way into one regular file: the two would overwrite each other.
 [[nodiscard]] Result<void> check_events_are_no_output(const Setting& setting);
 
+/// The report `setting.value` takes the place of a file: it may not be one that the standard output
+/// or error of this process goes to.
+[[nodiscard]] Result<void> check_report_is_no_output(const Setting& setting);
+
 }  // namespace ddprun

@@ -209,7 +209,10 @@ void prepare_files(const Job& job) {
     check_events_are_no_output(all.at("events")).value();
   }
   const bool may_coordinate = job.witness || !job.options.anchored;
-  if (!job.options.report.empty() && may_coordinate) prepare_report(all.at("report")).value();
+  if (!job.options.report.empty() && may_coordinate) {
+    check_report_is_no_output(all.at("report")).value();
+    prepare_report(all.at("report")).value();
+  }
 }
 
 }  // namespace

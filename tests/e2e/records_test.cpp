@@ -326,12 +326,29 @@ TEST_CASE_FIXTURE(Case, "e2e records: events in the file of standard output over
   };
   CHECK(run_into("> out") == 2);
   CHECK(run_into("2> out") == 2);
-  CHECK(count_of("--events: 'out' from the command line: standard error goes to", read("out")) ==
-        1);
+  CHECK(count_of("--events: 'out' from the command line is the file of standard error",
+                 read("out")) == 1);
   write("out", "older\n");
   CHECK(run_into(">> out") == 0);
   CHECK(read("out").starts_with("older\n{\"time\":"));
   CHECK(count_of("worker\n", read("out")) == 1);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e records: a report does not take the place of the output's file") {
+  const auto run_into = [&](const std::string& redirection) -> const Job& {
+    const std::string text = " --report=out touch ran " + redirection;
+    return run(Setup{.arguments = {"-c", E2E_DDPRUN + text}, .program = "/bin/sh"});
+  };
+  for (const char* redirection : {"> out", ">> out"}) {
+    const Job& job = run_into(redirection);
+    CHECK(job.status() == 2);
+    CHECK(count_of("--report: 'out' from the command line is the file of standard output",
+                   job.err) == 1);
+  }
+  CHECK(run_into("2> out").status() == 2);
+  CHECK_FALSE(has("ran"));
+  CHECK(run_into("> other").status() == 0);
+  CHECK(read("out").starts_with("{"));
 }
 
 TEST_CASE_FIXTURE(RecordsCase,
