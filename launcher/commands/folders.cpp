@@ -1,5 +1,6 @@
 #include "launcher/commands/folders.hpp"
 
+#include "launcher/options/read_setting.hpp"
 #include "launcher/system/fd.hpp"
 
 #include <fmt/format.h>
@@ -20,11 +21,10 @@ Error refused(const char* option,
               std::string why,
               std::string fix = "name a folder that you may write to",
               ExitStatus status = ExitStatus::system_refused) {
-  return {
-      status,
-      fmt::format("--{}: '{}' from {} cannot be written", option, setting.value, setting.origin),
-      std::move(why),
-      std::move(fix)};
+  return {status,
+          name_of_setting(option, setting) + " cannot be written",
+          std::move(why),
+          std::move(fix)};
 }
 
 Result<void> prepare(const char* option,
