@@ -2,6 +2,7 @@
 
 #include "launcher/system/fd.hpp"
 #include "launcher/system/random_number.hpp"
+#include "launcher/system/whole_file.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/wire/message_codec.hpp"
 #include "rendezvous/wire/message_limits.hpp"
@@ -80,19 +81,6 @@ std::string reason_of(const std::string& path, int reason) {
   return fmt::format("{}: {}", path, std::strerror(reason));
 }
 
-/// 0 if `bytes` are in a new file of this name, and on the disk; else why not.
-int write_file(const std::string& name, std::string_view bytes) {
-  const Fd file(::open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
-  if (!file.is_open()) return errno;
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return ::fsync(file.get()) == 0 ? 0 : errno;
-}
-
 /// Whether `file` has a second name.
 bool is_linked(const std::string& file) {
   struct stat status {};
@@ -143,7 +131,7 @@ void sync_folder(const std::string& path) {
 /// Proves that the folder supports hard links and files of `trial_bytes`.
 std::string make_proof(const std::string& path, FolderId folder) {
   const std::string file = record_name(path);
-  int reason = write_file(file, std::string(trial_bytes, '\0'));
+  int reason = write_durably(file, std::string(trial_bytes, '\0'), O_EXCL, 0600);
   if (reason == 0 && ::truncate(file.c_str(), 0) != 0) reason = errno;
   std::string why = reason == 0 ? "" : reason_of(path, reason);
   if (reason == 0) {
@@ -193,7 +181,7 @@ PlaceClaimed claim_place(const std::string& path, const ClaimPlace& claim) {
   const RecordId record = claim.known.id();
   const Place place = *claim.known.place;
   const std::string file = record_name(path);
-  if (const int reason = write_file(file, encode(claim.known)); reason != 0) {
+  if (const int reason = write_durably(file, encode(claim.known), O_EXCL, 0600); reason != 0) {
     ::unlink(file.c_str());
     return {record, reason_of(path, reason), std::nullopt};
   }

@@ -1,6 +1,7 @@
 #include "launcher/disk/marks.hpp"
 
 #include "launcher/system/fd.hpp"
+#include "launcher/system/whole_file.hpp"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
@@ -55,18 +56,8 @@ bool is_own(const fs::path& folder) {
          status.st_uid == ::geteuid();
 }
 
-std::string reason(const std::string& path) {
-  return fmt::format("{}: {}", path, std::strerror(errno));
-}
-
-bool write_whole(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(file, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return ::fsync(file) == 0;
+std::string reason(const std::string& path, int error = errno) {
+  return fmt::format("{}: {}", path, std::strerror(error));
 }
 
 /// Returns an error or nothing. Others may write to /var/tmp, so the folder must be this user's.
@@ -104,11 +95,8 @@ std::string write_mark(const std::string& folder,
   const std::string written = path + std::string(unfinished);
   const std::string bytes = fmt::format(
       "{}{}\nfounder {:016x}\n{}", first_word, founding.epoch.value, founding.founder, text);
-  {
-    const Fd file(
-        ::open(written.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file.is_open() || !write_whole(file.get(), bytes)) return reason(written);
-  }
+  const int error = write_durably(written, bytes, O_TRUNC, 0600);
+  if (error != 0) return reason(written, error);
   if (::rename(written.c_str(), path.c_str()) != 0) return reason(path);
   const Fd directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return directory.is_open() && ::fsync(directory.get()) == 0 ? std::string() : reason(folder);

@@ -14,29 +14,28 @@
 #include <filesystem>
 
 namespace ddprun {
-namespace {
 
-bool write_durably(const std::string& path, std::string_view bytes) {
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
-  if (!file.is_open()) return false;
+int write_durably(const std::string& path, std::string_view bytes, int older, mode_t mode) {
+  constexpr int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+  const Fd file(::open(path.c_str(), flags | older, mode));
+  if (!file.is_open()) return errno;
   while (!bytes.empty()) {
     const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
+    if (count < 0) return errno;
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
-  return ::fsync(file.get()) == 0;
+  return ::fsync(file.get()) == 0 ? 0 : errno;
 }
-
-}  // namespace
 
 /// The new file has a short name, since that of `path` may be as long as names can be.
 std::string write_whole_file(const std::string& path, std::string_view bytes) {
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (folder.empty()) folder = ".";
   const std::string made = folder / fmt::format(".ddprun-{:016x}", random_number());
-  if (!write_durably(made, bytes) || ::rename(made.c_str(), path.c_str()) != 0) {
-    const int error = errno;
+  int error = write_durably(made, bytes, O_EXCL, 0666);
+  if (error == 0 && ::rename(made.c_str(), path.c_str()) != 0) error = errno;
+  if (error != 0) {
     ::unlink(made.c_str());
     return std::strerror(error);
   }
