@@ -164,6 +164,7 @@ class Agent {
   [[nodiscard]] bool ends_workers() const {
     return state_ == State::stopping || state_ == State::killing;
   }
+  [[nodiscard]] bool kills_workers() const { return state_ == State::killing; }
   [[nodiscard]] std::string waits_for(Instant now) const;
 
   /// Its worker that has the terminal, while that lives.

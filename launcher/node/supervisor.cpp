@@ -191,6 +191,7 @@ void Supervisor::perform(const SignalWorkers& signal) {
 void Supervisor::perform(const KillAll&) {
   sweeping_ = true;
   store_.stop_looking();
+  look_at_wait();
   reap();
 }
 

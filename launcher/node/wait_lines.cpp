@@ -9,19 +9,19 @@ void WaitLines::on_event(Instant now, const WaitEvent& event, Actions& out) {
 }
 
 void WaitLines::on(Instant now, const Waits& waits, Actions& out) {
-  if (waits.what == what_) return;
+  if (waits == waits_) return;
   if (waits.what == Wait::nothing) {
     if (said_at_) out.emplace_back(EndWait{});
     say_at_.reset();
     said_at_.reset();
-  } else if (what_ == Wait::nothing) {
+  } else if (waits_.what == Wait::nothing) {
     since_ = now;
     pause_ = options_.pause;
     say_at_ = now + options_.first;
   } else if (said_at_) {
-    say_at_ = std::max(now, *said_at_ + options_.pause);
+    say_at_ = std::max(now, *said_at_ + options_.between);
   }
-  what_ = waits.what;
+  waits_ = waits;
 }
 
 void WaitLines::on(Instant now, const Timeout&, Actions& out) {

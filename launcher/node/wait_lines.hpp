@@ -3,8 +3,8 @@
 //
 // A short wait has no line. A longer one has its first after `first`, and others while it lasts,
 // each after twice the time of the one before: hours of waiting are tens of lines. Another wait is
-// another line, `pause` after the last one at the earliest. On a terminal that can redraw it is one
-// status line, drawn anew each second while it lasts.
+// another line, `between` after the last one at the earliest. On a terminal that can redraw it is
+// one status line, drawn anew each second while it lasts, and at once for another wait.
 #pragma once
 
 #include "rendezvous/machine_events.hpp"
@@ -19,6 +19,8 @@ namespace ddprun {
 
 struct Waits {
   Wait what = Wait::nothing;
+  bool after_kill = false;  ///< For workers that got SIGKILL.
+  friend bool operator==(const Waits&, const Waits&) = default;
 };
 /// Of a node whose link waits for that, and that may have joined a coordinator elsewhere.
 [[nodiscard]] constexpr Wait wait_of(Wait link, bool joined_elsewhere) {
@@ -41,8 +43,9 @@ struct WaitOptions {
   Millis first{3'000};
   Millis pause{5'000};
   Millis pause_max{300'000};
+  Millis between{5'000};
 };
-constexpr WaitOptions status_line{Millis{1'000}, Millis{1'000}, Millis{1'000}};
+constexpr WaitOptions status_line{Millis{1'000}, Millis{1'000}, Millis{1'000}, Millis{0}};
 
 class WaitLines {
  public:
@@ -60,7 +63,7 @@ class WaitLines {
   void on(Instant now, const Timeout&, Actions& out);
 
   WaitOptions options_;
-  Wait what_ = Wait::nothing;
+  Waits waits_;
   Instant since_;
   Millis pause_;                    // from the next line to the one after it
   std::optional<Instant> said_at_;  // the newest line since then

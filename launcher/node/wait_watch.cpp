@@ -31,7 +31,7 @@ void WaitWatch::look(const JobLink& link, const Agent& agent) {
   link_ = &link;
   agent_ = &agent;
   if (handlers_.redraw && agent.terminal_worker()) return end();  // it may write there, too
-  lines_.tell(Waits{waited_for(link, agent)});
+  lines_.tell(Waits{waited_for(link, agent), agent.kills_workers()});
 }
 
 void WaitWatch::perform(const SayWait& wait) const {

@@ -90,10 +90,23 @@ TEST_CASE("wait lines: a status line is drawn anew each second, and ends with it
   }
   node.now = node.now + Millis{400};
   node.waits_for(Wait::voters);
-  CHECK(node.next_in(600) == after(4'000));
+  CHECK(node.next_in(0) == after(3'400));
+  CHECK(node.next_in(1'000) == after(4'400));
   CHECK(node.meets(Waits{Wait::nothing}) == Said{EndWait{}});
   node.waits_for(Wait::nodes);
   node.waits_for(Wait::nothing);  // too short to have been said
+}
+
+TEST_CASE("wait lines: that workers got SIGKILL is said at once on a status line") {
+  Waiting node;
+  node.lines = WaitLines(status_line);
+  node.waits_for(Wait::workers);
+  CHECK(node.next_in(1'000) == after(1'000));
+  node.now = node.now + Millis{100};
+  CHECK(node.meets(Waits{Wait::workers, true}).empty());
+  CHECK(node.next_in(0) == after(1'100));
+  CHECK(node.meets(Waits{Wait::workers, true}).empty());
+  CHECK(node.next_in(1'000) == after(2'100));
 }
 
 TEST_CASE("wait lines: a node that has joined elsewhere waits for the start") {
