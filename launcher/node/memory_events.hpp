@@ -8,12 +8,8 @@
 
 namespace ddprun {
 
-/// Where a process's group counts them, by its /proc/PID/cgroup: memory.events of version 2, or
-/// memory.oom_control where the memory controller is of version 1. Paths from /. Empty if the text
-/// names no group. Pure.
-[[nodiscard]] std::string oom_file(std::string_view cgroups);
-
-/// The number in such a file's line `oom_kill`; nothing without one. Pure.
+/// The number in the line `oom_kill` of memory.events, or of memory.oom_control of version 1;
+/// nothing without one. Pure.
 [[nodiscard]] std::optional<std::int64_t> oom_kills_in(std::string_view text);
 
 /// Of this process's group, since the group was made, those of groups below it included in version
