@@ -10,6 +10,7 @@
 #include "launcher/commands/task_job.hpp"
 #include "launcher/commands/worker_cores.hpp"
 #include "launcher/devices/cores.hpp"
+#include "launcher/devices/cpu_quota.hpp"
 #include "launcher/devices/devices.hpp"
 #include "launcher/devices/read_topology.hpp"
 #include "launcher/node/guard.hpp"
@@ -25,6 +26,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <exception>
@@ -134,11 +136,13 @@ void set_up_workers(const Environment& environment,
   job.setup.restarts_max = job.options.restarts.count_max;
   job.setup.core_count = node.core_count;
   job.setup.gpu_count = job.options.gpus.count;
-  if (job.options.is_task_of_many()) share_node(environment, job);
+  if (job.options.is_task_of_many()) share_node(environment, cores, job);
   const bool binds = job.options.binding.binding != Binding::none;
   const Topology topology = binds ? read_topology(cores) : Topology();
   give_cores(environment, cores, topology, job).value();
-  note_options(environment, node.core_count, job);
+  const int allowed_count = static_cast<int>(cores.size());
+  if (node.core_count < allowed_count) limit_threads(job);
+  note_options(environment, allowed_count, job);
   job.terminal = {is_only_worker_at_terminal(job.options), job.options.debug_rank};
 }
 
@@ -147,7 +151,8 @@ Job make_job(const Source& command_line, Role role, TokenFile& token_file) {
   if (role == Role::coordinator) return coordinator_job(command_line, host_name());
   Environment environment = current_environment();
   const CoreSet cores = usable_cores();
-  const NodeResources node{static_cast<int>(cores.size()), find_gpus()};
+  const int quota = cores_of_own_quota().value_or(core_number_max);
+  const NodeResources node{std::min(static_cast<int>(cores.size()), quota), find_gpus()};
 
   Job job;
   job.options = assemble_options(command_line, environment, node).value();

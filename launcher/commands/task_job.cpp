@@ -24,7 +24,7 @@ Result<void> share_token(const Options& options, Environment& environment, Token
   return {};
 }
 
-void share_node(const Environment& environment, Job& job) {
+void share_node(const Environment& environment, const CoreSet& allowed, Job& job) {
   const Allocation& task = *job.options.allocation;
   WorkerSetup& setup = job.setup;
   if (task.tasks_here > 1 && job.options.gpus.is_of_one_task()) {
@@ -33,7 +33,7 @@ void share_node(const Environment& environment, Job& job) {
     setup.workers_before = task.local_task;
     setup.workers_beside = task.tasks_here - 1;
   }
-  if (has_own_cores(environment, setup.core_count)) return;
+  if (has_own_cores(environment, static_cast<int>(allowed.size()))) return;
   setup.core_count = std::max(1, setup.core_count / task.tasks_here);
 }
 

@@ -2,6 +2,7 @@
 // started.
 #pragma once
 
+#include "launcher/devices/core_set.hpp"
 #include "launcher/meeting/token_file.hpp"
 #include "launcher/node/job.hpp"
 #include "launcher/text/environment.hpp"
@@ -16,6 +17,7 @@ namespace ddprun {
 
 /// Where several tasks share a node: the places of their workers there, and of its cores. Tasks to
 /// which Slurm shows GPUs of their own share no GPU's number either: each worker is the only one.
-void share_node(const Environment& environment, Job& job);
+/// `allowed`: the cores that this process may use.
+void share_node(const Environment& environment, const CoreSet& allowed, Job& job);
 
 }  // namespace ddprun

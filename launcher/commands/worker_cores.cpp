@@ -53,4 +53,9 @@ Result<void> give_cores(const Environment& environment,
   return {};
 }
 
+void limit_threads(Job& job) {
+  const int share = std::max(1, job.setup.core_count / job.options.worker_count);
+  for (int& threads : job.setup.threads) threads = std::min(threads, share);
+}
+
 }  // namespace ddprun

@@ -17,4 +17,8 @@ namespace ddprun {
                                       const Topology& topology,
                                       Job& job);
 
+/// Where a quota leaves this node fewer cores than its processes may run on: gives no worker more
+/// threads than its even share of `job.setup.core_count`, whatever cores it is bound to.
+void limit_threads(Job& job);
+
 }  // namespace ddprun

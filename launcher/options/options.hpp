@@ -27,7 +27,7 @@ constexpr int workers_per_node_max = 1024;
 
 /// What this node has, for `gpu`, `cpu` and `auto`.
 struct NodeResources {
-  int core_count = 1;
+  int core_count = 1;  ///< That its processes can use at once: a quota may leave them fewer.
   NodeGpus gpus;
 };
 

@@ -1,6 +1,9 @@
 // Which cores workers may use, as Linux says.
 #include "tests/e2e/kit.hpp"
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -29,6 +32,38 @@ const Words shows_cores = shell(
 std::string line_of(int rank, const std::string& cores, std::size_t threads) {
   return prefix(rank) + "cores " + cores + " threads " + std::to_string(threads) + "\n";
 }
+
+/// A control group that leaves its processes the time of one core and a half, gone with this.
+class HalvedGroup {
+ public:
+  HalvedGroup() {
+    const std::string name = "/ddprun-e2e-" + std::to_string(::getpid());
+    for (const std::string& mount :
+         {std::string("/sys/fs/cgroup/cpu"), std::string("/sys/fs/cgroup")}) {
+      std::error_code error;
+      folder_ = mount + name;
+      if (!std::filesystem::create_directory(folder_, error)) continue;
+      std::ofstream(folder_ + "/cpu.cfs_quota_us") << 150'000;
+      std::ofstream(folder_ + "/cpu.max") << "150000 100000";
+      std::ifstream new_limit(folder_ + "/cpu.max");
+      std::ifstream old_limit(folder_ + "/cpu.cfs_quota_us");
+      int quota = 0;
+      has_limit_ = (new_limit >> quota || old_limit >> quota) && quota == 150'000;
+      if (has_limit_) return;
+      ::rmdir(folder_.c_str());
+    }
+  }
+  ~HalvedGroup() { ::rmdir(folder_.c_str()); }
+  HalvedGroup(const HalvedGroup&) = delete;
+  HalvedGroup& operator=(const HalvedGroup&) = delete;
+
+  [[nodiscard]] bool has_limit() const { return has_limit_; }
+  [[nodiscard]] std::string members() const { return folder_ + "/cgroup.procs"; }
+
+ private:
+  std::string folder_;
+  bool has_limit_ = false;
+};
 
 /// For taskset: ddprun as a shell starts it that may use these cores only.
 Words on_cores(const std::string& cores, const Words& arguments) {
@@ -115,6 +150,30 @@ TEST_CASE_FIXTURE(Case, "e2e binding: more workers than cores of their own are r
 TEST_CASE_FIXTURE(Case, "e2e binding: no core is left, or both options are given: status 2") {
   CHECK(run({"--cpu-bind=9999", "/bin/true"}).status() == 2);
   CHECK(run({"--cpu-bind=numa", "--numa-binding=node", "/bin/true"}).status() == 2);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e binding: cores whose time a control group denies do not count") {
+  const HalvedGroup group;
+  if (!group.has_limit() || core_count() < 2) {
+    MESSAGE("skipped: no control group can be made here, or there is one core only");
+    return;
+  }
+  const auto run_in_group = [&](const std::string& options) -> const Job& {
+    const std::string text = "echo $$ > " + group.members() + " && exec " E2E_DDPRUN " " + options +
+                             " sh -c 'echo $OMP_NUM_THREADS'";
+    return run(Setup{.arguments = {"-c", text}, .program = "/bin/sh"});
+  };
+  const Job& job = run_in_group("--nproc-per-node=cpu");
+  CHECK(job.status() == 0);
+  CHECK(job.out == prefix(0) + "1\n");
+  CHECK(count_of(": 1 worker on " + host() + ", OMP_NUM_THREADS=1 each of 1 cores\n", job.err) ==
+        1);
+  const std::string cores =
+      std::to_string(own_cores().front()) + "," + std::to_string(own_cores().back());
+  const Job& bound = run_in_group("--cpu-bind=" + cores);
+  CHECK(bound.status() == 0);
+  CHECK(bound.out == prefix(0) + "1\n");
+  CHECK(count_of("worker 0 has cores ", bound.err) == 1);
 }
 
 }  // namespace e2e

@@ -1,8 +1,6 @@
 // What a worker finds around it: variables, descriptors, group, limits.
 #include "tests/e2e/kit.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 
 namespace e2e {
@@ -24,11 +22,6 @@ Variables variables_of(int rank, const std::string& out) {
     all.erase(name);
   }
   return all;
-}
-
-int core_count() {
-  cpu_set_t cores;
-  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }
 
 /// Takes a value that only the run knows; it must be there and not empty.

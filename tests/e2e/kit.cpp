@@ -1,5 +1,7 @@
 #include "tests/e2e/kit.hpp"
 
+#include "launcher/devices/cpu_quota.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -408,6 +410,11 @@ std::vector<int> own_cores() {
     if (CPU_ISSET(core, &mask)) cores.push_back(static_cast<int>(core));
   }
   return cores;
+}
+
+int core_count() {
+  const int count = static_cast<int>(own_cores().size());
+  return std::min(count, ddprun::cores_of_own_quota().value_or(count));
 }
 
 std::string host() {

@@ -173,6 +173,8 @@ class ManyStartsCase : public Case {
 [[nodiscard]] bool has_terminals();
 /// The cores that this process, and so ddprun, may use, as Linux says.
 [[nodiscard]] std::vector<int> own_cores();
+/// How many of them it has the time of, by the quotas of control groups.
+[[nodiscard]] int core_count();
 /// The first host label, as ddprun prints it.
 [[nodiscard]] std::string host();
 /// "[host:rank] "

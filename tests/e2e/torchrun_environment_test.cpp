@@ -52,7 +52,7 @@ bool has_option(const std::string& line, const std::string& name) {
 /// An even share of the cores, not one.
 std::string share_of_cores(const Variables& recorded) {
   const int workers = std::stoi(recorded.at("LOCAL_WORLD_SIZE"));
-  return std::to_string(std::max(1, static_cast<int>(own_cores().size()) / workers));
+  return std::to_string(std::max(1, core_count() / workers));
 }
 
 /// Where the output is kept, if it is, or else in a folder that goes with the job.

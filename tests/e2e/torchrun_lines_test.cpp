@@ -4,8 +4,6 @@
 #include "tests/e2e/kit.hpp"
 #include "tests/e2e/nodes_kit.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -153,11 +151,9 @@ TEST_CASE_FIXTURE(LineCase, "e2e torchrun's lines: numbers of workers, and none"
 
 TEST_CASE_FIXTURE(LineCase, "e2e torchrun's lines: as many workers as cores") {
   environment["CUDA_VISIBLE_DEVICES"] = "";
-  cpu_set_t set;
-  REQUIRE(sched_getaffinity(0, sizeof set, &set) == 0);
   const std::string line =
       with_usual_words("--nnodes=1 --nproc-per-node=auto --rdzv-id=7") + " --no-python";
-  touches_by_shell({.ranks = CPU_COUNT(&set)}, line);
+  touches_by_shell({.ranks = core_count()}, line);
 }
 
 TEST_CASE_FIXTURE(LineCase, "e2e torchrun's lines: an elastic job with one of two nodes") {

@@ -52,6 +52,22 @@ TEST_CASE("worker cores: without a binding nothing is set, and an error comes th
   CHECK_FALSE(give_cores({}, {0, 1, 2, 3}, two_nodes(), crowded).has_value());
 }
 
+TEST_CASE("worker cores: a quota limits the threads, and not the cores") {
+  Job job = bound_job(Binding::node, 2);
+  REQUIRE(give_cores({}, {0, 1, 2, 3}, two_nodes(), job).has_value());
+  CHECK(job.setup.threads == std::vector<int>{2, 2});
+  job.setup.core_count = 6;
+  limit_threads(job);
+  CHECK(job.setup.threads == std::vector<int>{2, 2});
+  job.setup.core_count = 3;
+  limit_threads(job);
+  CHECK(job.setup.threads == std::vector<int>{1, 1});
+  CHECK(job.setup.cores == Sets{{0, 1}, {2, 3}});
+  job.setup.core_count = 1;
+  limit_threads(job);
+  CHECK(job.setup.threads == std::vector<int>{1, 1});
+}
+
 TEST_CASE("worker cores: tasks that share the step's cores take a part each") {
   for (int task = 0; task < 4; ++task) {
     Job job = task_of_four(Binding::exclusive, task);
