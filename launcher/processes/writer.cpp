@@ -175,12 +175,13 @@ void Writer::write_out(const Chunk& chunk) {
 
 std::string Writer::with_bottom(const Chunk& chunk) {
   const int columns = columns_of(chunk.sink->number_);
+  BottomLine& bottom = bottoms_[terminal_number(chunk.sink->number_)];
   if (!may_redraw(chunk.sink->number_)) {
-    bottom_ = {};
+    bottom = {};
     return chunk.task == Task::show ? std::string() : chunk.bytes;
   }
-  if (chunk.task == Task::show) return bottom_.set(chunk.owner, chunk.bytes, columns);
-  return bottom_.write(chunk.owner, chunk.bytes, columns);
+  if (chunk.task == Task::show) return bottom.set(chunk.owner, chunk.bytes, columns);
+  return bottom.write(chunk.owner, chunk.bytes, columns);
 }
 
 void Writer::open_folder_now(const Chunk& chunk) {

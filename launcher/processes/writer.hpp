@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -139,7 +140,7 @@ class Writer {
   std::atomic<std::uint64_t> progress_{0};
   std::atomic<int> writes_to_{-1};
   std::atomic<bool> has_bottom_{false};
-  BottomLine bottom_;  // of the writer's thread
+  std::map<unsigned, BottomLine> bottoms_;  // of each terminal; of the writer's thread
   bool closing_ = false;
   std::deque<std::function<void()>> on_room_;
   std::deque<std::function<void()>> on_drained_;

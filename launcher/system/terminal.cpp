@@ -17,6 +17,11 @@ bool is_pipe(int fd) {
   return ::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
+unsigned terminal_number(int fd) {
+  unsigned number = 0;
+  return ::ioctl(fd, TIOCGDEV, &number) == 0 ? number : 0;
+}
+
 int columns_of(int fd) {
   constexpr int usual = 80;
   winsize size{};

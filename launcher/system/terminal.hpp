@@ -9,6 +9,9 @@ namespace ddprun {
 
 [[nodiscard]] bool is_pipe(int fd);
 
+/// Which terminal it is, by whatever name it was opened; 0 for what is none.
+[[nodiscard]] unsigned terminal_number(int fd);
+
 /// As many as most have, where it does not say.
 [[nodiscard]] int columns_of(int fd);
 

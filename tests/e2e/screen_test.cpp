@@ -21,11 +21,12 @@ bool has_tmux() {
 
 class Screen {
  public:
-  /// Runs `command`, a shell's text, in the window.
-  Screen(Case& test, const std::string& command) : test_(test) {
+  /// Runs `command`, a shell's text, in the window. Each of several has a name of its own.
+  Screen(Case& test, const std::string& command, std::string name = "tmux")
+      : test_(test), name_(std::move(name)) {
     test.write("tmux.conf", "set -g default-terminal screen-256color\nset -g status off\n");
     server_ =
-        &test.start(Setup{.arguments = {"-D", "-S", "tmux", "-f", "tmux.conf"}, .program = tmux});
+        &test.start(Setup{.arguments = {"-D", "-S", name_, "-f", "tmux.conf"}, .program = tmux});
     server_->wait_until("a server that answers", [&] {
       return tell({"show-options", "-g"}).status() == 0;
     });
@@ -75,10 +76,11 @@ class Screen {
 
   /// As a client of that server, which starts none itself.
   const Job& tell(const Words& words) {
-    return test_.run(Setup{.arguments = Words{"-N", "-S", "tmux"} + words, .program = tmux});
+    return test_.run(Setup{.arguments = Words{"-N", "-S", name_} + words, .program = tmux});
   }
 
   Case& test_;
+  std::string name_;
   Job* server_ = nullptr;
 };
 
@@ -108,6 +110,25 @@ TEST_CASE_FIXTURE(Case, "e2e screen: one row says what is waited for, and for ho
   screen.type("C-c");
   screen.wait_for_end(130);
   CHECK(rows_with("ddprun: waiting", screen.rows()) == 0);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e screen: of two terminals each has the row of its own stream") {
+  if (!has_tmux()) return;
+  Screen errors(*this, "tty > terminal; echo there; read line", "errors");
+  errors.wait_for("there");
+  write("work",
+        "trap '' INT; printf 'loading 10%%\\r'; until [ -e go ]; do sleep 0.02; done; echo end");
+  Screen screen(*this, ddprun("--grace=1h --nproc-per-node=2 sh work 2> $(cat terminal)"));
+  screen.wait_for("loading 10%");
+  screen.type("C-c");
+  errors.wait_for(" s for rank 0, 1 to end, or SIGKILL in 359");
+  CHECK(rows_with("loading", errors.rows()) == 0);
+  CHECK(rows_with("loading", screen.rows()) == 1);
+  CHECK(rows_with("waiting", screen.rows()) == 0);
+  write("go", "");
+  screen.wait_for_end(130);
+  CHECK(rows_with("loading", screen.rows()) == 0);
+  CHECK(rows_with("ddprun: waiting", errors.rows()) == 0);
 }
 
 TEST_CASE_FIXTURE(Case,
