@@ -153,7 +153,7 @@ int clean_up_after(int agent_pid, const GuardOptions& options, const Told& told)
     complain("ddprun: some processes survived SIGKILL; they are stuck inside the kernel\n");
   }
   if (!WIFEXITED(status)) {
-    if (options.erases_row && may_redraw(STDERR_FILENO)) complain("\r\x1b[K");
+    if (options.erases_row && may_redraw(STDERR_FILENO)) complain("\r\x1b[J");
     complain("ddprun: the agent process {} was killed by {}; all workers were killed\n",
              agent_pid,
              signal_name(WTERMSIG(status)));

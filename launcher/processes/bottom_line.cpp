@@ -6,7 +6,7 @@
 namespace ddprun {
 namespace {
 
-constexpr std::string_view erase_row = "\r\x1b[K";
+constexpr std::string_view erase_rows = "\r\x1b[J";  // this one and those below
 constexpr std::string_view plain_again = "\x1b[0m";
 constexpr std::string_view no_next_row = "\x1b[?7l";  // for characters that take two columns
 constexpr std::string_view next_row = "\x1b[?7h";
@@ -42,7 +42,7 @@ std::string BottomLine::write(Owner owner, std::string bytes, int columns) {
   if (texts_.empty() && bytes.ends_with('\n')) return bytes;
   const std::string before = take(owner);
   const std::size_t whole = bytes.rfind('\n') + 1;  // 0 for npos
-  keep(owner, last_state(std::string_view(bytes).substr(whole)));
+  keep({owner, std::string(last_state(std::string_view(bytes).substr(whole)))});
   std::string out = erased();
   if (bytes.starts_with('\n')) out += before;  // it ends a bar where it stands
   out += std::string_view(bytes).substr(0, whole);
@@ -51,7 +51,7 @@ std::string BottomLine::write(Owner owner, std::string bytes, int columns) {
 
 std::string BottomLine::set(Owner owner, std::string_view text, int columns) {
   take(owner);
-  keep(owner, text);
+  keep({owner, std::string(text), owner != status});
   std::string out = erased();
   return out += drawn(columns);
 }
@@ -65,26 +65,29 @@ std::string BottomLine::take(Owner owner) {
   return text;
 }
 
-void BottomLine::keep(Owner owner, std::string_view text) {
-  Text kept{owner, in_one_row(text.substr(0, text_bytes_max))};
+void BottomLine::keep(Text kept) {
+  kept.text = in_one_row(std::string_view(kept.text).substr(0, text_bytes_max));
   if (kept.text.empty()) return;
-  if (owner == status) return texts_.push_front(std::move(kept));
+  if (kept.owner == status) return texts_.push_front(std::move(kept));
   texts_.push_back(std::move(kept));
   if (texts_.size() <= owners_max) return;
   texts_.erase(texts_.begin() + (texts_.front().owner == status ? 1 : 0));
 }
 
 std::string BottomLine::erased() const {
-  return std::string(is_drawn_ ? erase_row : "");
+  return std::string(is_drawn_ ? erase_rows : "");
 }
 
-/// The last column stays free: a terminal may go to the next row after it.
+/// The last column stays free: a terminal may go to the next row after it. If the window becomes
+/// narrower, many terminals break the row in several: the cursor then stays in the first of them.
 std::string BottomLine::drawn(int columns) {
   is_drawn_ = !texts_.empty();
   if (!is_drawn_) return {};
   std::string out(no_next_row);
   out += cut_to_columns(texts_.back().text, columns - 1);
-  return out += next_row;
+  out += next_row;
+  if (!texts_.back().is_begun) out += '\r';
+  return out;
 }
 
 std::string in_one_row(std::string_view text) {

@@ -4,8 +4,8 @@
 //
 // Bounds
 //   One row, so that it can be erased: what is wider is cut, and nothing in it moves the cursor but
-//   to the right. At most `owners_max` texts are kept; the newest is drawn, and the status only
-//   where there is no other.
+//   to the right. The cursor is at its beginning, or behind a line that waits for its end. At most
+//   `owners_max` texts are kept; the newest is drawn, and the status only where there is no other.
 #pragma once
 
 #include <cstddef>
@@ -32,9 +32,10 @@ class BottomLine {
   struct Text {
     Owner owner = status;
     std::string text;
+    bool is_begun = false;  // a line: what is typed goes behind it
   };
   std::string take(Owner owner);
-  void keep(Owner owner, std::string_view text);
+  void keep(Text kept);
   [[nodiscard]] std::string erased() const;
   std::string drawn(int columns);
 

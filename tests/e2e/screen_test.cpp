@@ -1,4 +1,4 @@
-// What a person sees and types: ddprun in a window of tmux, 100 columns wide.
+// What a person sees and types: ddprun in a window of tmux, at first 100 columns wide.
 #include "tests/e2e/nodes_kit.hpp"
 
 #include <signal.h>
@@ -42,6 +42,8 @@ class Screen {
 
   void type(const std::string& keys) { tell({"send-keys", keys}); }
 
+  void resize(int columns) { tell({"resize-window", "-x", std::to_string(columns)}); }
+
   /// Without the empty rows at its end; with colours as they were sent if that is asked for.
   std::string text(const Words& options = {}) {
     std::string shown = tell(Words{"capture-pane", "-p"} + options).out;
@@ -60,7 +62,6 @@ class Screen {
   }
   void wait_for_end(int status) { wait_for_row("ended " + std::to_string(status)); }
 
- private:
   void wait_until(const std::string& what,
                   const std::function<bool(const std::string&)>& happened) {
     std::string seen;
@@ -74,6 +75,7 @@ class Screen {
     }
   }
 
+ private:
   /// As a client of that server, which starts none itself.
   const Job& tell(const Words& words) {
     return test_.run(Setup{.arguments = Words{"-N", "-S", name_} + words, .program = tmux});
@@ -107,6 +109,24 @@ TEST_CASE_FIXTURE(Case, "e2e screen: one row says what is waited for, and for ho
   screen.wait_for("ddprun: waiting 2 s for nodes: 1 of 2 have joined");
   CHECK(rows_with("ddprun: waiting", screen.rows()) == 1);
   CHECK(screen.rows().back().starts_with("ddprun: waiting"));
+  screen.type("C-c");
+  screen.wait_for_end(130);
+  CHECK(rows_with("ddprun: waiting", screen.rows()) == 0);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e screen: a window made narrower leaves no scraps of that row") {
+  if (!has_tmux()) return;
+  Screen screen(*this,
+                ddprun("--nnodes=2 --node-rank=0 --rdzv-endpoint=localhost:" +
+                       std::to_string(free_port()) + " true"));
+  screen.wait_for(" s for nodes: 1 of 2 have joined");
+  screen.resize(30);
+  screen.wait_until("a row that fits", [](const std::string& seen) {
+    const std::string last = lines_of("\n" + seen).back();
+    return last.starts_with("ddprun: waiting") && last.size() < 30;
+  });
+  CHECK(rows_with("ddprun: waiting", screen.rows()) == 1);
+  CHECK(rows_with("have joined", screen.rows()) == 0);
   screen.type("C-c");
   screen.wait_for_end(130);
   CHECK(rows_with("ddprun: waiting", screen.rows()) == 0);

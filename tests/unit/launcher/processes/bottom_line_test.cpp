@@ -24,22 +24,45 @@ std::size_t columns_of_character(std::string_view character) {
   return first >= 0xe4 && first <= 0xe9 ? 2 : 1;
 }
 
-/// A terminal of one width that knows "\n", "\r", "erase the rest of the row", and whether a
+/// A terminal that knows "\n", "\r", "erase the rest of the row and all below", and whether a
 /// character beyond the last column goes to the next row. Each row is a list of its columns.
 struct Terminal {
   using Row = std::vector<std::string>;
   BottomLine bottom;
   std::vector<Row> cells{{}};
+  std::size_t row = 0;
   std::size_t column = 0;
+  std::size_t width = columns;
   bool goes_to_next_row = true;
 
   void write(std::size_t owner, const std::string& bytes) {
-    put(bottom.write(&streams.at(owner), bytes, columns));
+    put(bottom.write(&streams.at(owner), bytes, static_cast<int>(width)));
   }
   void set(std::size_t owner, const std::string& text) {
-    put(bottom.set(&streams.at(owner), text, columns));
+    put(bottom.set(&streams.at(owner), text, static_cast<int>(width)));
   }
-  void wait_for(const std::string& text) { put(bottom.set(BottomLine::status, text, columns)); }
+  void wait_for(const std::string& text) {
+    put(bottom.set(BottomLine::status, text, static_cast<int>(width)));
+  }
+  /// Breaks rows that are too wide; the cursor stays on its character.
+  void become(std::size_t new_width) {
+    std::vector<Row> broken;
+    std::size_t cursor_row = 0;
+    for (const Row& each : cells) {
+      if (&each == &cells[row]) cursor_row = broken.size() + column / new_width;
+      std::size_t from = 0;
+      do {
+        const std::size_t to = std::min(from + new_width, each.size());
+        broken.emplace_back(each.begin() + static_cast<std::ptrdiff_t>(from),
+                            each.begin() + static_cast<std::ptrdiff_t>(to));
+        from = to;
+      } while (from < each.size());
+    }
+    cells = broken;
+    row = cursor_row;
+    column %= new_width;
+    width = new_width;
+  }
 
   bool takes(std::string_view& bytes, std::string_view sequence) {
     if (!bytes.starts_with(sequence)) return false;
@@ -48,15 +71,15 @@ struct Terminal {
   }
   void put(std::string_view bytes) {
     while (!bytes.empty()) {
-      if (takes(bytes, "\x1b[K")) {
-        cells.back().resize(std::min(column, cells.back().size()));
+      if (takes(bytes, "\x1b[J")) {
+        cells.resize(row + 1);
+        cells[row].resize(std::min(column, cells[row].size()));
       } else if (takes(bytes, "\x1b[?7l")) {
         goes_to_next_row = false;
       } else if (takes(bytes, "\x1b[?7h")) {
         goes_to_next_row = true;
       } else if (takes(bytes, "\n")) {
-        cells.emplace_back();
-        column = 0;
+        go_to_next_row();
       } else if (takes(bytes, "\r")) {
         column = 0;
       } else {
@@ -66,22 +89,23 @@ struct Terminal {
       }
     }
   }
+  void go_to_next_row() {
+    if (++row == cells.size()) cells.emplace_back();
+    column = 0;
+  }
   void add(std::string_view character) {
-    const std::size_t width = columns_of_character(character);
-    if (column + width > columns && goes_to_next_row) {
-      cells.emplace_back();
-      column = 0;
-    }
-    column = std::min(column, columns - width);
-    cells.back().resize(std::max(cells.back().size(), column + width));
-    cells.back()[column] = character;
-    column += width;
+    const std::size_t taken = columns_of_character(character);
+    if (column + taken > width && goes_to_next_row) go_to_next_row();
+    column = std::min(column, width - taken);
+    cells[row].resize(std::max(cells[row].size(), column + taken));
+    cells[row][column] = character;
+    column += taken;
   }
   [[nodiscard]] std::vector<std::string> rows() const {
     std::vector<std::string> texts;
-    for (const Row& row : cells) {
+    for (const Row& each : cells) {
       texts.emplace_back();
-      for (const std::string& cell : row) texts.back() += cell;
+      for (const std::string& cell : each) texts.back() += cell;
     }
     return texts;
   }
@@ -166,6 +190,36 @@ TEST_CASE("bottom line: what is wider than the terminal is cut, so that one row 
   CHECK(cut_to_columns("\xff\x80\x80", 1) == "\xff\x80\x80");
   CHECK(cut_to_columns("ab", 0).empty());
   CHECK(cut_to_columns("ab", -1).empty());
+}
+
+TEST_CASE("bottom line: a window made narrower breaks the row, and all of that is erased") {
+  for (const bool is_bar : {false, true}) {
+    CAPTURE(is_bar);
+    Terminal terminal;
+    terminal.write(1, "a\n");
+    const std::string text(30, 'x');
+    is_bar ? terminal.write(2, text + "\r") : terminal.wait_for(text);
+    terminal.become(20);
+    CHECK(terminal.rows() == Rows{"a", std::string(20, 'x'), std::string(10, 'x')});
+    terminal.write(1, "b\n");
+    CHECK(terminal.rows() == Rows{"a", "b", std::string(19, 'x')});
+    terminal.become(columns);
+    is_bar ? terminal.set(2, "") : terminal.wait_for("");
+    CHECK(terminal.rows() == Rows{"a", "b", ""});
+  }
+}
+
+TEST_CASE("bottom line: what is typed goes behind a line that has begun") {
+  Terminal terminal;
+  terminal.set(1, "go on? ");
+  CHECK(terminal.column == 7);
+  terminal.write(2, "x\n");
+  CHECK(terminal.column == 7);
+  terminal.wait_for("waiting");
+  CHECK(terminal.column == 7);
+  terminal.write(1, "go on? yes\n");
+  CHECK(terminal.column == 0);
+  CHECK(terminal.rows() == Rows{"x", "go on? yes", "waiting"});
 }
 
 TEST_CASE("bottom line: characters of two columns stay in one row") {
