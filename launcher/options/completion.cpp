@@ -15,7 +15,13 @@ namespace {
 
 /// Reads the line as ddprun does: the first word that is neither an option nor its value is the
 /// program. bash takes "=" and ":" for words of their own.
-constexpr std::string_view bash_function = R"bash(_ddprun() {
+constexpr std::string_view bash_function = R"bash(_ddprun_full() {
+    local name=${1//_/-}
+    local found=($(compgen -W "$(_ddprun_abbreviated)" -- "$name"))
+    [[ ${#found[@]} != 1 ]] || name=${found[0]}
+    printf "%s\n" "$name"
+}
+_ddprun() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} option='' i=1
     COMPREPLY=()
     [[ ${COMP_WORDS[1]} != coordinator || $COMP_CWORD == 1 ]] || i=2
@@ -27,7 +33,7 @@ constexpr std::string_view bash_function = R"bash(_ddprun() {
                    option=''
                elif [[ ${COMP_WORDS[i]} != -* || ${COMP_WORDS[i]} == -- ]]; then
                    return
-               elif _ddprun_takes_value "${COMP_WORDS[i]}"; then
+               elif _ddprun_takes_value "$(_ddprun_full "${COMP_WORDS[i]}")"; then
                    option=${COMP_WORDS[i]}
                fi ;;
         esac
@@ -38,6 +44,7 @@ constexpr std::string_view bash_function = R"bash(_ddprun() {
         option=${COMP_WORDS[COMP_CWORD - 2]}
     fi
     if [[ $option ]]; then
+        option=$(_ddprun_full "$option")
         COMPREPLY=($(compgen -W "$(_ddprun_words "$option")" -- "$word"))
         if _ddprun_takes_folder "$option"; then
             local IFS=$'\n'
@@ -51,7 +58,7 @@ constexpr std::string_view bash_function = R"bash(_ddprun() {
 complete -o default -F _ddprun ddprun
 )bash";
 
-/// "{}" stands for the options with a value.
+/// "{}" stands for the options that may be abbreviated, and then for those with a value.
 constexpr std::string_view fish_function = R"fish(function __ddprun_has_options
     set -l words (commandline -opc)[2..]
     test "$words[1]" != coordinator; or set -e words[1]
@@ -61,7 +68,10 @@ constexpr std::string_view fish_function = R"fish(function __ddprun_has_options
             set is_value no
             continue
         end
-        switch (string replace --all _ - -- $word)
+        set -l name (string replace --all _ - -- $word)
+        set -l full (string match -- "$name*"{})
+        test (count $full) = 1; and set name $full
+        switch $name
             case --
                 return 1
             case{}
@@ -97,7 +107,16 @@ std::string pattern_of(const OptionSpec& option) {
   return pattern;
 }
 
-/// Functions with the table's rows, and then the one that completes.
+/// " --nnodes --standalone": with a blank before each name.
+std::string abbreviated_options() {
+  std::string names;
+  for (const OptionSpec& option : option_table()) {
+    if (option.torchrun) names += fmt::format(" --{}", option.name);
+  }
+  return names;
+}
+
+/// Functions with the table's rows, and then those that complete.
 std::string bash_script() {
   std::string options;
   std::vector<std::string> with_value;
@@ -112,15 +131,17 @@ std::string bash_script() {
   }
   const auto test = [](std::string_view name, const std::vector<std::string>& patterns) {
     return fmt::format(
-        "{}() {{\n    case ${{1//_/-}} in\n        {}) ;;\n        *) return 1 ;;\n    esac\n}}\n",
+        "{}() {{\n    case $1 in\n        {}) ;;\n        *) return 1 ;;\n    esac\n}}\n",
         name,
         fmt::join(patterns, "|"));
   };
   return fmt::format(
       "# Completion of ddprun for bash.\n"
-      "_ddprun_options() {{\n    echo '{}'\n}}\n{}{}"
-      "_ddprun_words() {{\n    case ${{1//_/-}} in\n{}    esac\n}}\n{}",
+      "_ddprun_options() {{\n    echo '{}'\n}}\n"
+      "_ddprun_abbreviated() {{\n    echo '{}'\n}}\n{}{}"
+      "_ddprun_words() {{\n    case $1 in\n{}    esac\n}}\n{}",
       options.substr(1),
+      abbreviated_options().substr(1),
       test("_ddprun_takes_value", with_value),
       test("_ddprun_takes_folder", with_folder),
       words,
@@ -159,7 +180,8 @@ std::string zsh_row(const OptionSpec& option, std::string_view name, std::string
   return fmt::format("        '{}=-[{}]::format:({})' \\\n", name, help, option.format);
 }
 
-/// -A: no options after the program. The coordinator's own options follow its name.
+/// -A: no options after the program. The coordinator's own options follow its name. _arguments
+/// knows whole names alone.
 std::string zsh_script() {
   std::string rows;
   for (const OptionSpec& option : option_table()) {
@@ -174,9 +196,14 @@ std::string zsh_script() {
       "_ddprun() {{\n"
       "    if [[ $words[2] == coordinator ]] && (( CURRENT > 2 )); then\n"
       "        shift words\n        (( CURRENT-- ))\n    fi\n"
+      "    local -a names=({}) found\n    local i\n"
+      "    for (( i = 2; i < CURRENT; i++ )); do\n"
+      "        found=(${{(M)names:#${{(b)words[i]//_/-}}*}})\n"
+      "        (( $#found != 1 )) || words[i]=$found\n    done\n"
       "    _arguments -S -A '-*' \\\n{}"
       "        '1:program:_files' '*:argument:_files'\n}}\n"
       "if [[ $funcstack[1] == _ddprun ]]; then _ddprun \"$@\"; else compdef _ddprun ddprun; fi\n",
+      abbreviated_options(),
       rows);
 }
 
@@ -197,7 +224,7 @@ std::string fish_test() {
     with_value += fmt::format(" --{}", option.name);
     if (!option.short_name.empty()) with_value += fmt::format(" -{}", option.short_name);
   }
-  return fmt::format(fish_function, with_value);
+  return fmt::format(fish_function, abbreviated_options(), with_value);
 }
 
 std::string fish_script() {

@@ -97,7 +97,10 @@ TEST_CASE_FIXTURE(CompletionCase, "e2e completion: bash offers options, their va
   for (const char* option : {"-t", "--tee", "-r", "--redirects"}) {
     CHECK(offered_by_bash(std::string("ddprun ") + option + " ''") == Words{"0", "1", "2", "3"});
   }
-  CHECK(offered_by_bash("ddprun -f ''").empty());  // files, by -o default
+  CHECK(offered_by_bash("ddprun --redir ''") == Words{"0", "1", "2", "3"});
+  CHECK(offered_by_bash("ddprun --redir = ''") == Words{"0", "1", "2", "3"});
+  CHECK(offered_by_bash("ddprun --r ''").empty());  // it may be --role, too
+  CHECK(offered_by_bash("ddprun -f ''").empty());   // files, by -o default
   CHECK(offered_by_bash("ddprun --dry-run =") == Words{"json"});
   CHECK(offered_by_bash("ddprun --dry-run = js") == Words{"json"});
   CHECK(offered_by_bash("ddprun --dry-run ''").empty());
@@ -107,6 +110,8 @@ TEST_CASE_FIXTURE(CompletionCase, "e2e completion: bash knows where ddprun's opt
   if (prepare("/bin/bash").empty()) return;
   CHECK(offered_by_bash("ddprun --grace 5s --requ") == Words{"--require-token", "--requeue"});
   CHECK(offered_by_bash("ddprun --grace = 5s --dead-a") == Words{"--dead-after"});
+  CHECK(offered_by_bash("ddprun --nproc 2 --dead-a") == Words{"--dead-after"});
+  CHECK(offered_by_bash("ddprun --max_rest 2 --dead-a") == Words{"--dead-after"});
   CHECK(offered_by_bash("ddprun --dry-run = json --dead-a") == Words{"--dead-after"});
   CHECK(offered_by_bash("ddprun --nnodes 2 : 4 --dead-a") == Words{"--dead-after"});
   CHECK(offered_by_bash("ddprun --rdzv-conf is_host = 1 --dead-a") == Words{"--dead-after"});
@@ -136,6 +141,7 @@ TEST_CASE_FIXTURE(CompletionCase, "e2e completion: fish offers options and their
   CHECK(offered_by_fish("ddprun --log-dir ") == Words{"claims/"});
   CHECK(offered_by_fish("ddprun --dry-run=") == Words{"--dry-run=json"});
   CHECK(offered_by_fish("ddprun --nnodes 2:4 --grace=5s --dead-a") == Words{"--dead-after"});
+  CHECK(offered_by_fish("ddprun --nproc 2 --dead-a") == Words{"--dead-after"});
   CHECK(offered_by_fish("ddprun coordinator --dead-a") == Words{"--dead-after"});
   CHECK(offered_by_fish("ddprun train --dead-a").empty());
   CHECK(offered_by_fish("ddprun -f job.yaml -- --dead-a").empty());
@@ -155,6 +161,7 @@ TEST_CASE_FIXTURE(CompletionCase, "e2e completion: zsh offers options, their val
 TEST_CASE_FIXTURE(CompletionCase, "e2e completion: zsh knows where ddprun's options end") {
   if (!has_terminals() || prepare("/usr/bin/zsh").empty()) return;
   CHECK(offered_by_zsh("ddprun --nnodes 2:4 --dead-a") == Words{"--dead-after"});
+  CHECK(offered_by_zsh("ddprun --nproc 2 --dead-a") == Words{"--dead-after"});
   CHECK(offered_by_zsh("ddprun coordinator --dead-a") == Words{"--dead-after"});
   CHECK(offered_by_zsh("ddprun train --dead-a").empty());
   CHECK(offered_by_zsh("ddprun -f job.yaml -- --dead-a").empty());
