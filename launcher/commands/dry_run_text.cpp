@@ -12,6 +12,7 @@ namespace ddprun {
 namespace {
 
 constexpr std::size_t columns = 100;
+constexpr std::string_view hanging_indent = "    ";
 
 /// With its control characters as C writes them: a value must not look like a line of its own, nor
 /// move the cursor.
@@ -66,7 +67,9 @@ std::string defaults_text(const DryRun::Values& defaults) {
   for (const auto& [title, words] : {std::pair{"Defaults", values}, std::pair{"Not set", unset}}) {
     if (words.empty()) continue;
     const std::string all = fmt::format("{}: {}", title, fmt::join(words, ", "));
-    text += fmt::format("{}\n", fmt::join(wrapped(all, columns), "\n    "));
+    text += fmt::format("{}\n",
+                        fmt::join(wrapped(all, columns - hanging_indent.size()),
+                                  fmt::format("\n{}", hanging_indent)));
   }
   return text;
 }

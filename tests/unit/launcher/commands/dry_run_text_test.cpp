@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 namespace ddprun {
 namespace {
@@ -29,6 +30,8 @@ TEST_CASE("dry run text: what was given comes first with its origin, defaults in
                        "\nDefaults: nnodes=1, spares=0, "));
   CHECK(text.find("restart-grace=1s") != std::string::npos);
   CHECK(text.find("\nNot set: file, ") != std::string::npos);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
 }
 
 TEST_CASE("dry run text: a worker's command is one line for sh, after what all share") {
