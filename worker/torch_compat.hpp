@@ -80,6 +80,27 @@ c10::intrusive_ptr<Group> make_process_group(const StorePointer& store,
   }
 }
 
+/// Ends what NCCL has running for a group that is used no more. LibTorch 2.4 and later warns of a
+/// group that is destroyed without it. `in_order`: every rank has done all collectives.
+template <typename Nccl>
+void end_nccl(Nccl& nccl, bool in_order) {
+  if constexpr (requires { nccl.shutdown(), nccl.abort(); })
+    in_order ? nccl.shutdown() : nccl.abort();
+}
+template <typename Group = c10d::ProcessGroup>
+void end_process_group(const c10::intrusive_ptr<Group>& group, bool in_order) {
+#ifdef USE_C10D_NCCL
+  if constexpr (requires { group->getBackend(c10::DeviceType::CUDA); }) {
+    if (!torch::cuda::is_available()) return;
+    const auto backend = group->getBackend(c10::DeviceType::CUDA);
+    auto* nccl = dynamic_cast<c10d::ProcessGroupNCCL*>(backend.get());
+    if (nccl != nullptr) end_nccl(*nccl, in_order);
+  }
+#else
+  static_cast<void>(group), static_cast<void>(in_order);
+#endif
+}
+
 struct Buckets {
   std::vector<std::vector<std::size_t>> indices;
   std::vector<std::size_t> limits_bytes;

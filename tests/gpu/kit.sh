@@ -158,6 +158,9 @@ uses_nccl() {
     done
 }
 
+# ends_group NAME: LibTorch does not complain of a group that was left to the process's end.
+ends_group() { shows "$1" "Init COMPLETE" && ! shows "$1" "destroy_process_group"; }
+
 # Memory of all GPUs in use, in MiB.
 used_mib() {
     { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null || true; } |

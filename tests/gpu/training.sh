@@ -12,6 +12,7 @@ train_toy() {
 test_training() {
     expect "toy ends well" train_toy toy 20 10
     expect "toy's gradients go through NCCL" uses_nccl toy
+    expect "toy ends its group" ends_group toy
     expect "PyTorch reads toy's snapshot" read_by_pytorch toy 20
     expect "toy goes on from the GPU's snapshot on the CPU" goes_on toy 20 40 CUDA_VISIBLE_DEVICES=
     expect "PyTorch reads what the CPU has saved" read_by_pytorch toy 40

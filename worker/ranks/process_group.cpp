@@ -6,6 +6,8 @@
 
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
+#include <exception>
+#include <iostream>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -92,6 +94,25 @@ c10::intrusive_ptr<c10d::ProcessGroup> connect_ranks(const c10::intrusive_ptr<c1
   }
 }
 
+/// Ends the group when it goes, in order unless an exception has come since it was made.
+class GroupEnd {
+ public:
+  explicit GroupEnd(c10::intrusive_ptr<c10d::ProcessGroup> group) : group_(std::move(group)) {}
+  GroupEnd(const GroupEnd&) = delete;
+  GroupEnd& operator=(const GroupEnd&) = delete;
+  ~GroupEnd() {
+    try {
+      compat::end_process_group(group_, std::uncaught_exceptions() <= exceptions_count_);
+    } catch (const std::exception& error) {
+      std::cerr << "the ranks' connections did not end well: " << reason_of(error) << '\n';
+    }
+  }
+
+ private:
+  c10::intrusive_ptr<c10d::ProcessGroup> group_;
+  int exceptions_count_ = std::uncaught_exceptions();
+};
+
 }  // namespace
 
 ProcessGroup ProcessGroup::connect(const Context& context, const ProcessGroupOptions& options) {
@@ -105,7 +126,8 @@ ProcessGroup::ProcessGroup(c10::intrusive_ptr<c10d::Store> store,
       size_(context.world_size),
       decision_timeout_(options.collective_timeout),
       store_(std::move(store)),
-      group_(connect_ranks(store_, context, options.collective_timeout)) {}
+      group_(connect_ranks(store_, context, options.collective_timeout)),
+      end_(std::make_shared<GroupEnd>(group_)) {}
 
 void ProcessGroup::all_reduce_sum(torch::Tensor tensor) const {
   std::vector<at::Tensor> tensors{std::move(tensor)};

@@ -9,6 +9,7 @@
 #include <torch/torch.h>
 
 #include <chrono>
+#include <memory>
 #include <string>
 
 namespace ddprun::worker {
@@ -24,7 +25,7 @@ struct ProcessGroupOptions {
   std::chrono::milliseconds collective_timeout{600'000};
 };
 
-/// A cheap handle: copies are the same group. Collectives must be called by every rank, in the same
+/// A cheap handle: copies are the same group, which ends with the last of them. Collectives must be called by every rank, in the same
 /// order, from one thread at a time, and throw c10::Error when a rank is gone or the time is up.
 class ProcessGroup {
  public:
@@ -59,6 +60,7 @@ class ProcessGroup {
   std::chrono::milliseconds decision_timeout_;
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
+  std::shared_ptr<const void> end_;  // of the group, with its last handle
 };
 
 /// The device this rank computes on: of the GPUs that LibTorch sees the one of its local rank
