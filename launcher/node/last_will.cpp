@@ -6,12 +6,12 @@
 #include "rendezvous/wire/message_codec.hpp"
 #include "rendezvous/wire/secure_channel.hpp"
 
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <memory>
+#include <netdb.h>
 #include <optional>
 #include <string_view>
 #include <vector>
