@@ -165,6 +165,15 @@ void append(const StopRequested& event, const EventContext&, Json& line) {
   line["signal_name"] = signal_word(event.signal);
 }
 
+constexpr std::string_view name_of(const LeaveRequested&) {
+  return "leave_requested";
+}
+void append(const LeaveRequested& event, const EventContext&, Json& line) {
+  line["node"] = event.node.value;
+  line["signal"] = event.signal;
+  line["signal_name"] = signal_word(event.signal);
+}
+
 constexpr std::string_view name_of(const StopGeneration&) {
   return "stop_ordered";
 }

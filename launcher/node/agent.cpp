@@ -57,7 +57,11 @@ void Agent::on(Instant, const SnapshotSeen& seen, Actions& out) {
 }
 
 bool Agent::asks_to_stop(int signal) const {
-  return !is_for_workers(signal) || options_.stopping_signals.contains(signal);
+  return !is_for_workers(signal) || options_.stopping_signals.contains(signal) || leaves_by(signal);
+}
+
+bool Agent::leaves_by(int signal) const {
+  return !options_.witness && options_.leaving_signals.contains(signal);
 }
 
 /// After the end of a generation, when no worker writes any more.
@@ -185,6 +189,8 @@ void Agent::request_stop(Instant now, int signal, Actions& out) {
     held_.reset();
     deadline_.reset();
   }
+  if (leaves_by(signal))
+    return out.emplace_back(TellCoordinator{LeaveRequested{{}, signal}}), void();
   out.emplace_back(TellCoordinator{StopRequested{signal}});
 }
 
@@ -238,9 +244,10 @@ void Agent::say_request(int signal, Actions& out) const {
   if (state_ != State::running && state_ != State::stopping) return;
   const bool is_first = !asked_;
   if (!is_first && signal != SIGINT) return;
-  const char* const what = !is_first          ? "killing the workers"
-                           : signal == SIGINT ? "stopping the job; once more kills the workers"
-                                              : "stopping the job";
+  const char* const what = !is_first           ? "killing the workers"
+                           : leaves_by(signal) ? "this node leaves the job"
+                           : signal == SIGINT  ? "stopping the job; once more kills the workers"
+                                               : "stopping the job";
   out.emplace_back(Note{fmt::format("{}: {}", signal_name(signal), what)});
 }
 

@@ -42,6 +42,7 @@ struct AgentOptions {
   bool witness = false;              ///< It has no workers, and needs no store.
   int worker_count = 1;              ///< Of a node that is no witness.
   std::set<int> stopping_signals;    ///< They ask for the job's end, as SIGTERM does.
+  std::set<int> leaving_signals;     ///< They ask for the end of this node alone.
   TerminalOwner terminal;            ///< It is in the terminal's foreground group, as we are.
   bool can_be_suspended = false;     ///< No other node takes it for lost.
   bool sees_snapshots = false;       ///< The shell knows where they are.
@@ -195,6 +196,7 @@ class Agent {
   [[nodiscard]] bool asks_to_stop(int signal) const;
   void say_request(int signal, Actions& out) const;
   void request_stop(Instant now, int signal, Actions& out);
+  [[nodiscard]] bool leaves_by(int signal) const;
   void suspend(Actions& out) const;
   [[nodiscard]] bool leave_to_worker(Instant now, Actions& out);
   [[nodiscard]] bool answers_interrupt(Instant now, const WorkerEnded& ended) const;

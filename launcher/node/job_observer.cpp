@@ -73,6 +73,7 @@ void JobObserver::on(const CoordinatorEvent& event, Events& out) {
                         [&](const StoreUnreachable& unreachable) { append(unreachable); },
                         [](const WorkersStuck&) {},  // its node has it, too
                         [&](const StopRequested& request) { append(request); },
+                        [&](const LeaveRequested& request) { append(request); },
                         [&](const Decided& decided) {
                           generation_ = std::max(generation_, decided.number);
                         },

@@ -17,8 +17,8 @@ namespace ddprun {
 /// Who may use the store here in a generation.
 [[nodiscard]] Admission admission_for(const Part& part, const Job& job);
 
-/// Batch systems may send the signals that ask for a save to all processes of a job: workers ignore
-/// them.
+/// Batch systems may send the signals that ask for a save, or for a node's end, to all processes of
+/// a job: workers ignore USR1 and USR2 then.
 [[nodiscard]] WorkerPlan plan_of(const Job& job);
 
 }  // namespace ddprun

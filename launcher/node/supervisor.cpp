@@ -96,7 +96,7 @@ int Supervisor::run() {
 /// In this process if there is one node only.
 void Supervisor::reach_coordinator() {
   JobLink::Handlers handlers{[this](const LinkEvent& event) {
-                               if (std::holds_alternative<FinishJob>(event)) end_is_told();
+                               if (const auto* end = std::get_if<FinishJob>(&event)) told(*end);
                                std::visit([this](const auto& what) { agent_.tell(what); }, event);
                                look_at_wait();
                              },
@@ -124,10 +124,10 @@ void Supervisor::reach_coordinator() {
   coordinator_ = std::move(member);
 }
 
-/// Nobody waits for this node any more.
-void Supervisor::end_is_told() {
+/// Nobody waits for this node at the job's end. Where it leaves, its place is free once it is gone.
+void Supervisor::told(const FinishJob& finish) {
   told_ = true;
-  will_.is_for("");
+  if (!finish.leaves) will_.is_for("");
 }
 
 /// While the link is made there is none yet.

@@ -53,7 +53,7 @@ class Supervisor {
   void perform(const ExitWith& exit);
 
   void reach_coordinator();
-  void end_is_told();
+  void told(const FinishJob& finish);
   void look_at_wait();
   [[nodiscard]] std::function<void(const std::string&)> redraws_status();
   void take_signal(int signal, bool from_terminal);

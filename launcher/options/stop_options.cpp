@@ -48,20 +48,24 @@ Result<void> read_deed(const Setting& setting, std::string_view word, StopOption
   const std::string what(word.substr(equals + 1));
   options.saving_signals.erase(deed->number);
   options.stopping_signals.erase(deed->number);
+  options.leaving_signals.erase(deed->number);
   if (what == "snapshot-exit") {
     options.saving_signals.insert(deed->number);
+  } else if (what == "leave") {
+    options.leaving_signals.insert(deed->number);
   } else if (what == "stop") {
     if (is_for_workers(deed->number)) options.stopping_signals.insert(deed->number);
   } else if (what != deed->usual) {
-    const std::vector<std::string> choices{std::string(deed->usual), "stop", "snapshot-exit"};
+    const std::vector<std::string> choices{
+        std::string(deed->usual), "stop", "snapshot-exit", "leave"};
     const bool is_passed = is_for_workers(deed->number);
     return refused_setting(on_signal,
                            setting,
                            "does not tell what to do",
                            did_you_mean(what,
                                         choices,
-                                        is_passed ? "write pass, stop or snapshot-exit"
-                                                  : "write stop or snapshot-exit"));
+                                        is_passed ? "write pass, stop, snapshot-exit or leave"
+                                                  : "write stop, snapshot-exit or leave"));
   }
   return {};
 }
@@ -116,7 +120,7 @@ Result<Millis> read_before_end(const Setting& setting) {
 
 bool StopOptions::asks_to_stop(int signal) const {
   return !is_for_workers(signal) || saving_signals.contains(signal) ||
-         stopping_signals.contains(signal);
+         stopping_signals.contains(signal) || leaving_signals.contains(signal);
 }
 
 Millis StopOptions::save_grace() const {

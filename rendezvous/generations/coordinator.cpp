@@ -24,10 +24,14 @@ std::optional<Instant> earliest(std::initializer_list<std::optional<Instant>> de
   return first;
 }
 
+bool votes(const Generation& generation, NodeId node) {
+  const std::vector<Voter>& all = generation.voters.all;
+  return std::ranges::find(all, node, &Voter::node) != all.end();
+}
+
 /// As a member, or as a voter: without enough of those it would never be decided.
 bool needs(const Generation& proposal, NodeId node) {
-  return proposal.member_on(node) != nullptr ||
-         std::ranges::find(proposal.voters.all, node, &Voter::node) != proposal.voters.all.end();
+  return proposal.member_on(node) != nullptr || votes(proposal, node);
 }
 
 }  // namespace
@@ -43,6 +47,13 @@ Outcome outcome_of(const StopRequested& request, const std::set<int>& saving_sig
           fmt::format("stopped {}; what was saved is kept: run again",
                       request.time_is_up ? "before its time limit" : by),
           {}};
+}
+
+Outcome outcome_of(const LeaveRequested& request) {
+  return {
+      128 + request.signal,
+      fmt::format("stopped by {}; the job goes on without this node", signal_name(request.signal)),
+      {}};
 }
 
 Coordinator::Coordinator(CoordinatorOptions options, const Generation& inherited, std::string cause)
@@ -177,7 +188,9 @@ void Coordinator::on(Instant now, const Join& join, Actions& out) {
     if (was_member) newcomers_.clear();
   }
   stuck_.erase(node);
-  if (!left_out_.contains(node)) gathering_.add(join.offer);
+  const bool leaves = leavers_.contains(node);
+  if (leaves) leavers_.stopped(node);
+  if (!leaves && !left_out_.contains(node)) gathering_.add(join.offer);
   if (stopped_unasked) {
     interrupt(fmt::format("{} was cut off and stopped its workers", join.offer.host), out);
   } else if (state_ == State::running) {
@@ -195,6 +208,7 @@ void Coordinator::on(Instant now, const NodeLost& lost, Actions& out) {
   const Member* member = lives_on(lost.node) ? current_.member_on(lost.node) : nullptr;
   if (state_ == State::deciding && needs(*proposal_, lost.node)) withdraw(now);
   gathering_.remove(lost.node);
+  leavers_.remove(lost.node);
   stuck_.erase(lost.node);
   left_out_.erase(lost.node);
   if (member != nullptr) {
@@ -324,6 +338,38 @@ void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
     case State::finished:
       break;
   }
+}
+
+/// Without enough others the job stops, as it does with its last node.
+void Coordinator::on(Instant now, const LeaveRequested& request, Actions& out) {
+  const NodeId node = request.node;
+  if (state_ == State::finished || leavers_.contains(node)) return;
+  if (!lives_on(node)) return let_go(now, request, out);
+  const auto others = std::ranges::count_if(current_.members, [&](const Member& each) {
+    return each.offer.node != node && !leavers_.contains(each.offer.node);
+  });
+  if (outcome_ || others < options_.gathering.nodes_min) {
+    return on(now, StopRequested{request.signal}, out);
+  }
+  leavers_.add(node, request.signal);
+  const std::string& host = current_.member_on(node)->offer.host;
+  if (!inherited_) cause_ = fmt::format("{} left by {}", host, signal_name(request.signal));
+  if (state_ == State::running) stop(SIGTERM, options_.grace, out);
+}
+
+/// A node without workers may go at once, unless its vote may be needed for the next generation.
+void Coordinator::let_go(Instant now, const LeaveRequested& request, Actions& out) {
+  const NodeId node = request.node;
+  if (!gathering_.contains(node) && !(proposal_ && needs(*proposal_, node))) return;
+  if (state_ == State::deciding && needs(*proposal_, node)) withdraw(now);
+  gathering_.remove(node);
+  if (state_ != State::running && votes(current_, node)) {
+    leavers_.add(node, request.signal);
+    leavers_.stopped(node);
+  } else {
+    out.emplace_back(FinishJob{node, outcome_of(request), true});
+  }
+  if (state_ == State::forming) form(now, out);
 }
 
 /// Replaces the restart that is under way, or is a repeated request.

@@ -25,12 +25,15 @@
 //       wait for them no longer than `replace_timeout`, or the job ends.
 //   C8  If nodes join and leave for `settle_timeout`, and no generation runs for `settled_after`,
 //       makes progress or fails, the job ends.
+//   C9  A node that leaves is no member of a later generation. If its vote may be needed for the
+//       next one, it is told to end only when that starts, or with the job.
 // Bounds
 //   At most one offer and one action per node and event, and three notes.
 #pragma once
 
 #include "rendezvous/generations/gathering.hpp"
 #include "rendezvous/generations/generation.hpp"
+#include "rendezvous/generations/leavers.hpp"
 #include "rendezvous/generations/restart_policy.hpp"
 #include "rendezvous/generations/set_aside.hpp"
 #include "rendezvous/machine_events.hpp"
@@ -123,9 +126,24 @@ struct StopRequested {
 [[nodiscard]] bool saves(const StopRequested& request, const std::set<int>& saving_signals);
 [[nodiscard]] Outcome outcome_of(const StopRequested& request, const std::set<int>& saving_signals);
 
+/// A signal on that node asks for its end alone. Its workers and all others stop together, so that
+/// they can save; then the others go on, if enough are left for that. If not, the job is to end as
+/// by StopRequested.
+struct LeaveRequested {
+  NodeId node;
+  int signal = 0;
+  friend bool operator==(const LeaveRequested&, const LeaveRequested&) = default;
+};
+[[nodiscard]] Outcome outcome_of(const LeaveRequested& request);
+
 /// What happens on a node.
-using News = std::
-    variant<Join, WorkerFailed, WorkerSucceeded, StopRequested, WorkersStuck, StoreUnreachable>;
+using News = std::variant<Join,
+                          WorkerFailed,
+                          WorkerSucceeded,
+                          StopRequested,
+                          WorkersStuck,
+                          StoreUnreachable,
+                          LeaveRequested>;
 
 using CoordinatorEvent = std::variant<Join,
                                       NodeLost,
@@ -134,6 +152,7 @@ using CoordinatorEvent = std::variant<Join,
                                       StoreUnreachable,
                                       WorkersStuck,
                                       StopRequested,
+                                      LeaveRequested,
                                       Decided,
                                       MarkFound,
                                       Timeout>;
@@ -160,6 +179,7 @@ struct StopGeneration {
 struct FinishJob {
   NodeId node;
   Outcome outcome;
+  bool leaves = false;  ///< That node alone: the job goes on.
   friend bool operator==(const FinishJob&, const FinishJob&) = default;
 };
 using CoordinatorAction = std::variant<StartGeneration, StopGeneration, FinishJob, Note, Propose>;
@@ -209,6 +229,7 @@ class Coordinator {
   void on(Instant now, const StoreUnreachable& unreachable, Actions& out);
   void on(Instant now, const WorkersStuck& stuck, Actions& out);
   void on(Instant now, const StopRequested& request, Actions& out);
+  void on(Instant now, const LeaveRequested& request, Actions& out);
   [[nodiscard]] bool is_same_wish(Instant now, const StopRequested& request) const;
   void stop_sooner(Instant now, const StopRequested& request, Actions& out);
   void on(Instant now, const Decided& decided, Actions& out);
@@ -233,6 +254,8 @@ class Coordinator {
   void give_up_for(std::string why, Actions& out);
   void note_newcomers(const Generation& next);
   void note_repeated_host(const Generation& next, Actions& out) const;
+  void let_go(Instant now, const LeaveRequested& request, Actions& out);
+  void let_leave(Actions& out);
   void start(Instant now, Generation next, Actions& out);
   void give_up(Actions& out);
   [[nodiscard]] Instant give_up_deciding_at() const;
@@ -258,6 +281,7 @@ class Coordinator {
   std::set<Rank> succeeded_;              // of current_
   std::optional<WorkerFailure> failure_;  // the first one of current_
   std::set<NodeId> newcomers_;            // to a store that others use, since the last progress
+  Leavers leavers_;                       // nodes that are to end before the job does
   std::set<NodeId> left_out_;             // newcomers that cannot reach it, until they are lost
   std::optional<Instant> straggler_deadline_;
   std::optional<Instant> undecided_deadline_;  // to say that the voters take long

@@ -197,7 +197,16 @@ void Coordinator::note_repeated_host(const Generation& next, Actions& out) const
       host)});
 }
 
+/// Those that have stopped.
+void Coordinator::let_leave(Actions& out) {
+  for (const auto& [node, signal] : leavers_.take_stopped()) {
+    const Outcome outcome = outcome_ ? *outcome_ : outcome_of(LeaveRequested{node, signal});
+    out.emplace_back(FinishJob{node, outcome, !outcome_});
+  }
+}
+
 void Coordinator::start(Instant now, Generation next, Actions& out) {
+  let_leave(out);
   restarts_.generation_starts(now);
   undecided_ = {};
   if (settle_deadline_) settled_at_ = now + options_.settled_after;
@@ -281,6 +290,7 @@ void Coordinator::name_stragglers(Actions& out) {
 void Coordinator::finish(Actions& out) {
   DDPRUN_ASSERT(outcome_.has_value());
   state_ = State::finished;
+  let_leave(out);
   for (const auto* all : {&gathering_.ready(), &std::as_const(witnesses_)}) {
     for (const auto& [node, offer] : *all) out.emplace_back(FinishJob{node, *outcome_});
   }

@@ -53,7 +53,7 @@ void Roster::on(Instant now, const Instruct& instruct, Actions& out) {
   Peer& peer = peers_.at(places_.at(node));
   Instruction instruction = instruct.instruction;
   if (auto* finish = std::get_if<FinishJob>(&instruction)) {
-    finish->outcome.everywhere = now < lead_end_;
+    finish->outcome.everywhere = !finish->leaves && now < lead_end_;
   }
   const auto& numbered = peer.outbox.push(std::move(instruction));
   if (peer.outbox.unconfirmed().size() == 1) peer.sent = now;
@@ -189,6 +189,13 @@ void Roster::hear(Instant now, SessionId session, const Numbered<News>& news, Ac
           told.offer.contact = peer->contact;
         }
         if constexpr (requires { told.node; }) told.node = peer->node;
+        if constexpr (std::is_same_v<decltype(told), LeaveRequested>) {
+          // The job has no other coordinator while this process lives.
+          if (peer->node == options_.own_node) {
+            out.emplace_back(Report{StopRequested{told.signal}});
+            return;
+          }
+        }
         out.emplace_back(Report{std::move(told)});
       },
       news.message);

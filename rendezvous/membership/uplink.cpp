@@ -192,7 +192,7 @@ void Uplink::hear(Instant now, ConnectionId from, const Forgotten& forgotten, Ac
   greet(from, out);
 }
 
-/// But a request to end the job outlives the life of the agent.
+/// But a request to end the job, or this node, outlives the life of the agent.
 void Uplink::forget_all(Instant now, Actions& out) {
   coordinator_ = 0;
   use_relay(now, "", out);
@@ -203,7 +203,7 @@ void Uplink::forget_all(Instant now, Actions& out) {
   lease_end_.reset();
   give_up_at_ = now + (stop_asked_ ? options_.times.dead_after : patience());
   out.emplace_back(LifeEnded{});
-  if (stop_asked_) outbox_.push(*stop_asked_);
+  if (end_asked_) outbox_.push(*end_asked_);
 }
 
 /// The holder of this agent's place may be this node's earlier agent. It is not if it was heard
@@ -243,8 +243,11 @@ void Uplink::hear(Instant now,
 
 /// A process that is to stop does not wait for a silent coordinator.
 void Uplink::on(Instant, const TellNews& tell, Actions& out) {
-  if (const auto* stop = std::get_if<StopRequested>(&tell.news)) {
-    stop_asked_ = *stop;
+  if (const auto* stop = std::get_if<StopRequested>(&tell.news)) stop_asked_ = *stop;
+  const auto* leave = std::get_if<LeaveRequested>(&tell.news);
+  if (leave != nullptr) stop_asked_ = StopRequested{leave->signal};
+  if (leave != nullptr || std::holds_alternative<StopRequested>(tell.news)) {
+    end_asked_ = tell.news;
     if (!lease_end_) stop_waiting(out);
   }
   const Numbered<News>& news = outbox_.push(tell.news);

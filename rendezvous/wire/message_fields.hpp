@@ -216,6 +216,10 @@ void fields(auto& archive, Is<StopRequested> auto& request) {
   archive.integer(request.signal, 0, signal_max);
   archive.flag(request.time_is_up);
 }
+void fields(auto& archive, Is<LeaveRequested> auto& request) {
+  fields(archive, request.node);
+  archive.integer(request.signal, 0, signal_max);
+}
 void fields(auto& archive, Is<StoreUnreachable> auto& unreachable) {
   fields(archive, unreachable.node);
   fields(archive, unreachable.generation);
@@ -339,6 +343,7 @@ void fields(auto& archive, Is<StopGeneration> auto& stop) {
 void fields(auto& archive, Is<FinishJob> auto& finish) {
   fields(archive, finish.node);
   fields(archive, finish.outcome);
+  archive.flag(finish.leaves);
 }
 void fields(auto& archive, Is<Numbered<News>> auto& news) {
   archive.integer(news.number, 1);

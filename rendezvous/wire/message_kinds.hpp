@@ -36,6 +36,8 @@ inline constexpr std::uint8_t kind_of<WorkersStuck> = 0x15;
 template <>
 inline constexpr std::uint8_t kind_of<StoreUnreachable> = 0x16;
 template <>
+inline constexpr std::uint8_t kind_of<LeaveRequested> = 0x17;
+template <>
 inline constexpr std::uint8_t kind_of<VoteRequest> = 0x21;
 template <>
 inline constexpr std::uint8_t kind_of<Vote> = 0x22;

@@ -20,13 +20,14 @@ constexpr std::array<std::string_view, 21> succession_events{
     "SurveyAnswer"};
 constexpr std::array<std::string_view, 5> coordinator_states{
     "forming", "deciding", "running", "ending", "finished"};
-constexpr std::array<std::string_view, 10> coordinator_events{"Join",
+constexpr std::array<std::string_view, 11> coordinator_events{"Join",
                                                               "NodeLost",
                                                               "WorkerFailed",
                                                               "WorkerSucceeded",
                                                               "StoreUnreachable",
                                                               "WorkersStuck",
                                                               "StopRequested",
+                                                              "LeaveRequested",
                                                               "Decided",
                                                               "MarkFound",
                                                               "Timeout"};

@@ -61,6 +61,7 @@ void Cluster::note_outage(const Fault& fault) {
       break;
     case FaultKind::agent_killed:
     case FaultKind::power_off:
+    case FaultKind::leaves:
       strike(fault.host, Outages::unknown);
       break;
     case FaultKind::folder_swapped:

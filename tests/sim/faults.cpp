@@ -9,6 +9,11 @@
 #include <vector>
 
 namespace ddprun::sim {
+namespace {
+
+constexpr Millis leaving_max{20'000};
+
+}  // namespace
 
 /// At its time; or it waits from then on, but not beyond the time of faults.
 void Cluster::begin(const Fault& drawn) {
@@ -93,6 +98,9 @@ void Cluster::happen(const Fault& drawn) {
         victim.gets_folder(&other_folder_);
       }
       return;
+    case FaultKind::leaves:
+      victim.asks_to_leave();
+      return power_on_after(fault.time + leaving_max, fault.host);
     case FaultKind::complains:
       return victim.complain(GenerationNumber{spawned_.value - 1});
   }
@@ -125,9 +133,15 @@ int Cluster::who_leads() const {
 
 /// Nothing is lost for ever that the job cannot do without.
 Fault Cluster::made_bearable(Fault fault) const {
+  const bool leaves = fault.kind == FaultKind::leaves;
   const bool fatal = fault.kind == FaultKind::agent_killed || fault.kind == FaultKind::power_off;
-  if (!fatal) return fault;
+  if (!fatal && !leaves) return fault;
   const int index = fault.host;
+  // Without enough others, or as the head's node, it would take the job with it.
+  if (leaves && (index == who_leads() || hosts_left() < story_.nodes_min + 2)) {
+    fault.kind = FaultKind::pause;
+    return fault;
+  }
   const bool may_be_lost =
       story_.elects ? story_.may_lose_majority || majority_lives(index) : index != 0;
   if (!may_be_lost) fault.kind = FaultKind::pause;

@@ -4,6 +4,7 @@
 #include "tests/sim/cluster.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <type_traits>
 #include <utility>
 
@@ -15,6 +16,7 @@ AgentOptions agent_options(const HostOptions& options) {
   agent.host = name_of(options.index);
   agent.witness = options.worker_count == 0;
   agent.worker_count = options.worker_count;
+  agent.leaving_signals = {SIGUSR2};
   agent.sees_snapshots = options.snapshots != Snapshots::unseen;
   return agent;
 }

@@ -77,6 +77,7 @@ class Host : public ParticipantObserver {
   void lose_lines_with(int other);
   void complain(GenerationNumber generation);  ///< Its store cannot be reached.
   void stop();                                 ///< SIGTERM.
+  void asks_to_leave();                        ///< SIGUSR2.
   void gets_stuck(Millis time);  ///< What is killed until then runs no more, but cannot end.
 
   [[nodiscard]] int index() const { return options_.index; }

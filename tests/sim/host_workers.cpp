@@ -57,6 +57,11 @@ void Host::stop() {
   post([this] { feed(AgentEvent(SignalArrived{SIGTERM})); });
 }
 
+void Host::asks_to_leave() {
+  if (!agent_) return;
+  post([this] { feed(AgentEvent(SignalArrived{SIGUSR2})); });
+}
+
 /// Which may take longer than anybody waits, or for ever.
 void Host::look_at_snapshot() {
   const std::int64_t time = (part_.number.value * 97 + options_.index * 41) % 400;

@@ -33,7 +33,8 @@ struct Names<FaultKind> {
                                                                        "folder_swapped",
                                                                        "folder_hangs",
                                                                        "folder_gone",
-                                                                       "folder_stale"};
+                                                                       "folder_stale",
+                                                                       "leaves"};
 };
 template <>
 struct Names<Moment> {

@@ -34,8 +34,9 @@ enum class FaultKind : std::uint8_t {
   folder_hangs,    ///< What is asked of it waits until then; for good: is done, and not answered.
   folder_gone,     ///< What is asked of it fails, and is not done.
   folder_stale,    ///< A host finds in it what was there when this began.
+  leaves,          ///< A signal asks a host to leave; it comes back.
 };
-constexpr int fault_kinds_count = 18;
+constexpr int fault_kinds_count = 19;
 
 /// What a fault waits for, from its time on.
 enum class Moment : std::uint8_t {

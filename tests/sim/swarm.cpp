@@ -276,6 +276,19 @@ void draw_ending(Prng& chance, Story& story) {
   }
 }
 
+void add_leavers(Story& story) {
+  Prng chance(story.seed + 3'000'000'019);
+  if (!chance.percent(30)) return;
+  for (std::int64_t left = chance.between(1, 3); left > 0; --left) {
+    Fault fault;
+    fault.kind = FaultKind::leaves;
+    fault.host = static_cast<int>(chance.between(0, story.hosts_count() - 1));
+    fault.at = {chance.between(first_fault.count, story.faults_for.count)};
+    fault.time = Millis{chance.between(50, 10'000)};
+    story.faults.push_back(fault);
+  }
+}
+
 }  // namespace
 
 Story draw_story(std::uint64_t seed, const Wishes& wishes) {
@@ -312,6 +325,7 @@ Story draw_story(std::uint64_t seed, const Wishes& wishes) {
     scatter_ballots(aim, story);
     story.losses_hurt = aim.percent(30);
     story.loses_head = aim.percent(30);
+    add_leavers(story);
   }
   if (wishes.relays) story.relay_group = 2 + static_cast<int>(seed % 3);
   if (story.mild) {

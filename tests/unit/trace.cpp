@@ -77,6 +77,10 @@ std::string text_of(const CoordinatorEvent& event) {
                                stuck.text);
           },
           [](const StopRequested& request) { return "stop by " + signal_name(request.signal); },
+          [](const LeaveRequested& request) {
+            return fmt::format(
+                "node {} leaves by {}", request.node.value, signal_name(request.signal));
+          },
           [](const Decided& decided) {
             return fmt::format("generation {} is decided", decided.number.value);
           },

@@ -25,8 +25,9 @@ struct ProcessGroupOptions {
   std::chrono::milliseconds collective_timeout{600'000};
 };
 
-/// A cheap handle: copies are the same group, which ends with the last of them. Collectives must be called by every rank, in the same
-/// order, from one thread at a time, and throw c10::Error when a rank is gone or the time is up.
+/// A cheap handle: copies are the same group, which ends with the last of them. Collectives must be
+/// called by every rank, in the same order, from one thread at a time, and throw c10::Error when a
+/// rank is gone or the time is up.
 class ProcessGroup {
  public:
   /// The group of all ranks of `context`; returns when each of them is connected. A

@@ -67,6 +67,11 @@ TEST_CASE("event line: a request to end has the signal that made it, if one did"
   CHECK(own_members(StopRequested{.time_is_up = true}) == "{\"time_is_up\":true}");
 }
 
+TEST_CASE("event line: a request to leave has its node and the signal") {
+  CHECK(own_members(LeaveRequested{NodeId{2}, SIGTERM}) ==
+        "{\"node\":2,\"signal\":15,\"signal_name\":\"SIGTERM\"}");
+}
+
 TEST_CASE("event line: a process that only coordinates has no place among the nodes") {
   const std::string rest = ",\"node_host\":\"\",\"local_world_size\":0}";
   CHECK(own_members(Join{{.node = NodeId{3}}}) == "{\"node\":3" + rest);

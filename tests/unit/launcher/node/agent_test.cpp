@@ -166,6 +166,23 @@ TEST_CASE("agent: a signal that asks workers to save is the job's matter, and no
   CHECK(node.agent.next_deadline() == Instant{60'000});
 }
 
+TEST_CASE("agent: a signal by which its node leaves is told as that") {
+  AgentOptions leaving;
+  leaving.leaving_signals = {SIGTERM, SIGUSR2};
+  Node node = running_node(leaving);
+  CHECK(node.gets(SIGTERM) == Lines{"note: SIGTERM (15): this node leaves the job",
+                                    "tell: node 0 leaves by SIGTERM (15)"});
+  CHECK(node.gets(SIGUSR2).empty());  // the same wish
+  CHECK(node.gets(SIGINT).back() == "tell: stop by SIGINT (2)");
+}
+
+TEST_CASE("agent: a signal that is to let a node leave stops the job at a witness") {
+  AgentOptions witness;
+  witness.witness = true;
+  witness.leaving_signals = {SIGTERM};
+  CHECK(Node{witness}.gets(SIGTERM).back() == "tell: stop by SIGTERM (15)");
+}
+
 TEST_CASE("agent: a signal passed on to one generation is not remembered for the next") {
   Node node = running_node();
   (void)node.gets(SIGUSR1);

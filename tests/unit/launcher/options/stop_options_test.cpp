@@ -68,6 +68,7 @@ TEST_CASE("stop options: a signal asks to stop, or is for the workers") {
   CHECK(options.asks_to_stop(SIGUSR1));
   CHECK_FALSE(options.asks_to_stop(SIGUSR2));
   CHECK(read_stop({.on_signal = "USR2=snapshot-exit"}).value().asks_to_stop(SIGUSR2));
+  CHECK(read_stop({.on_signal = "USR2=leave"}).value().asks_to_stop(SIGUSR2));
 }
 
 TEST_CASE("stop options: torchrun's time to shut down is the grace unless that was given") {
@@ -107,9 +108,10 @@ TEST_CASE("stop options: what makes no sense is refused with what to write") {
         "you mean 'snapshot-exit'?");
   CHECK(refusal_of({.on_signal = "USR1=ignore"}) ==
         "--on-signal: 'USR1=ignore' from the command line does not tell what to do; write pass, "
-        "stop or snapshot-exit");
-  CHECK(refusal_of({.on_signal = "TERM=pass,USR1=pass"}).find("write stop or snapshot-exit") !=
-        std::string::npos);
+        "stop, snapshot-exit or leave");
+  CHECK(
+      refusal_of({.on_signal = "TERM=pass,USR1=pass"}).find("write stop, snapshot-exit or leave") !=
+      std::string::npos);
   CHECK(refusal_of({.before_end = "soon"}) ==
         "--stop-before-end: 'soon' from DDPRUN_STOP_BEFORE_END is no time; write off, 90s or 5m");
   CHECK(refusal_of({.requeue = "true"}).find("--requeue: 'true' from job.yaml:2:1") == 0);

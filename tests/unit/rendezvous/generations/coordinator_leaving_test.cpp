@@ -1,0 +1,108 @@
+#include "rendezvous/generations/coordinator.hpp"
+#include "tests/unit/rendezvous/generations/coordinator_kit.hpp"
+
+#include <doctest/doctest.h>
+
+#include <csignal>
+
+namespace ddprun {
+namespace {
+
+using namespace job_story;
+
+/// Three nodes that run the first generation; two are enough.
+struct LeavingStory : JobStory {
+  LeavingStory() : JobStory(options()) {
+    for (const int node : {0, 1, 2}) (void)joins(node);
+  }
+  static CoordinatorOptions options() {
+    CoordinatorOptions made;
+    made.gathering.nodes_min = 2;
+    made.gathering.nodes_max = 3;
+    return made;
+  }
+  Actions asks_to_leave(int node) { return meets(LeaveRequested{NodeId{node}, SIGTERM}); }
+};
+
+Actions all_stop(int signal, Millis grace) {
+  Actions stops;
+  for (const int node : {0, 1, 2}) stops.emplace_back(stop(1, signal, grace, node));
+  return stops;
+}
+
+FinishJob left(int node) {
+  return {NodeId{node},
+          {128 + SIGTERM, "stopped by SIGTERM (15); the job goes on without this node", {}},
+          true};
+}
+
+TEST_CASE("coordinator: a node that leaves stops with all, and ends as the others go on") {
+  LeavingStory job;
+  CHECK(job.asks_to_leave(2) == all_stop(SIGTERM, CoordinatorOptions{}.grace));
+  CHECK(job.joins(2, 1).empty());
+  CHECK(job.joins(0, 1).empty());
+  const Actions next = job.joins(1, 1);
+  CHECK(next.front() == CoordinatorAction(left(2)));
+  CHECK(members_of(next) == std::vector{0, 1});
+  CHECK(std::get<StartGeneration>(next.back()).part.cause == "n2 left by SIGTERM (15)");
+}
+
+TEST_CASE("coordinator: who asks twice to leave asks once") {
+  LeavingStory job;
+  (void)job.asks_to_leave(2);
+  CHECK(job.asks_to_leave(2).empty());
+}
+
+TEST_CASE("coordinator: without enough others a node's leaving ends the job") {
+  LeavingStory job;
+  (void)job.asks_to_leave(2);
+  CHECK(job.asks_to_leave(1).empty());  // the workers stop already
+  for (const int node : {0, 1}) CHECK(job.joins(node, 1).empty());
+  const Actions end = job.joins(2, 1);
+  const Outcome outcome{128 + SIGTERM, "stopped by SIGTERM (15)", {}};
+  CHECK(end == Actions{finish(outcome, 2), finish(outcome, 0), finish(outcome, 1)});
+}
+
+TEST_CASE("coordinator: a node that is lost while it leaves is not waited for") {
+  LeavingStory job;
+  (void)job.asks_to_leave(2);
+  for (const int node : {0, 1}) (void)job.joins(node, 1);
+  CHECK(members_of(job.loses(2)) == std::vector{0, 1});
+}
+
+TEST_CASE("coordinator: C9 a node that waits leaves at once") {
+  LeavingStory job;
+  (void)job.joins(3);
+  CHECK(job.asks_to_leave(3) == Actions{left(3)});
+  CHECK(job.asks_to_leave(3).empty());  // it is unknown by now
+}
+
+TEST_CASE("coordinator: C9 a node that leaves before the first generation is no part of it") {
+  JobStory job(LeavingStory::options());
+  (void)job.joins(0);
+  CHECK(job.meets(LeaveRequested{NodeId{0}, SIGTERM}) == Actions{left(0)});
+  (void)job.joins(1);
+  CHECK(job.waits(Millis{600'000}) ==
+        Actions{finish({69, "1 of at least 2 nodes joined: n1", {}}, 1)});
+}
+
+TEST_CASE("coordinator: C9 a voter that has stopped leaves when the others have decided") {
+  CoordinatorOptions options = LeavingStory::options();
+  options.voters_decide = true;
+  JobStory job(options);
+  for (const int node : {0, 1, 2}) (void)job.joins(node);
+  (void)job.meets(Decided{GenerationNumber{1}});
+  (void)job.meets(LeaveRequested{NodeId{2}, SIGTERM});
+  for (const int node : {2, 0, 1}) {
+    for (const CoordinatorAction& action : job.joins(node, 1)) {
+      CHECK(std::get_if<FinishJob>(&action) == nullptr);
+    }
+  }
+  CHECK(job.coordinator.state() == Coordinator::State::deciding);
+  const Actions decided = job.meets(Decided{GenerationNumber{2}});
+  CHECK(decided.front() == CoordinatorAction(left(2)));
+  CHECK(members_of(decided) == std::vector{0, 1});
+}
+
+}  // namespace
+}  // namespace ddprun
