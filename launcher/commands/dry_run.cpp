@@ -97,11 +97,12 @@ void add_options(const Job& job, DryRun& dry_run) {
   }
 }
 
-/// The port, the id and a new folder for files, unless they are given, are others at each start.
+/// A socket's number and, unless they are given, the port, the id and a new folder for files are
+/// others at each start.
 std::vector<std::string> chosen_later(const Job& job, const Part& part) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
   const bool draws_id = !rendezvous.has_many_nodes() && rendezvous.job_id.empty();
-  std::vector<std::string> names;
+  std::vector<std::string> names{"DDPRUN_CONTROL_FD"};
   if (part.master_port == 0) names.emplace_back("MASTER_PORT");
   if (draws_id) names.insert(names.end(), {"DDPRUN_JOB_ID", "TORCHELASTIC_RUN_ID"});
   const bool is_below_id = draws_id && !job.setup.log_dir.empty();

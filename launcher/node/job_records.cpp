@@ -48,6 +48,7 @@ void JobRecords::look(const JobLink& link, const Agent& agent) {
 
 void JobRecords::job_ends(const Outcome& outcome,
                           const std::optional<FailureFacts>& facts,
+                          const Progress& progress,
                           const Generation* newest) {
   write({JobFinished{outcome}});
   if (events_) events_writer_->finish(std::exchange(events_, nullptr));
@@ -61,7 +62,8 @@ void JobRecords::job_ends(const Outcome& outcome,
                               now() - started_,
                               outcome,
                               *newest,
-                              facts}));
+                              facts,
+                              progress}));
 }
 
 void JobRecords::write(const JobObserver::Events& events) {

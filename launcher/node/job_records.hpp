@@ -6,6 +6,7 @@
 #include "launcher/node/agent.hpp"
 #include "launcher/node/job.hpp"
 #include "launcher/node/job_observer.hpp"
+#include "launcher/node/progress.hpp"
 #include "launcher/node/report.hpp"
 #include "launcher/processes/writer.hpp"
 
@@ -48,6 +49,7 @@ class JobRecords {
   /// The job has ended so. Only the process whose coordinator has that `newest` generation reports.
   void job_ends(const Outcome& outcome,
                 const std::optional<FailureFacts>& facts,
+                const Progress& progress,
                 const Generation* newest);
 
  private:

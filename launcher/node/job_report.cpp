@@ -23,6 +23,16 @@ Json members_of(const Generation& generation) {
   return nodes;
 }
 
+Json progress_of(const Progress& progress) {
+  Json ranks = Json::array();
+  for (const auto& [local_rank, rank] : progress.ranks()) {
+    ranks.push_back({{"rank", rank.rank.value},
+                     {"step", rank.steps ? Json(rank.steps->count) : Json(nullptr)},
+                     {"snapshot", rank.saved ? Json(*rank.saved) : Json(nullptr)}});
+  }
+  return ranks;
+}
+
 Json failure_of(const JobReport& report) {
   if (!report.outcome.failure) return nullptr;
   const FailureFacts facts = report.facts.value_or(FailureFacts());
@@ -50,6 +60,7 @@ std::string report_json(const JobReport& report) {
                       {"restarts", report.newest.restart_count},
                       {"world_size", report.newest.world_size()},
                       {"nodes", members_of(report.newest)},
+                      {"progress", progress_of(report.progress)},
                       {"first_failure", failure_of(report)}};
   return dumped(document, 2) + '\n';
 }

@@ -1,6 +1,7 @@
 // What --report tells at a job's end, as one JSON document, which ddprun-events(5) describes. Pure.
 #pragma once
 
+#include "launcher/node/progress.hpp"
 #include "launcher/node/report.hpp"
 #include "rendezvous/generations/generation.hpp"
 #include "rendezvous/outcome.hpp"
@@ -21,6 +22,7 @@ struct JobReport {
   Outcome outcome;
   Generation newest;                  ///< Number 0: none has started.
   std::optional<FailureFacts> facts;  ///< If the failure was on this host.
+  Progress progress;                  ///< Of this host's workers.
 };
 
 /// Ended by a newline.

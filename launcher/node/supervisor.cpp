@@ -41,8 +41,15 @@ Supervisor::Supervisor(Job job, GuardLink link)
                    {console_, files_},
                    records_.events_writer(),
                    [this] { say_events_are_late(); }),
-      workers_(
-          context_, {console_, files_}, plan_of(job_), link_.user_signals, link_.fence.group_ends),
+      workers_(context_,
+               {console_, files_},
+               plan_of(job_),
+               link_.user_signals,
+               link_.fence.group_ends,
+               {[this](LocalRank local_rank, const ControlMessage& message) {
+                  progress_.hear(local_rank, message);
+                },
+                [this](const std::string& text) { say(text); }}),
       failure_(job_, workers_),
       snapshot_(
           context_,
@@ -162,6 +169,7 @@ void Supervisor::perform(const SpawnWorkers& spawn) {
   lease_.workers_start();
   store_.begin(part_);
   failure_.begin(part_);
+  progress_.begin(part_);
   const auto refused = workers_.spawn(part_, lease_.end());
   records_.workers_live(workers_.living());
   const int count = part_.worker_count;
@@ -230,7 +238,7 @@ void Supervisor::perform(const ExitWith& exit) {
       const bool by_script = is_reported_by_script(job_, told_);
       last_output_.exits_with(by_script ? 0 : final.exit_status);
       const auto facts = failure_.facts_of(final);
-      records_.job_ends(final, facts, coordinator_->newest());
+      records_.job_ends(final, facts, progress_, coordinator_->newest());
       last_output_.write_out([this, final, facts] { report(final, facts); });
     });
   });
@@ -259,7 +267,7 @@ void Supervisor::lose_guard() {
 
 /// No process waits for the rest of the output.
 void Supervisor::end_without_guard(const Outcome& outcome) {
-  records_.job_ends(outcome, failure_.facts_of(outcome), coordinator_->newest());
+  records_.job_ends(outcome, failure_.facts_of(outcome), progress_, coordinator_->newest());
   remove_folder(job_.setup.error_folder);
   if (workers_.none_left()) will_.deliver_here();
   last_output_.exit_with_files();

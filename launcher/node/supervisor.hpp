@@ -13,6 +13,7 @@
 #include "launcher/node/last_will.hpp"
 #include "launcher/node/lease_notice.hpp"
 #include "launcher/node/node_store.hpp"
+#include "launcher/node/progress.hpp"
 #include "launcher/node/slurm_side.hpp"
 #include "launcher/node/snapshot_look.hpp"
 #include "launcher/node/wait_watch.hpp"
@@ -78,6 +79,7 @@ class Supervisor {
   WillNotice will_;
   ChildSignals children_;
   LastOutput last_output_;
+  Progress progress_;
   WorkerGroup workers_;
   FailureLook failure_;
   SnapshotLook snapshot_;

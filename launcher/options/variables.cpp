@@ -30,8 +30,8 @@ constexpr std::array<std::string_view, 16> identity_variables{"RANK",
                                                               "TORCHELASTIC_USE_AGENT_STORE",
                                                               "TORCHELASTIC_ERROR_FILE"};
 
-constexpr std::array<std::string_view, 4> worker_variables{
-    "DDPRUN_GENERATION", "DDPRUN_JOB_ID", "DDPRUN_NODE", "DDPRUN_DEVICE"};
+constexpr std::array<std::string_view, 5> worker_variables{
+    "DDPRUN_GENERATION", "DDPRUN_JOB_ID", "DDPRUN_NODE", "DDPRUN_DEVICE", "DDPRUN_CONTROL_FD"};
 
 /// torchrun accepts 1 and 0 for a flag; users also write words.
 std::string as_flag(const std::string& value) {

@@ -65,6 +65,7 @@ struct ChildSide {
       ::dup2(out_fd, STDOUT_FILENO);
       ::dup2(err_fd, STDERR_FILENO);
     }
+    if (context.kept_fd >= 0) ::fcntl(context.kept_fd, F_SETFD, 0);
     for (int signal = 1; signal < NSIG; ++signal) {
       if (sigismember(&context.ignored_signals, signal) == 1) (void)::signal(signal, SIG_IGN);
     }

@@ -69,6 +69,7 @@ struct SpawnContext {
   int stdin_fd = -1;            ///< Becomes stdin otherwise.
   bool err_is_out = false;      ///< One pipe has both streams, in the order of what is written.
   int pty_columns = 0;          ///< Pseudo terminals so wide instead of pipes; 0: pipes.
+  int kept_fd = -1;             ///< Stays open under its number, too; -1: none.
   int exec_failures_fd = -1;    ///< -1: its exit status alone says that it was not executed.
   std::vector<unsigned long> core_mask;  ///< Which it may use, a bit each; empty: as this process.
   int group_end = -1;                ///< Of the fence: becomes the property of its process group.

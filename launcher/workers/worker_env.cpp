@@ -120,6 +120,7 @@ Environment worker_environment(const WorkerSetup& setup,
   if (const auto device = gpu_of(setup, place.local_rank)) {
     all["DDPRUN_DEVICE"] = std::to_string(*device);
   }
+  all.erase("DDPRUN_CONTROL_FD");  // it leads to another ddprun, which started this one
   all.erase("DDPRUN_SNAPSHOT");
   if (!setup.snapshot.empty()) all["DDPRUN_SNAPSHOT"] = setup.snapshot;
 

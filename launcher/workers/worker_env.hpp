@@ -68,9 +68,9 @@ struct WorkerSetup {
 /// either.
 [[nodiscard]] std::string error_file_path(const WorkerSetup& setup, const Part& part, Rank rank);
 
-/// The environment of the worker at `place`. Values that the user has set are kept
-/// for variables that are defaults (OMP_NUM_THREADS, the …_SOCKET_IFNAMEs), and replaced for those
-/// that identify a worker.
+/// The environment of the worker at `place`, but for DDPRUN_CONTROL_FD, whose value only its start
+/// has. Values that the user has set are kept for variables that are defaults (OMP_NUM_THREADS, the
+/// …_SOCKET_IFNAMEs), and replaced for those that identify a worker.
 [[nodiscard]] Environment worker_environment(const WorkerSetup& setup,
                                              const Part& part,
                                              const WorkerPlace& place);

@@ -45,11 +45,13 @@ WorkerGroup::WorkerGroup(boost::asio::io_context& context,
                          Writers writers,
                          WorkerPlan plan,
                          const sigset_t& user_signals,
-                         const std::vector<Fd>& fence_ends)
+                         const std::vector<Fd>& fence_ends,
+                         Handlers handlers)
     : context_(context),
       writers_(writers),
       plan_(std::move(plan)),
       fence_ends_(fence_ends),
+      handlers_(std::move(handlers)),
       null_(::open("/dev/null", O_RDONLY | O_CLOEXEC)),
       stdout_(std::make_shared<Sink>(STDOUT_FILENO, "standard output")),
       stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")),
@@ -71,6 +73,7 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
   spawn_context_.lease_end = lease_end;
   std::vector<WorkerEnded> refused;
   living_.clear();
+  controls_.clear();
   outputs_.clear();
   errors_.clear();
   merged_.clear();
@@ -101,11 +104,15 @@ void WorkerGroup::start_worker(const Part& part, const WorkerPlace& place) {
   spawn_context_.pty_columns = plan_.output.pty ? columns_for(place) : 0;
   spawn_context_.err_is_out =
       is_one_console_ && is_one_way(plan_.output, place.rank, place.local_rank);
-  ChildProcess worker = spawn_process(spawn_context_,
-                                      command_for(plan_.command, plan_.setup, place),
-                                      worker_environment(plan_.setup, part, place));
+  ControlEnds control = open_control();
+  spawn_context_.kept_fd = control.worker.get();
+  Environment environment = worker_environment(plan_.setup, part, place);
+  environment[control_variable] = std::to_string(control.worker.get());
+  ChildProcess worker =
+      spawn_process(spawn_context_, command_for(plan_.command, plan_.setup, place), environment);
   reaper_.watch(worker.pid);
   living_.emplace(worker.pid, place.local_rank);
+  listen_to(place, std::move(control.agent));
   if (!worker.out.is_open()) return;
   outputs_.push_back(open_output(std::move(worker.out), part, place, Stream::out));
   if (spawn_context_.err_is_out) merged_.insert(place.local_rank);
@@ -113,6 +120,23 @@ void WorkerGroup::start_worker(const Part& part, const WorkerPlace& place) {
     outputs_.push_back(open_output(std::move(worker.err), part, place, Stream::err));
   }
   errors_[place.local_rank] = outputs_.back();
+}
+
+void WorkerGroup::listen_to(const WorkerPlace& place, Fd agent_end) {
+  ControlChannel::Handlers handlers{
+      [this, local_rank = place.local_rank](const ControlMessage& message) {
+        handlers_.on_control(local_rank, message);
+      },
+      handlers_.say};
+  const auto control = std::make_shared<ControlChannel>(
+      context_, std::move(agent_end), place.rank, std::move(handlers));
+  control->start();
+  controls_[place.local_rank] = control;
+}
+
+bool WorkerGroup::ask(LocalRank local_rank, const ControlRequest& request) {
+  const auto found = controls_.find(local_rank);
+  return found != controls_.end() && found->second->ask(request);
 }
 
 /// The standard input for the worker that is to have it, in the job's first generation; else
@@ -180,6 +204,7 @@ std::vector<WorkerEnded> WorkerGroup::reap(std::vector<EndedChild>& others) {
       continue;
     }
     const LocalRank local_rank = worker.mapped();
+    if (const auto control = controls_.extract(local_rank)) control.mapped()->finish();
     WorkerEnd end = child.end;
     if (const int error = exec_failures_->of(child.pid); error != 0) {
       end = WorkerEnd{WorkerEnd::Kind::not_executed, error};

@@ -5,6 +5,7 @@
 #include "launcher/processes/process.hpp"
 #include "launcher/processes/reaper.hpp"
 #include "launcher/processes/writer.hpp"
+#include "launcher/workers/control_channel.hpp"
 #include "launcher/workers/worker_plan.hpp"
 #include "rendezvous/generations/generation.hpp"
 #include "rendezvous/worker_end.hpp"
@@ -14,6 +15,7 @@
 #include <signal.h>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,13 +28,19 @@ namespace ddprun {
 
 class WorkerGroup {
  public:
+  struct Handlers {
+    std::function<void(LocalRank, const ControlMessage&)> on_control;  ///< Of a living worker.
+    std::function<void(const std::string&)> say;                       ///< A line for people.
+  };
+
   /// The mask of signals is what workers get. The ends of the fence are by local rank; none: there
   /// is no fence. They must outlive this.
   WorkerGroup(boost::asio::io_context& context,
               Writers writers,
               WorkerPlan plan,
               const sigset_t& user_signals,
-              const std::vector<Fd>& fence_ends);
+              const std::vector<Fd>& fence_ends,
+              Handlers handlers);
 
   /// Starts the workers of this node's part of a generation, unless that lease is over. Returns
   /// those that the system refused to start, as if they had ended.
@@ -47,6 +55,9 @@ class WorkerGroup {
 
   /// To each living worker's process group.
   void signal(int number) const;
+
+  /// Asks a living worker by its DDPRUN_CONTROL_FD; see ControlChannel::ask.
+  [[nodiscard]] bool ask(LocalRank local_rank, const ControlRequest& request);
 
   /// Reaps. Returns the workers that have ended, in the order in which they did; `others` gets all
   /// further children.
@@ -80,6 +91,7 @@ class WorkerGroup {
   [[nodiscard]] CoreSet cores_of(LocalRank local_rank) const;
   void make_log_folder(const Part& part);
   void start_worker(const Part& part, const WorkerPlace& place);
+  void listen_to(const WorkerPlace& place, Fd agent_end);
   [[nodiscard]] int input_of(const Part& part, const WorkerPlace& place);
   [[nodiscard]] std::string prefix_of(const WorkerPlace& place, Stream stream) const;
   [[nodiscard]] int columns_for(const WorkerPlace& place) const;
@@ -92,11 +104,13 @@ class WorkerGroup {
   Writers writers_;
   WorkerPlan plan_;
   const std::vector<Fd>& fence_ends_;
+  Handlers handlers_;
   SpawnContext spawn_context_;
   Fd null_;
   Reaper reaper_;
   std::unique_ptr<ExecFailures> exec_failures_;
-  std::map<int, LocalRank> living_;       // by pid
+  std::map<int, LocalRank> living_;                                // by pid
+  std::map<LocalRank, std::shared_ptr<ControlChannel>> controls_;  // of those
   std::optional<LocalRank> at_terminal_;  // the one that has it, in the newest generation
   std::vector<std::shared_ptr<ChildOutput>> outputs_;
   std::map<LocalRank, std::shared_ptr<ChildOutput>> errors_;  // the stderr streams among them

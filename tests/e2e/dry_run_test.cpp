@@ -22,12 +22,12 @@ Setup job_that_shows(const Case& test, Words options) {
                .environment = {{"DDPRUN_TOKEN", std::string(64, 'a')}, {"USERS_OWN", "x"}}};
 }
 
-/// The NAME=value lines of a worker; without those that a shell sets, and the port.
+/// The NAME=value lines of a worker; without those that a shell sets, or the start.
 Words variables_in(const Words& lines) {
   Words variables;
   for (const std::string& line : lines) {
     const std::string name = line.substr(0, line.find('='));
-    const Words exceptions{"PWD", "OLDPWD", "SHLVL", "_", "MASTER_PORT"};
+    const Words exceptions{"PWD", "OLDPWD", "SHLVL", "_", "MASTER_PORT", "DDPRUN_CONTROL_FD"};
     if (std::ranges::find(exceptions, name) == exceptions.end()) variables.push_back(line);
   }
   std::ranges::sort(variables);

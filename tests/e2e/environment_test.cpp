@@ -66,6 +66,7 @@ TEST_CASE_FIXTURE(Case,
                        {"DDPRUN_NODE", host()}};
     CHECK(seen.at("TORCHELASTIC_ERROR_FILE").ends_with("/1." + number + ".error.json"));
     move_to(expected, seen, "TORCHELASTIC_ERROR_FILE");
+    move_to(expected, seen, "DDPRUN_CONTROL_FD");
     move_to(expected, seen, "DDPRUN_STATE_DIR");  // every test has one
     move_to(expected, seen, "TMPDIR");
     move_to(expected, seen, "MASTER_PORT");
@@ -104,8 +105,9 @@ TEST_CASE_FIXTURE(Case, "e2e environment: the snapshot's path and the error file
   CHECK(has("run"));
 }
 
-TEST_CASE_FIXTURE(Case, "e2e environment: no descriptor beyond 0 and 1 and 2 reaches a worker") {
-  const Job& job = run(helper({"--nproc-per-node", "3", "--log-dir", "logs"}, {"fds"}));
+TEST_CASE_FIXTURE(Case, "e2e environment: a worker has three descriptors and the control's") {
+  const Job& job = run(Words{"--nproc-per-node", "3", "--log-dir", "logs"} +
+                       shell(E2E_HELPER " fds; echo control $DDPRUN_CONTROL_FD"));
   REQUIRE(job.status() == 0);
   for (const int rank : {0, 1, 2}) {
     CAPTURE(rank);
@@ -113,7 +115,10 @@ TEST_CASE_FIXTURE(Case, "e2e environment: no descriptor beyond 0 and 1 and 2 rea
     for (const std::string& line : lines_of(job.out)) {
       if (line.starts_with(prefix(rank))) seen.push_back(line.substr(prefix(rank).size()));
     }
-    CHECK(seen == Words{"0 /dev/null", "1 pipe", "2 pipe"});
+    REQUIRE(seen.size() == 5);
+    const std::string number = seen.back().substr(std::string("control ").size());
+    CHECK(seen ==
+          Words{"0 /dev/null", "1 pipe", "2 pipe", number + " socket", "control " + number});
   }
 }
 
@@ -121,7 +126,7 @@ TEST_CASE_FIXTURE(Case, "e2e environment: no descriptor leaks into later generat
   const Job& job = run(Words{"--max-restarts", "3", "--restart-backoff", "0"} +
                        shell(E2E_HELPER " fds; [ $DDPRUN_GENERATION = 4 ]"));
   CHECK(job.status() == 0);
-  CHECK(lines_of(job.out).size() == 4 * 3);
+  CHECK(lines_of(job.out).size() == 4 * 4);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e environment: no descriptor leaks into a worker on a terminal") {
@@ -131,7 +136,10 @@ TEST_CASE_FIXTURE(Case, "e2e environment: no descriptor leaks into a worker on a
   CHECK(count_of("0 /dev/pts/", job.out) == 1);
   CHECK(count_of("1 /dev/pts/", job.out) == 1);
   CHECK(count_of("2 /dev/pts/", job.out) == 1);
-  CHECK(count_of("3 ", job.out.substr(job.out.find("2 /dev/pts/"))) == 0);
+  CHECK(count_of(" socket", job.out) == 1);
+  const Words lines = lines_of(job.out);
+  const auto is_own = [](const std::string& line) { return !line.starts_with("ddprun "); };
+  CHECK(std::ranges::count_if(lines, is_own) == 4);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e environment: each worker leads a process group of its own") {

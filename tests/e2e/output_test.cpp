@@ -234,7 +234,7 @@ TEST_CASE_FIXTURE(Case, "e2e output: closed standard streams are no obstacle") {
   const Job& job =
       run(Setup{.arguments = workers("2", shell(work)), .closed_descriptors = {0, 1, 2}});
   CHECK(job.status() == 0);
-  CHECK(lines_of(read("seen.0")).size() == 3);
+  CHECK(lines_of(read("seen.0")).size() == 4);
   const Job& failing = run(Setup{.arguments = shell("exit 3"), .closed_descriptors = {1}});
   CHECK(failing.status() == 3);
   CHECK(last_line(failing.err) == "exit status 3: rank 0 (pid N on HOST) exited with 3");

@@ -220,6 +220,7 @@ TEST_CASE("manual: the PET_ variables that ddprun(1) names are those that are re
 TEST_CASE("manual: ddprun(1) names every variable that workers get, and no other") {
   std::set<std::string> given;
   for (const auto& [name, value] : full_environment()) given.insert(name);
+  given.insert("DDPRUN_CONTROL_FD");
   CHECK(as_set(variables_in(section(manual(), "What workers get"))) == given);
 }
 

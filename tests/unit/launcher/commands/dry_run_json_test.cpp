@@ -24,7 +24,7 @@ TEST_CASE("dry run JSON: one document has all that the text has") {
   CHECK(document["node"] == "n0");
   CHECK(document["unset"] == Document{"DDPRUN_TOKEN"});
   CHECK(document["environment"]["WORLD_SIZE"] == "2");
-  CHECK(document["chosen_at_start"].size() == 4);
+  CHECK(document["chosen_at_start"].size() == 5);
   CHECK_FALSE(document["environment"].contains("MASTER_PORT"));
   REQUIRE(document["workers"].size() == 2);
   const Document& worker = document["workers"][1];

@@ -59,18 +59,23 @@ TEST_CASE("dry run: it says to which cores a worker is bound") {
 
 TEST_CASE("dry run: it says which variables only the start chooses") {
   Job job = job_of_two();
-  CHECK(dry_run_of(job).chosen_later ==
-        std::vector<std::string>{
-            "MASTER_PORT", "DDPRUN_JOB_ID", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_ERROR_FILE"});
+  CHECK(dry_run_of(job).chosen_later == std::vector<std::string>{"DDPRUN_CONTROL_FD",
+                                                                 "MASTER_PORT",
+                                                                 "DDPRUN_JOB_ID",
+                                                                 "TORCHELASTIC_RUN_ID",
+                                                                 "TORCHELASTIC_ERROR_FILE"});
   job.options.rendezvous.job_id = "job7";
   CHECK(dry_run_of(job).chosen_later ==
-        std::vector<std::string>{"MASTER_PORT", "TORCHELASTIC_ERROR_FILE"});
+        std::vector<std::string>{"DDPRUN_CONTROL_FD", "MASTER_PORT", "TORCHELASTIC_ERROR_FILE"});
 }
 
 TEST_CASE("dry run: a path below an id or in a folder that the start chooses is none yet") {
   Job job = job_of_two();
-  const std::vector<std::string> with_path{
-      "MASTER_PORT", "DDPRUN_JOB_ID", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_ERROR_FILE"};
+  const std::vector<std::string> with_path{"DDPRUN_CONTROL_FD",
+                                           "MASTER_PORT",
+                                           "DDPRUN_JOB_ID",
+                                           "TORCHELASTIC_RUN_ID",
+                                           "TORCHELASTIC_ERROR_FILE"};
   job.setup.log_dir = job.options.output.log_dir = "/logs";
   const DryRun below_id = dry_run_of(job);
   CHECK(below_id.chosen_later == with_path);
@@ -84,7 +89,7 @@ TEST_CASE("dry run: a path below an id or in a folder that the start chooses is 
   job.setup.log_dir.clear();
   job.options.output.log_dir.clear();
   CHECK(dry_run_of(job).chosen_later ==
-        std::vector<std::string>{"MASTER_PORT", "TORCHELASTIC_ERROR_FILE"});
+        std::vector<std::string>{"DDPRUN_CONTROL_FD", "MASTER_PORT", "TORCHELASTIC_ERROR_FILE"});
   CHECK_FALSE(dry_run_of(job).shared.contains("TORCHELASTIC_ERROR_FILE"));
   job.options.effective["log-dir"] = {"/dev/null", "the command line"};
   CHECK(dry_run_of(job).shared.at("TORCHELASTIC_ERROR_FILE").empty());
@@ -147,7 +152,8 @@ TEST_CASE("dry run: of many nodes it shows where they meet, and this one's part"
   CHECK(plan.shared.at("WORLD_SIZE") == "6");
   CHECK(plan.shared.at("GROUP_RANK") == "2");
   CHECK(plan.shared.at("MASTER_ADDR") == "n0");
-  CHECK(plan.chosen_later == std::vector<std::string>{"MASTER_PORT", "TORCHELASTIC_ERROR_FILE"});
+  CHECK(plan.chosen_later ==
+        std::vector<std::string>{"DDPRUN_CONTROL_FD", "MASTER_PORT", "TORCHELASTIC_ERROR_FILE"});
   second.options.rendezvous.node_rank.reset();
   second.meeting.plan = {true, true, "10.0.0.1", 29'400, "10.0.0.1"};
   const DryRun head = dry_run_of(second);

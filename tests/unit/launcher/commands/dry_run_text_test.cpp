@@ -60,14 +60,15 @@ TEST_CASE("dry run text: what only the start chooses is no command") {
   CHECK(text.find("\nexport MASTER_PORT") == std::string::npos);
   CHECK(text.find("\nexport DDPRUN_JOB_ID") == std::string::npos);
   CHECK(has_line(text,
-                 "# Chosen at the start: MASTER_PORT, DDPRUN_JOB_ID, TORCHELASTIC_RUN_ID, "
-                 "TORCHELASTIC_ERROR_FILE"));
+                 "# Chosen at the start: DDPRUN_CONTROL_FD, MASTER_PORT, DDPRUN_JOB_ID, "
+                 "TORCHELASTIC_RUN_ID, TORCHELASTIC_ERROR_FILE"));
   Job known = job_of_two();
   known.options.rendezvous.job_id = "job7";
   known.options.rendezvous.store = Endpoint{"127.0.0.1", 29'501};
   known.setup.log_dir = known.options.output.log_dir = "/logs";
   CHECK(has_line(text_of_dry_run(known), "export MASTER_PORT=29501"));
-  CHECK(text_of_dry_run(known).find("# Chosen") == std::string::npos);
+  CHECK(has_line(text_of_dry_run(known), "# Chosen at the start: DDPRUN_CONTROL_FD"));
+  CHECK(text_of_dry_run(known).find("export DDPRUN_CONTROL_FD") == std::string::npos);
 }
 
 TEST_CASE("dry run text: no value of an option looks like a line for sh") {

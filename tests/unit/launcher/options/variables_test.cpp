@@ -77,6 +77,7 @@ TEST_CASE("variables: what workers are given and what is not ours is let pass") 
                           {"DDPRUN_JOB_ID", "7"},
                           {"DDPRUN_NODE", "n0"},
                           {"DDPRUN_DEVICE", "0"},
+                          {"DDPRUN_CONTROL_FD", "9"},
                           {"PET_UNKNOWN", "x"},
                           {"DDPRUNNER", "x"},
                           {"PATH", "/bin"}};

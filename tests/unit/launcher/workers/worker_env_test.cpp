@@ -103,6 +103,7 @@ TEST_CASE("worker environment: what says who a worker is replaces what was inher
   for (const auto& [name, value] : of_local_rank(setup(), 0)) again.inherited[name] = "stale";
   again.inherited["DDPRUN_DEVICE"] = "stale";
   again.inherited["DDPRUN_SNAPSHOT"] = "stale";
+  again.inherited["DDPRUN_CONTROL_FD"] = "stale";
   const std::set<std::string> advice{"OMP_NUM_THREADS",
                                      "GLOO_SOCKET_IFNAME",
                                      "NCCL_SOCKET_IFNAME",
@@ -115,6 +116,7 @@ TEST_CASE("worker environment: what says who a worker is replaces what was inher
   CHECK_FALSE(is_set_by_ddprun("PATH"));
   CHECK_FALSE(of_local_rank(again, 0).contains("DDPRUN_DEVICE"));
   CHECK_FALSE(of_local_rank(again, 0).contains("DDPRUN_SNAPSHOT"));
+  CHECK_FALSE(of_local_rank(again, 0).contains("DDPRUN_CONTROL_FD"));
 }
 
 TEST_CASE("worker environment: everything else is passed on") {

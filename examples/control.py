@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Tells ddprun of steps and snapshots, and saves when ddprun asks; runs without ddprun, too.
+
+ddprun-protocol(7) describes the lines. A program needs none of this to run under ddprun.
+"""
+import os
+import socket
+import time
+
+
+class Control:
+    """The socket of DDPRUN_CONTROL_FD. Without one, and once ddprun has closed it, does nothing."""
+
+    def __init__(self):
+        number = os.environ.pop("DDPRUN_CONTROL_FD", None)
+        self.socket = socket.socket(fileno=int(number)) if number else None
+        self.received = b""
+        if self.socket:
+            self.socket.setblocking(False)
+            self.socket.set_inheritable(False)  # by processes that this program starts
+        self.tell("hello 1")
+
+    def tell(self, line):
+        """Never waits: what does not fit is left out, and a newer line follows anyway."""
+        try:
+            if self.socket:
+                self.socket.send(line.encode() + b"\n")
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.socket = None
+
+    def requests(self):
+        """What ddprun has asked for since the last call, such as ["save"] or ["stop 120"]."""
+        try:
+            self.received += self.socket.recv(4096) if self.socket else b""
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.socket = None
+        *lines, self.received = self.received.split(b"\n")
+        return [line.decode(errors="replace") for line in lines]
+
+
+def main():
+    control = Control()
+    told_at = began = time.monotonic()
+    for step in range(1, 101):
+        time.sleep(0.001)  # in the place of a training step
+        if step == 100 or time.monotonic() - told_at > 0.2:  # not after each step
+            told_at = time.monotonic()
+            control.tell(f"step {step} {1000 * (told_at - began) / step:.3f}")
+        if step == 100 or "save" in control.requests():
+            control.tell(f"saving {step}")
+            # Here a real program saves, once all ranks agree on the step.
+            control.tell(f"saved {step}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+// DDPRUN_CONTROL_FD with workers that speak it, speak something else or nothing.
+#include "tests/e2e/kit.hpp"
+
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+
+namespace e2e {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A worker in Python: `control` is its socket, and these lines run.
+Words python(const std::string& text) {
+  return {"python3",
+          "-c",
+          "import os, socket, sys, time\n"
+          "control = socket.socket(fileno=int(os.environ['DDPRUN_CONTROL_FD']))\n"
+          "rank = int(os.environ['RANK'])\n" +
+              text};
+}
+
+class ControlCase : public Case {
+ public:
+  /// Runs two workers to their end; no process is left, and the job has succeeded.
+  Job& runs(const Words& program) {
+    Job& job = run(Words{"--nproc-per-node", "2", "--report", "report.json"} + program);
+    CHECK(job.status() == 0);
+    CHECK(job.left_at_end().empty());
+    return job;
+  }
+  [[nodiscard]] Json progress() const { return Json::parse(read("report.json"))["progress"]; }
+};
+
+/// Lines about what workers have sent.
+std::size_t notes_in(const Job& job) {
+  return count_of("DDPRUN_CONTROL_FD", job.err);
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(ControlCase, "e2e control: the example's steps and snapshots are reported") {
+  Job& job = runs({"python3", E2E_EXAMPLES "/control.py"});
+  CHECK(notes_in(job) == 0);
+  CHECK(progress() == Json::parse(R"([{"rank":0,"step":100,"snapshot":100},
+                                      {"rank":1,"step":100,"snapshot":100}])"));
+}
+
+TEST_CASE_FIXTURE(ControlCase, "e2e control: the example runs without a launcher") {
+  const Job& job =
+      run(Setup{.arguments = {E2E_EXAMPLES "/control.py"}, .program = "/usr/bin/python3"});
+  CHECK(job.status() == 0);
+  CHECK(job.err.empty());
+}
+
+TEST_CASE_FIXTURE(ControlCase, "e2e control: a worker that says nothing is told nothing") {
+  const Job& job =
+      runs(python("control.settimeout(0.2)\n"
+                  "try: sys.exit(len(control.recv(100)))\n"
+                  "except TimeoutError: pass"));
+  CHECK(notes_in(job) == 0);
+  CHECK(progress().empty());
+}
+
+TEST_CASE_FIXTURE(ControlCase, "e2e control: a plain program and one that closes it run on") {
+  CHECK(notes_in(runs({"sleep", "0.1"})) == 0);
+  CHECK(notes_in(runs(python("control.close()\ntime.sleep(0.1)"))) == 0);
+  CHECK(notes_in(runs(python("control.send(b'hello 1\\n')\ncontrol.close()\ntime.sleep(0.1)"))) ==
+        0);
+}
+
+TEST_CASE_FIXTURE(ControlCase, "e2e control: lines of no meaning are told once of each rank") {
+  const Job& job =
+      runs(python("control.send(b'hello 1\\nstep \\x1b[2J\\n\\xff\\0\\n\\nstep 7 1.5\\nsav')"));
+  CHECK(
+      count_of("rank 0 sent \"step ?[2J\" over DDPRUN_CONTROL_FD, no line of version 1: such lines "
+               "are ignored; see ddprun-protocol(7)\n",
+               job.err) == 1);
+  CHECK(notes_in(job) == 2);
+  CHECK(progress() == Json::parse(R"([{"rank":0,"step":7,"snapshot":null},
+                                      {"rank":1,"step":7,"snapshot":null}])"));
+}
+
+TEST_CASE_FIXTURE(ControlCase, "e2e control: half a line is told when its worker ends") {
+  const Job& job = runs(python("control.send(b'hello 1\\nsaved 5')\nos._exit(0)"));
+  CHECK(count_of("sent \"saved 5\" over", job.err) == 2);
+}
+
+TEST_CASE_FIXTURE(ControlCase, "e2e control: a flood is cut off, and the worker goes on") {
+  const std::string floods =
+      "sent = 0\n"
+      "try:\n"
+      "  while sent < 500_000_000: sent += control.send(DATA)\n"
+      "except ConnectionError: pass\n"
+      "sys.exit(sent > 2_000_000)";
+  for (const char* data :
+       {"b'x' * 10_000_000", "bytes(range(256)) * 4096", "b'\\n' * 65536", "b'x'"}) {
+    CAPTURE(data);
+    std::string text = floods;
+    const Job& job = runs(python(text.replace(text.find("DATA"), 4, data)));
+    CHECK(count_of("rank 1 sends more than 1000 lines or 256 kB a second", job.err) == 1);
+  }
+}
+
+TEST_CASE_FIXTURE(ControlCase, "e2e control: a child that inherits it holds nothing up") {
+  const Job& job =
+      runs(python("control.send(b'hello 1\\nsaved 3\\n')\n"
+                  "control.set_inheritable(True)\n"
+                  "if os.fork() == 0:\n"
+                  "  os.setsid()\n"
+                  "  os.execvp('sleep', ['sleep', '60'])"));
+  CHECK(notes_in(job) == 0);
+  CHECK(progress()[1]["snapshot"] == 3);
+  Job& nested = runs(Words{E2E_DDPRUN, "--nproc-per-node", "2"} +
+                     python("control.send(b'hello 1\\nstep 1 1\\n')"));
+  CHECK(notes_in(nested) == 0);
+  CHECK(progress().empty());
+}
+
+TEST_CASE_FIXTURE(ControlCase, "e2e control: a worker with a terminal has it, too") {
+  if (!has_terminals()) return;
+  const Job& job = run(Setup{.arguments = Words{"--report", "report.json"} +
+                                          python("control.send(b'hello 1\\nstep 5 1\\n')"),
+                             .on_terminal = true});
+  CHECK(job.status() == 0);
+  CHECK(progress()[0]["step"] == 5);
+}
+
+TEST_CASE_FIXTURE(ControlCase, "e2e control: each generation begins with nothing") {
+  const Job& job =
+      run(Words{"--max-restarts", "1", "--restart-backoff", "0", "--report", "report.json"} +
+          python("control.send(b'hello 1\\n')\n"
+                 "if os.environ['DDPRUN_GENERATION'] == '1':\n"
+                 "  control.send(b'step 9 1\\n')\n"
+                 "  sys.exit(1)"));
+  CHECK(job.status() == 0);
+  CHECK(progress() == Json::parse(R"([{"rank":0,"step":null,"snapshot":null}])"));
+}
+
+TEST_CASE_FIXTURE(ManyStartsCase, "e2e control: 64 workers have one each and no other's") {
+  const Job& job = run(Words{"--nproc-per-node", "64", "--report", "report.json"} +
+                       shell("n=$DDPRUN_CONTROL_FD; [ \"$(" E2E_HELPER " fds | wc -l)\" = 4 ] && "
+                             "[ -S /proc/self/fd/$n ] && exec python3 -c \"import socket\n"
+                             "socket.socket(fileno=$n).send(b'hello 1\\nstep $RANK 1\\n')\""));
+  CHECK(job.status() == 0);
+  CHECK(job.left_at_end().empty());
+  const Json progress = Json::parse(read("report.json"))["progress"];
+  REQUIRE(progress.size() == 64);
+  for (std::size_t i = 0; i < 64; ++i) {
+    CHECK(progress[i]["rank"] == i);
+    CHECK(progress[i]["step"] == i);
+  }
+}
+
+}  // namespace e2e

@@ -1,0 +1,49 @@
+#include "launcher/node/progress.hpp"
+
+#include <doctest/doctest.h>
+
+namespace ddprun {
+namespace {
+
+struct ProgressNode {
+  Progress progress;
+  ProgressNode() { begin(); }
+
+  /// Of the second of two nodes.
+  void begin() {
+    Part part;
+    part.first_rank = Rank{4};
+    part.worker_count = 2;
+    progress.begin(part);
+  }
+  void hears(int local_rank, const ControlMessage& message) {
+    progress.hear(LocalRank{local_rank}, message);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("progress: the newest of each rank is kept") {
+  ProgressNode node;
+  node.hears(1, ControlHello{});
+  CHECK(node.progress.ranks() == Progress::Ranks{{LocalRank{1}, {Rank{5}}}});
+  node.hears(1, StepsFinished{3, 2.5});
+  node.hears(1, SnapshotBegun{3});
+  node.hears(1, StepsFinished{4, 2.5});
+  CHECK(node.progress.ranks().at(LocalRank{1}) ==
+        RankProgress{Rank{5}, StepsFinished{4, 2.5}, 3, std::nullopt});
+  node.hears(1, SnapshotSaved{3});
+  CHECK(node.progress.ranks().at(LocalRank{1}) ==
+        RankProgress{Rank{5}, StepsFinished{4, 2.5}, std::nullopt, 3});
+}
+
+TEST_CASE("progress: a new generation and a new program begin with nothing") {
+  ProgressNode node;
+  node.hears(0, StepsFinished{3, 2.5});
+  node.hears(0, ControlHello{});
+  CHECK(node.progress.ranks() == Progress::Ranks{{LocalRank{0}, {Rank{4}}}});
+  node.begin();
+  CHECK(node.progress.ranks().empty());
+}
+
+}  // namespace ddprun
