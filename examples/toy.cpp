@@ -6,6 +6,7 @@
 // counts finished epochs, so that none is trained twice. It asks once per epoch whether to
 // stop, since it can resume only between epochs; fashion_mnist.cpp does so at each step.
 #include "ddprun/context.hpp"
+#include "ddprun/control.hpp"
 #include "ddprun/distributed_data_parallel.hpp"
 #include "ddprun/distributed_sampler.hpp"
 #include "ddprun/finite.hpp"
@@ -52,7 +53,7 @@ class Trainer {
         batch_size_(batch_size),
         data_(make_dataset(worker::device_of(context))),
         model_(features_count, 1),
-        snapshots_(context, group_) {
+        snapshots_(context, group_, {.control = &control_}) {
     model_->to(worker::device_of(context));
   }
 
@@ -60,12 +61,13 @@ class Trainer {
     torch::optim::SGD optimizer(model_->parameters(), learning_rate);
     resume(optimizer);
     worker::DistributedDataParallel<torch::nn::Linear> parallel(model_, group_);
-    worker::StopRequest stop(group_);
+    worker::StopRequest stop(group_, &control_);
     while (position_.epoch < total_epochs) {
       run_epoch(parallel, optimizer);
       ++position_.epoch;
       const bool is_last = stop.agreed();
-      if (is_last || position_.epoch % save_every == 0) save(optimizer);
+      const bool saves = is_last || stop.save_agreed() || position_.epoch % save_every == 0;
+      if (saves) save(optimizer);
       if (is_last) stop.leave(worker::text("at step ", position_.step));
     }
     if (context_.rank == 0) {
@@ -102,7 +104,7 @@ class Trainer {
       worker::require_finite(loss_here, position_, context_.rank);
       loss_sum += loss_here;
       ++batches_count;
-      ++position_.step;
+      control_.finished_step(++position_.step);
     }
     print(worker::text("Epoch ",
                        position_.epoch,
@@ -134,6 +136,7 @@ class Trainer {
   std::int64_t batch_size_;
   Dataset data_;
   torch::nn::Linear model_;
+  worker::Control control_;  // tells ddprun of steps and snapshots
   worker::SnapshotStore snapshots_;
   worker::Snapshot position_;  // where training is; the states are filled in for saving
 };

@@ -2,6 +2,7 @@
 // network with dropout, shuffled batches and Adam, which saves every few steps. It sends itself
 // SIGKILL half way through a step, or SIGTERM before one, where it is told to.
 #include "ddprun/context.hpp"
+#include "ddprun/control.hpp"
 #include "ddprun/distributed_data_parallel.hpp"
 #include "ddprun/distributed_sampler.hpp"
 #include "ddprun/optimizer_state.hpp"
@@ -69,7 +70,8 @@ void train(const std::vector<std::string>& words) {
   const Tensor targets = inputs.sin().sum(1, true);
   nn::Sequential net(nn::Linear(6, 32), nn::Dropout(0.3), nn::ReLU(), nn::Linear(32, 1));
   torch::optim::Adam optimizer(net->parameters(), 0.01);
-  worker::SnapshotStore snapshots(context, group);
+  worker::Control control;
+  worker::SnapshotStore snapshots(context, group, {.control = &control});
   worker::Snapshot position;
   if (auto snapshot = snapshots.load()) {
     worker::load_state_dict(*net, snapshot->model_state);
@@ -90,7 +92,7 @@ void train(const std::vector<std::string>& words) {
     if (is_storming) storm.emplace();
     snapshots.save(position);
   };
-  worker::StopRequest stop(group);
+  worker::StopRequest stop(group, &control);
   const worker::DistributedSampler sampler(samples_count, context.rank, context.world_size);
   for (; position.epoch < epochs_count; ++position.epoch, position.samples = 0) {
     const auto indices = torch::tensor(sampler.indices(position.epoch, position.samples));
@@ -104,10 +106,10 @@ void train(const std::vector<std::string>& words) {
       torch::mse_loss(output, targets.index_select(0, batch)).backward();
       if (is_told("")) static_cast<void>(std::raise(SIGKILL));
       optimizer.step();
-      ++position.step;
+      control.finished_step(++position.step);
       position.samples += batch.numel() * context.world_size;
       const bool is_last = stop.agreed();
-      if (is_last || position.step % save_every == 0) save();
+      if (is_last || stop.save_agreed() || position.step % save_every == 0) save();
       if (is_last) stop.leave(worker::text("at step ", position.step));
     }
   }

@@ -153,8 +153,10 @@ bool SnapshotStore::save(Snapshot snapshot) {
   }
   snapshot.generation = generation_;
   snapshot.world_size = group_.size();
+  if (options_.control != nullptr) options_.control->saving(snapshot.step);
   try {
     write(snapshot);
+    if (options_.control != nullptr) options_.control->saved(snapshot.step);
     return true;
   } catch (const FileError& error) {
     if (newest_.empty()) throw;

@@ -27,10 +27,11 @@ extern "C" void note_sigterm(int /*signal*/) {
 
 }  // namespace
 
-StopRequest::StopRequest(ProcessGroup group)
+StopRequest::StopRequest(ProcessGroup group, Control* control)
     : group_(std::move(group)),
+      control_(control),
       exceptions_count_(std::uncaught_exceptions()),
-      askers_count_(torch::zeros({1}, torch::kLong)) {
+      counts_(torch::zeros({3}, torch::kLong)) {
   if (is_there_one.exchange(true)) {
     throw Error("this process has a StopRequest already; pass it on instead of making another");
   }
@@ -49,26 +50,47 @@ StopRequest::~StopRequest() {
 }
 
 bool StopRequest::agreed() {
+  is_save_agreed_ = false;
   if (is_agreed_) return true;
-  if (group_.size() == 1) return is_agreed_ = sigterm_came;
-  if (answer_) {
-    answer_->wait();
-    is_agreed_ = askers_count_.item<std::int64_t>() > 0;
+  const bool is_alone = group_.size() == 1;
+  if (is_alone) count_own();
+  if (is_alone || answer_) hear();
+  if (!is_alone && !is_agreed_) {
+    count_own();
+    std::vector<at::Tensor> tensors{counts_};
+    answer_ = group_.native()->allreduce(tensors);
   }
-  if (!is_agreed_) ask();
   return is_agreed_;
 }
 
-void StopRequest::ask() {
-  askers_count_.fill_(sigterm_came ? 1 : 0);
-  std::vector<at::Tensor> tensors{askers_count_};
-  answer_ = group_.native()->allreduce(tensors);
+void StopRequest::count_own() {
+  auto* const counts = counts_.data_ptr<std::int64_t>();
+  counts[0] = sigterm_came ? 1 : 0;
+  counts[1] = ends_here() ? 1 : 0;
+  counts[2] = control_ != nullptr && control_->save_asked() ? 1 : 0;
+}
+
+/// After the step of the call that hears of it: with other ranks, the next one.
+bool StopRequest::ends_here() const {
+  if (control_ == nullptr) return false;
+  const auto last_step = control_->stop_step();
+  return last_step && control_->steps() + (group_.size() > 1 ? 1 : 0) >= *last_step;
+}
+
+void StopRequest::hear() {
+  if (answer_) answer_->wait();
+  const auto* const counts = counts_.data_ptr<std::int64_t>();
+  is_agreed_ = counts[0] > 0 || counts[1] > 0;
+  is_save_agreed_ = counts[2] > 0;
+  if (is_agreed_ && counts[0] == 0) by_ = "ddprun";
+  // ddprun may have asked this rank, too, a little later than another one.
+  if (is_save_agreed_ && control_ != nullptr) static_cast<void>(control_->save_asked());
 }
 
 void StopRequest::leave(const std::string& where) const {
   // Not the group's barrier: with GPUs it is NCCL's, and waits for all work queued on them.
   group_.all_reduce_sum(torch::zeros({1}, torch::kLong));
-  throw Stopped("stopped by SIGTERM " + where);
+  throw Stopped(std::string("stopped by ") + by_ + " " + where);
 }
 
 }  // namespace ddprun::worker

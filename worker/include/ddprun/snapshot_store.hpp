@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ddprun/context.hpp"
+#include "ddprun/control.hpp"
 #include "ddprun/process_group.hpp"
 #include "ddprun/snapshot.hpp"
 #include "ddprun/snapshot_folder.hpp"
@@ -20,6 +21,7 @@ struct SnapshotStoreOptions {
   /// Gets a line, on rank 0, about anything that a user should know: files that could not be used
   /// or written, a position from a job of another size. Default: stderr.
   std::function<void(const std::string& line)> warn;
+  Control* control = nullptr;  ///< Is told of each snapshot; outlives the store.
 };
 
 class SnapshotStore {
