@@ -1,5 +1,9 @@
 #include "launcher/node/progress.hpp"
 
+#include <fmt/format.h>
+
+#include <tuple>
+
 namespace ddprun {
 namespace {
 
@@ -20,6 +24,17 @@ void apply(const SnapshotSaved& saved, RankProgress& rank) {
   rank.saved = saved.step;
 }
 
+/// "31.4 steps/s", with about three digits.
+std::string rate_text(double step_ms) {
+  const double rate = 1'000 / step_ms;
+  return fmt::format("{:.{}f} steps/s", rate, rate < 1 ? 3 : rate < 100 ? 1 : 0);
+}
+
+/// Behind the others, or as far as they are and slower.
+bool is_behind(const StepsFinished& one, const StepsFinished& other) {
+  return std::tuple(one.count, -one.step_ms) < std::tuple(other.count, -other.step_ms);
+}
+
 }  // namespace
 
 void Progress::begin(const Part& part) {
@@ -31,6 +46,20 @@ void Progress::hear(LocalRank local_rank, const ControlMessage& message) {
   RankProgress& rank = ranks_[local_rank];
   rank.rank = Rank{first_rank_.value + local_rank.value};
   std::visit([&](const auto& what) { apply(what, rank); }, message);
+}
+
+std::string progress_text(const Progress& progress) {
+  std::optional<StepsFinished> slowest;
+  bool saves = false;
+  for (const auto& [local_rank, rank] : progress.ranks()) {
+    saves = saves || rank.saving;
+    if (rank.steps && (!slowest || is_behind(*rank.steps, *slowest))) slowest = rank.steps;
+  }
+  std::string text;
+  if (slowest) text = fmt::format("step {}", fmt::group_digits(slowest->count));
+  if (slowest && slowest->step_ms > 0) text += ", " + rate_text(slowest->step_ms);
+  if (saves) text += text.empty() ? "saving" : ", saving";
+  return text;
 }
 
 }  // namespace ddprun

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 
 namespace ddprun {
 
@@ -35,5 +36,9 @@ class Progress {
   Rank first_rank_;
   Ranks ranks_;
 };
+
+/// "step 1,200, 31.4 steps/s" of the rank that is behind the others, and ", saving" while a rank
+/// saves; empty if none has told anything.
+[[nodiscard]] std::string progress_text(const Progress& progress);
 
 }  // namespace ddprun

@@ -46,9 +46,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
                plan_of(job_),
                link_.user_signals,
                link_.fence.group_ends,
-               {[this](LocalRank local_rank, const ControlMessage& message) {
-                  progress_.hear(local_rank, message);
-                },
+               {[this](LocalRank rank, const ControlMessage& message) { hear(rank, message); },
                 [this](const std::string& text) { say(text); }}),
       failure_(job_, workers_),
       snapshot_(
@@ -67,7 +65,11 @@ Supervisor::Supervisor(Job job, GuardLink link)
             reap();  // handle past events before new ones
             agent_.tell(Timeout{});
           }),
-      wait_(context_, {[this](const std::string& text) { say(text); }, redraws_status()}),
+      status_(context_, progress_, redraws_status()),
+      wait_(context_,
+            {[this](const std::string& text) { say(text); },
+             status_.is_there() ? [this](const std::string& text) { status_.show_wait(text); }
+                                : StatusRow::Redraw()}),
       slurm_(context_,
              console_,
              job_,
@@ -78,7 +80,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
               [this] { return !sweeping_; }}) {}
 
 /// On a terminal that nobody else writes to, such as the reader of a pipe; else none.
-std::function<void(const std::string&)> Supervisor::redraws_status() {
+StatusRow::Redraw Supervisor::redraws_status() {
   if (!job_.manner.redraws) return nullptr;
   console_.keep_bottom_line();
   if (!may_redraw(STDERR_FILENO) || is_pipe(STDOUT_FILENO)) return nullptr;
@@ -142,6 +144,12 @@ void Supervisor::look_at_wait() {
   if (!coordinator_) return;
   records_.look(*coordinator_, agent_.machine());
   wait_.look(*coordinator_, agent_.machine());
+}
+
+/// A worker that has the terminal may write there, too.
+void Supervisor::hear(LocalRank local_rank, const ControlMessage& message) {
+  progress_.hear(local_rank, message);
+  if (!agent_.machine().terminal_worker()) status_.steps_told();
 }
 
 void Supervisor::perform(const AgentAction& action) {
@@ -288,6 +296,7 @@ void Supervisor::reap() {
   coordinator_->look_at_lease();  // workers die by the guard when their lease has ended
   std::vector<EndedChild> others;
   for (const WorkerEnded& ended : workers_.reap(others)) agent_.push(ended);
+  if (workers_.living().empty()) status_.steps_over();
   for (const EndedChild& child : others) slurm_.on_child(child);
   if (sweeping_) sweep();
   agent_.drain();

@@ -16,6 +16,7 @@
 #include "launcher/node/progress.hpp"
 #include "launcher/node/slurm_side.hpp"
 #include "launcher/node/snapshot_look.hpp"
+#include "launcher/node/status_row.hpp"
 #include "launcher/node/wait_watch.hpp"
 #include "launcher/processes/child_signals.hpp"
 #include "launcher/processes/writer.hpp"
@@ -56,7 +57,8 @@ class Supervisor {
   void reach_coordinator();
   void told(const FinishJob& finish);
   void look_at_wait();
-  [[nodiscard]] std::function<void(const std::string&)> redraws_status();
+  [[nodiscard]] StatusRow::Redraw redraws_status();
+  void hear(LocalRank local_rank, const ControlMessage& message);
   void take_signal(int signal, bool from_terminal);
   void say_events_are_late();
   void lose_guard();
@@ -85,6 +87,7 @@ class Supervisor {
   SnapshotLook snapshot_;
   NodeStore store_;
   MachineLoop<Agent, AgentEvent, AgentAction> agent_;
+  StatusRow status_;
   WaitWatch wait_;
   std::unique_ptr<JobLink> coordinator_;
   SlurmSide slurm_;

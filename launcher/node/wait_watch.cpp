@@ -37,7 +37,7 @@ void WaitWatch::look(const JobLink& link, const Agent& agent) {
 void WaitWatch::perform(const SayWait& wait) const {
   const std::string what = wait_text(*link_, *agent_);
   const std::string text = fmt::format("waiting {} s for {}", wait.so_far.count / 1'000, what);
-  handlers_.redraw ? handlers_.redraw("ddprun: " + text) : handlers_.say(text);
+  handlers_.redraw ? handlers_.redraw(text) : handlers_.say(text);
 }
 
 void WaitWatch::perform(const EndWait&) const {

@@ -18,7 +18,7 @@ namespace ddprun {
 class BottomLine {
  public:
   using Owner = const void*;                ///< Who writes, such as a stream of a worker.
-  static constexpr Owner status = nullptr;  ///< What ddprun waits for.
+  static constexpr Owner status = nullptr;  ///< What ddprun waits for, or how far workers are.
   static constexpr std::size_t owners_max = 256;
 
   /// What to write to a terminal of so many columns for `bytes` of `owner`. They end with "\n", or

@@ -172,6 +172,59 @@ TEST_CASE_FIXTURE(Case,
   CHECK(rows_with("ddprun: waiting", screen.rows()) == 0);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e screen: that row has the workers' steps, below their lines and bars") {
+  if (!has_tmux()) return;
+  write("work.py",
+        "import os, socket, time\n"
+        "control = socket.socket(fileno=int(os.environ['DDPRUN_CONTROL_FD']))\n"
+        "def wait(name):\n"
+        "    while not os.path.exists(name): time.sleep(0.02)\n"
+        "rank = int(os.environ['RANK'])\n"
+        "control.send(b'hello 1\\nstep %d 31.85\\n' % (1200 + rank))\n"
+        "wait('saves')\n"
+        "control.send(b'saving 1200\\n')\n"
+        "wait('prints')\n"
+        "print('a line')\n"
+        "wait('draws')\n"
+        "if rank == 0: print('a bar', end='\\r')\n"
+        "control.send(b'step 1300 10\\n')\n"
+        "wait('go')\n");
+  Screen screen(*this, ddprun("--nproc-per-node=2 work.py"));
+  screen.wait_for_row("ddprun: step 1,200, 31.4 steps/s");
+  write("saves", "");
+  screen.wait_for_row("ddprun: step 1,200, 31.4 steps/s, saving");
+  write("prints", "");
+  screen.wait_for_row(prefix(0) + "a line");
+  screen.wait_for_row(prefix(1) + "a line");
+  CHECK(screen.rows().back() == "ddprun: step 1,200, 31.4 steps/s, saving");
+  CHECK(rows_with("ddprun: step", screen.rows()) == 1);
+  write("draws", "");
+  screen.wait_for_row(prefix(0) + "a bar");
+  CHECK(screen.rows().back() == prefix(0) + "a bar");
+  CHECK(rows_with("ddprun: step", screen.rows()) == 0);
+  write("go", "");
+  screen.wait_for_end(0);
+  CHECK(rows_with("ddprun: step", screen.rows()) == 0);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e screen: a wait takes the place of the workers' steps") {
+  if (!has_tmux()) return;
+  write("work.py",
+        "import os, signal, socket, time\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "control = socket.socket(fileno=int(os.environ['DDPRUN_CONTROL_FD']))\n"
+        "control.send(b'hello 1\\nstep 5 100\\n')\n"
+        "while not os.path.exists('go'): time.sleep(0.02)\n");
+  Screen screen(*this, ddprun("--grace=1h --nproc-per-node=2 work.py"));
+  screen.wait_for_row("ddprun: step 5, 10.0 steps/s");
+  screen.type("C-c");
+  screen.wait_for("ddprun: waiting 1 s for rank 0, 1 to end, or SIGKILL in 359");
+  CHECK(rows_with("ddprun: step", screen.rows()) == 0);
+  write("go", "");
+  screen.wait_for_end(130);
+  CHECK(rows_with("ddprun: ", screen.rows()) == 0);
+}
+
 TEST_CASE_FIXTURE(Case, "e2e screen: each rank's prefix has its colour, unless NO_COLOR is set") {
   if (!has_tmux()) return;
   const std::string cyan = "\x1b[36m[";

@@ -46,4 +46,27 @@ TEST_CASE("progress: a new generation and a new program begin with nothing") {
   CHECK(node.progress.ranks().empty());
 }
 
+TEST_CASE("progress: for people, of the rank that is behind") {
+  ProgressNode node;
+  const auto text = [&] { return progress_text(node.progress); };
+  CHECK(text().empty());
+  node.hears(0, ControlHello{});
+  CHECK(text().empty());
+  node.hears(0, SnapshotBegun{0});
+  CHECK(text() == "saving");
+  node.hears(0, SnapshotSaved{0});
+  node.hears(0, StepsFinished{1'200, 31.85});
+  CHECK(text() == "step 1,200, 31.4 steps/s");
+  node.hears(1, StepsFinished{1'201, 5'000});
+  CHECK(text() == "step 1,200, 31.4 steps/s");
+  node.hears(0, StepsFinished{1'201, 1});
+  CHECK(text() == "step 1,201, 0.200 steps/s");
+  node.hears(0, SnapshotBegun{1'200});
+  node.hears(1, StepsFinished{1'234'567, 0});
+  node.hears(0, StepsFinished{1'234'567, 0});
+  CHECK(text() == "step 1,234,567, saving");
+  node.hears(1, StepsFinished{3, 0.5});
+  CHECK(text() == "step 3, 2000 steps/s, saving");
+}
+
 }  // namespace ddprun
