@@ -189,6 +189,7 @@ TEST_CASE("control: requests are read in any pieces, and others are ignored") {
   CHECK_FALSE(control.save_asked());
   launcher.ask("saved\nstop\nstop x\nstop -1\nstop 5 6\n\n" + std::string(300, 'x') + "\n");
   CHECK_FALSE(control.save_asked());
+  launcher.ask("stop " + std::string(249, '0') + "70\n");  // one byte too long
   CHECK_FALSE(control.save_asked());
   CHECK(control.stop_step() == 12);
   launcher.ask("stop 20\nsave\nsave\n");
