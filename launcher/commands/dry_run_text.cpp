@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t columns = 100;
 constexpr std::string_view hanging_indent = "    ";
+constexpr std::string_view comment_indent = "#   ";
 
 /// With its control characters as C writes them: a value must not look like a line of its own, nor
 /// move the cursor.
@@ -88,7 +89,11 @@ std::string shared_text(const DryRun& dry_run) {
     if (is_shell_name(name)) text += fmt::format("export {}\n", assignment(name, value));
   }
   if (!dry_run.chosen_later.empty()) {
-    text += fmt::format("# Chosen at the start: {}\n", fmt::join(dry_run.chosen_later, ", "));
+    const std::string all =
+        fmt::format("# Chosen at the start: {}", fmt::join(dry_run.chosen_later, ", "));
+    text += fmt::format("{}\n",
+                        fmt::join(wrapped(all, columns - comment_indent.size()),
+                                  fmt::format("\n{}", comment_indent)));
   }
   text += "# Without ddprun, let rank 0 serve the store:\n";
   return text + "# export MASTER_PORT=29500 TORCHELASTIC_USE_AGENT_STORE=False\n";

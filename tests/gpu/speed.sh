@@ -43,7 +43,7 @@ measure_training() {
     timed wall.torchrun torchrun_job train_torchrun "$PWD/bench/fashion_mnist.py" \
         "${options[@]}" || return 1
     for name in ddprun torchrun; do
-        rm -f "$work/train_$name/snapshot.pt"
+        rm -f "$work/train_$name/snapshot.pt"*
         sed -n 's/.* \([0-9]*\) img\/s$/\1/p' "$logs/train_$name.log" | sed 1d | median \
             >>"$logs/rate.$name"
     done

@@ -61,7 +61,7 @@ TEST_CASE("dry run text: what only the start chooses is no command") {
   CHECK(text.find("\nexport DDPRUN_JOB_ID") == std::string::npos);
   CHECK(has_line(text,
                  "# Chosen at the start: DDPRUN_CONTROL_FD, MASTER_PORT, DDPRUN_JOB_ID, "
-                 "TORCHELASTIC_RUN_ID, TORCHELASTIC_ERROR_FILE"));
+                 "TORCHELASTIC_RUN_ID,\n#   TORCHELASTIC_ERROR_FILE"));
   Job known = job_of_two();
   known.options.rendezvous.job_id = "job7";
   known.options.rendezvous.store = Endpoint{"127.0.0.1", 29'501};
