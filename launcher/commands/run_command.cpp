@@ -215,8 +215,8 @@ void prepare_files(const Job& job) {
   }
   const bool may_coordinate = job.witness || !job.options.anchored;
   if (!job.options.report.empty() && may_coordinate) {
-    check_report_is_no_output(all.at("report")).value();
     prepare_report(all.at("report")).value();
+    check_report_is_no_output(all.at("report")).value();
   }
 }
 

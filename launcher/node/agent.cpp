@@ -185,13 +185,13 @@ void Agent::request_stop(Instant now, int signal, Actions& out) {
   if (same_wish && signal != SIGINT) return;
   say_request(signal, out);
   asked_ = now;
+  asked_to_leave_ = leaves_by(signal);
   if (state_ == State::running) {
     held_.reset();
     deadline_.reset();
   }
-  if (leaves_by(signal))
-    return out.emplace_back(TellCoordinator{LeaveRequested{{}, signal}}), void();
-  out.emplace_back(TellCoordinator{StopRequested{signal}});
+  const News wish = asked_to_leave_ ? News(LeaveRequested{{}, signal}) : StopRequested{signal};
+  out.emplace_back(TellCoordinator{wish});
 }
 
 std::optional<LocalRank> Agent::terminal_worker() const {
@@ -241,11 +241,12 @@ void Agent::on(Instant, const Resumed& resumed, Actions&) {
 
 /// That the job is to end, while workers live here.
 void Agent::say_request(int signal, Actions& out) const {
-  if (state_ != State::running && state_ != State::stopping) return;
-  const bool is_first = !asked_;
+  const bool has_workers = state_ == State::running || state_ == State::stopping;
+  if (!has_workers && !leaves_by(signal)) return;
+  const bool is_first = !asked_ || asked_to_leave_;
   if (!is_first && signal != SIGINT) return;
   const char* const what = !is_first           ? "killing the workers"
-                           : leaves_by(signal) ? "this node leaves the job"
+                           : leaves_by(signal) ? "this node asks to leave the job"
                            : signal == SIGINT  ? "stopping the job; once more kills the workers"
                                                : "stopping the job";
   out.emplace_back(Note{fmt::format("{}: {}", signal_name(signal), what)});

@@ -222,6 +222,7 @@ class Agent {
   std::set<LocalRank> alive_;           // workers of it that have not ended
   std::set<int> signals_sent_;          // to them
   std::optional<Instant> asked_;        // when the end of the job was asked for last
+  bool asked_to_leave_ = false;         // then, and that of this node alone
   int terminal_signal_ = 0;             // the newest one that came from a key
   std::optional<Instant> interrupted_;  // the newest ctrl-C that was left to a worker
   Instant insists_since_;               // the first of those that came one soon after the other

@@ -19,7 +19,12 @@ AgentOptions agent_options(const Job& job) {
   options.stopping_signals = job.options.stop.saving_signals;
   options.stopping_signals.insert(job.options.stop.stopping_signals.begin(),
                                   job.options.stop.stopping_signals.end());
-  options.leaving_signals = job.options.stop.leaving_signals;
+  const std::set<int>& leaving = job.options.stop.leaving_signals;
+  if (job.options.rendezvous.has_many_nodes()) {
+    options.leaving_signals = leaving;
+  } else {
+    options.stopping_signals.insert(leaving.begin(), leaving.end());
+  }
   options.terminal = job.terminal;
   options.can_be_suspended = !job.options.rendezvous.has_many_nodes();
   options.sees_snapshots = !job.setup.snapshot.empty();
@@ -86,12 +91,13 @@ WorkerPlan plan_of(const Job& job) {
   WorkerPlan plan{
       job.command, job.setup, job.options.output, {}, job.terminal, job.options.stdin_rank};
   plan.colours = job.manner.colours;
-  for (const auto* signals :
-       {&job.options.stop.saving_signals, &job.options.stop.leaving_signals}) {
-    for (const int signal : *signals) {
+  const auto ignore = [&](const std::set<int>& signals) {
+    for (const int signal : signals) {
       if (is_for_workers(signal)) plan.ignored_signals.insert(signal);
     }
-  }
+  };
+  ignore(job.options.stop.saving_signals);
+  if (job.options.rendezvous.has_many_nodes()) ignore(job.options.stop.leaving_signals);
   return plan;
 }
 

@@ -277,7 +277,7 @@ void Supervisor::lose_guard() {
 void Supervisor::end_without_guard(const Outcome& outcome) {
   records_.job_ends(outcome, failure_.facts_of(outcome), progress_, coordinator_->newest());
   remove_folder(job_.setup.error_folder);
-  if (workers_.none_left()) will_.deliver_here();
+  if (workers_.none_left() && !coordinator_->coordinates()) will_.deliver_here();
   last_output_.exit_with_files();
 }
 

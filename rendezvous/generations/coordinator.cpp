@@ -190,6 +190,7 @@ void Coordinator::on(Instant now, const Join& join, Actions& out) {
   stuck_.erase(node);
   const bool leaves = leavers_.contains(node);
   if (leaves) leavers_.stopped(node);
+  if (leaves && state_ == State::running) let_leave(out);
   if (!leaves && !left_out_.contains(node)) gathering_.add(join.offer);
   if (stopped_unasked) {
     interrupt(fmt::format("{} was cut off and stopped its workers", join.offer.host), out);
@@ -340,29 +341,54 @@ void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
   }
 }
 
-/// Without enough others the job stops, as it does with its last node.
+/// Whether enough nodes could form the next generation without that one and those that leave.
+bool Coordinator::enough_without(NodeId node) const {
+  std::set<NodeId> left;
+  for (const Member& member : current_.members) {
+    if (lives_on(member.offer.node)) left.insert(member.offer.node);
+  }
+  for (const auto& [ready, offer] : gathering_.ready()) left.insert(ready);
+  if (proposal_) {
+    for (const Member& member : proposal_->members) left.insert(member.offer.node);
+  }
+  std::erase_if(left, [&](NodeId each) { return each == node || leavers_.contains(each); });
+  return static_cast<int>(left.size()) >= options_.gathering.nodes_min;
+}
+
+/// The coordinator's own node takes the lead with it, and the job.
 void Coordinator::on(Instant now, const LeaveRequested& request, Actions& out) {
   const NodeId node = request.node;
-  if (state_ == State::finished || leavers_.contains(node)) return;
-  if (!lives_on(node)) return let_go(now, request, out);
-  const auto others = std::ranges::count_if(current_.members, [&](const Member& each) {
-    return each.offer.node != node && !leavers_.contains(each.offer.node);
-  });
-  if (outcome_ || others < options_.gathering.nodes_min) {
-    return on(now, StopRequested{request.signal}, out);
+  if (outcome_ || leavers_.contains(node)) return;
+  const bool has_begun = current_.number != GenerationNumber{};
+  if (request.with_lead || (has_begun && !enough_without(node))) {
+    return stop_with_last(now, request, out);
   }
+  if (!lives_on(node)) return let_go(now, request, out);
   leavers_.add(node, request.signal);
   const std::string& host = current_.member_on(node)->offer.host;
   if (!inherited_) cause_ = fmt::format("{} left by {}", host, signal_name(request.signal));
   if (state_ == State::running) stop(SIGTERM, options_.grace, out);
 }
 
+/// Too few would be left: the job stops, and workers have the same time as where it goes on.
+void Coordinator::stop_with_last(Instant now, const LeaveRequested& request, Actions& out) {
+  if (state_ == State::deciding) withdraw(now);
+  const Outcome stopped = outcome_of(StopRequested{request.signal}, {});
+  outcome_ = state_ == State::ending ? verdict(now).value_or(stopped) : stopped;
+  if (state_ == State::forming) return finish(out);
+  if (state_ == State::running) stop(SIGTERM, options_.grace, out);
+}
+
 /// A node without workers may go at once, unless its vote may be needed for the next generation.
 void Coordinator::let_go(Instant now, const LeaveRequested& request, Actions& out) {
   const NodeId node = request.node;
-  if (!gathering_.contains(node) && !(proposal_ && needs(*proposal_, node))) return;
-  if (state_ == State::deciding && needs(*proposal_, node)) withdraw(now);
+  const bool waits = gathering_.contains(node) || left_out_.contains(node) || stuck_.contains(node);
+  const bool is_needed = proposal_ && needs(*proposal_, node);
+  if (!waits && !is_needed) return;
+  if (is_needed) withdraw(now);
   gathering_.remove(node);
+  left_out_.erase(node);
+  stuck_.erase(node);
   if (state_ != State::running && votes(current_, node)) {
     leavers_.add(node, request.signal);
     leavers_.stopped(node);

@@ -132,6 +132,7 @@ struct StopRequested {
 struct LeaveRequested {
   NodeId node;
   int signal = 0;
+  bool with_lead = false;  ///< The coordinator is in that node's process, and ends with it.
   friend bool operator==(const LeaveRequested&, const LeaveRequested&) = default;
 };
 [[nodiscard]] Outcome outcome_of(const LeaveRequested& request);
@@ -254,6 +255,8 @@ class Coordinator {
   void give_up_for(std::string why, Actions& out);
   void note_newcomers(const Generation& next);
   void note_repeated_host(const Generation& next, Actions& out) const;
+  [[nodiscard]] bool enough_without(NodeId node) const;
+  void stop_with_last(Instant now, const LeaveRequested& request, Actions& out);
   void let_go(Instant now, const LeaveRequested& request, Actions& out);
   void let_leave(Actions& out);
   void start(Instant now, Generation next, Actions& out);

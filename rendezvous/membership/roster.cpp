@@ -104,7 +104,7 @@ void Roster::hear(Instant, SessionId, const Will& will, Actions& out) {
   Peer& peer = found->second;
   if (peer.ended || peer.will_secret != will.secret) return;
   peer.ended = true;
-  if (!peer.lost) lose(peer, "its ddprun was killed, and no process of it is left there", out);
+  if (!peer.lost) lose(peer, "its ddprun has ended, and no process of it is left there", out);
 }
 
 void Roster::hear(Instant now, SessionId session, const Hello& hello, Actions& out) {
@@ -190,11 +190,7 @@ void Roster::hear(Instant now, SessionId session, const Numbered<News>& news, Ac
         }
         if constexpr (requires { told.node; }) told.node = peer->node;
         if constexpr (std::is_same_v<decltype(told), LeaveRequested>) {
-          // The job has no other coordinator while this process lives.
-          if (peer->node == options_.own_node) {
-            out.emplace_back(Report{StopRequested{told.signal}});
-            return;
-          }
+          told.with_lead = peer->node == options_.own_node;
         }
         out.emplace_back(Report{std::move(told)});
       },

@@ -43,8 +43,9 @@ class HalvedGroup {
       std::error_code error;
       folder_ = mount + name;
       if (!std::filesystem::create_directory(folder_, error)) continue;
-      std::ofstream(folder_ + "/cpu.cfs_quota_us") << 150'000;
-      std::ofstream(folder_ + "/cpu.max") << "150000 100000";
+      const auto limited_by = std::ios::in | std::ios::out;  // makes no file of that name
+      std::fstream(folder_ + "/cpu.cfs_quota_us", limited_by) << 150'000;
+      std::fstream(folder_ + "/cpu.max", limited_by) << "150000 100000";
       std::ifstream new_limit(folder_ + "/cpu.max");
       std::ifstream old_limit(folder_ + "/cpu.cfs_quota_us");
       int quota = 0;

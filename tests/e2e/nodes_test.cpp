@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: the others go on without one that was killed
   CHECK(jobs[1]->wait() == 137);
   jobs[0]->wait_for_out("rank 0 of 4, node 0 of 2");
   jobs[2]->wait_for_out("rank 2 of 4, node 1 of 2");
-  CHECK(count_of("was lost: its ddprun was killed", jobs[0]->err) == 1);
+  CHECK(count_of("was lost: its ddprun has ended", jobs[0]->err) == 1);
   jobs[0]->send(SIGTERM);
   CHECK(jobs[0]->wait() == 143);
   CHECK(jobs[2]->wait() == 143);

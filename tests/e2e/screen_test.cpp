@@ -161,7 +161,7 @@ TEST_CASE_FIXTURE(Case,
   screen.wait_for("1] ready");
   screen.wait_for("0] ready");
   screen.type("C-c");
-  screen.wait_for("ddprun: waiting 1 s for rank 0, 1 to end, or SIGKILL in 359");
+  screen.wait_for(" s for rank 0, 1 to end, or SIGKILL in 359");
   write("go", "");
   screen.wait_for("0] goes");
   screen.wait_for("1] goes");
@@ -218,7 +218,7 @@ TEST_CASE_FIXTURE(Case, "e2e screen: a wait takes the place of the workers' step
   Screen screen(*this, ddprun("--grace=1h --nproc-per-node=2 work.py"));
   screen.wait_for_row("ddprun: step 5, 10.0 steps/s");
   screen.type("C-c");
-  screen.wait_for("ddprun: waiting 1 s for rank 0, 1 to end, or SIGKILL in 359");
+  screen.wait_for(" s for rank 0, 1 to end, or SIGKILL in 359");
   CHECK(rows_with("ddprun: step", screen.rows()) == 0);
   write("go", "");
   screen.wait_for_end(130);

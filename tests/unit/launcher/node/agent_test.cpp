@@ -170,10 +170,12 @@ TEST_CASE("agent: a signal by which its node leaves is told as that") {
   AgentOptions leaving;
   leaving.leaving_signals = {SIGTERM, SIGUSR2};
   Node node = running_node(leaving);
-  CHECK(node.gets(SIGTERM) == Lines{"note: SIGTERM (15): this node leaves the job",
+  CHECK(node.gets(SIGTERM) == Lines{"note: SIGTERM (15): this node asks to leave the job",
                                     "tell: node 0 leaves by SIGTERM (15)"});
   CHECK(node.gets(SIGUSR2).empty());  // the same wish
-  CHECK(node.gets(SIGINT).back() == "tell: stop by SIGINT (2)");
+  CHECK(node.gets(SIGINT) ==
+        Lines{"note: SIGINT (2): stopping the job; once more kills the workers",
+              "tell: stop by SIGINT (2)"});
 }
 
 TEST_CASE("agent: a signal that is to let a node leave stops the job at a witness") {

@@ -63,6 +63,55 @@ TEST_CASE("coordinator: without enough others a node's leaving ends the job") {
   CHECK(end == Actions{finish(outcome, 2), finish(outcome, 0), finish(outcome, 1)});
 }
 
+TEST_CASE("coordinator: a leave that comes later takes no time from workers that save") {
+  LeavingStory job;
+  (void)job.asks_to_leave(2);
+  for (const int node : {1, 0}) {
+    job.now = job.now + Millis{2'000};
+    CHECK(job.asks_to_leave(node).empty());
+  }
+  job.now = job.now + Millis{2'000};
+  CHECK(job.meets(LeaveRequested{NodeId{0}, SIGTERM, true}).empty());
+}
+
+TEST_CASE("coordinator: a job that stops since a node leaves tells workers by SIGTERM") {
+  LeavingStory job;
+  const LeaveRequested head{NodeId{0}, SIGUSR1, true};
+  CHECK(job.meets(head) == all_stop(SIGTERM, CoordinatorOptions{}.grace));
+  for (const int node : {0, 1}) (void)job.joins(node, 1);
+  CHECK(job.joins(2, 1).front() ==
+        CoordinatorAction(finish({128 + SIGUSR1, "stopped by SIGUSR1 (10)", {}})));
+}
+
+TEST_CASE("coordinator: a node that waits is enough for another one to leave") {
+  CoordinatorOptions options = LeavingStory::options();
+  options.gathering.nodes_max = 2;
+  options.gathering.nodes_all = 3;
+  JobStory job(options);
+  for (const int node : {0, 1, 2}) (void)job.joins(node);
+  (void)job.meets(LeaveRequested{NodeId{1}, SIGTERM});
+  (void)job.joins(1, 1);
+  CHECK(members_of(job.joins(0, 1)) == std::vector{0, 2});
+}
+
+TEST_CASE("coordinator: a node that was lost is not one of those that are left") {
+  LeavingStory job;
+  (void)job.loses(2);
+  CHECK(job.asks_to_leave(1).empty());  // workers stop already
+  (void)job.joins(0, 1);
+  const Outcome outcome{128 + SIGTERM, "stopped by SIGTERM (15)", {}};
+  CHECK(job.joins(1, 1) == Actions{finish(outcome, 0), finish(outcome, 1)});
+}
+
+TEST_CASE("coordinator: who leaves while too few wait for a restart ends the job") {
+  LeavingStory job;
+  (void)job.loses(2);
+  (void)job.loses(1);
+  (void)job.joins(0, 1);
+  REQUIRE(job.coordinator.state() == Coordinator::State::forming);
+  CHECK(job.asks_to_leave(0) == Actions{finish({128 + SIGTERM, "stopped by SIGTERM (15)", {}}, 0)});
+}
+
 TEST_CASE("coordinator: a node that is lost while it leaves is not waited for") {
   LeavingStory job;
   (void)job.asks_to_leave(2);

@@ -212,7 +212,7 @@ TEST_CASE("roster: O7 a will under the agent's secret loses its node at once, an
     CHECK(story.meets(Received{{2}, will}).empty());
     CHECK(story.beats(1, 1).size() == 1);
   }
-  const Lines lost{"node 1 lost: its ddprun was killed, and no process of it is left there"};
+  const Lines lost{"node 1 lost: its ddprun has ended, and no process of it is left there"};
   CHECK(story.meets(Received{{2}, Will{11, secret}}) == lost);
   CHECK(story.meets(Received{{3}, Will{11, secret}}).empty());
   hello.from.life = 2;  // it was on its way
