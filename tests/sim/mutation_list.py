@@ -297,7 +297,7 @@ MUTATIONS = [
              "    if (!lease_end_) stop_waiting(out);\n", "",
              (("uplink_heartbeats.cpp", "  if (stop_asked_) stop_waiting(out);\n", ""),)),
     Mutation("L3", "that the job must end is forgotten in a new life", "uplink.cpp",
-             "  if (stop_asked_) outbox_.push(*stop_asked_);\n", ""),
+             "  if (end_asked_) outbox_.push(*end_asked_);\n", ""),
     Mutation("A1", "a generation starts while another one lives", "agent.cpp",
              "if (state_ != State::joined) return;  // A1", ""),
     Mutation("S5", "an agent ends and leaves its workers", "agent.cpp",
