@@ -174,6 +174,8 @@ void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
   if (interrupts && leave_to_worker(now, out)) return;
   if (asks_to_stop(arrived.signal)) {
     request_stop(now, arrived.signal, out);
+  } else if (state_ == State::running && options_.snapshot_signals.contains(arrived.signal)) {
+    out.emplace_back(AskToSave{arrived.signal});
   } else if (state_ == State::running) {
     signals_sent_.insert(arrived.signal);
     out.emplace_back(SignalWorkers{arrived.signal});

@@ -42,6 +42,7 @@ struct AgentOptions {
   bool witness = false;              ///< It has no workers, and needs no store.
   int worker_count = 1;              ///< Of a node that is no witness.
   std::set<int> stopping_signals;    ///< They ask for the job's end, as SIGTERM does.
+  std::set<int> snapshot_signals;    ///< By them workers are asked for a snapshot.
   std::set<int> leaving_signals;     ///< They ask for the end of this node alone.
   TerminalOwner terminal;            ///< It is in the terminal's foreground group, as we are.
   bool can_be_suspended = false;     ///< No other node takes it for lost.
@@ -117,6 +118,11 @@ struct SignalWorkers {
   int signal = 0;
   friend bool operator==(const SignalWorkers&, const SignalWorkers&) = default;
 };
+/// Ask those that can be asked to save, since that signal has come.
+struct AskToSave {
+  int signal = 0;
+  friend bool operator==(const AskToSave&, const AskToSave&) = default;
+};
 /// SIGKILL to every descendant, again and again until none is left; then answer AllGone.
 struct KillAll {
   friend bool operator==(const KillAll&, const KillAll&) = default;
@@ -138,6 +144,7 @@ using AgentAction = std::variant<BindStore,
                                  LookAtSnapshot,
                                  SpawnWorkers,
                                  SignalWorkers,
+                                 AskToSave,
                                  KillAll,
                                  Suspend,
                                  TellCoordinator,

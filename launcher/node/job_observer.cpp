@@ -46,6 +46,7 @@ void JobObserver::on(const AgentAction& action, Events& out) {
                           out.emplace_back(GenerationStarted{spawn.part});
                         },
                         [](const SignalWorkers&) {},
+                        [](const AskToSave&) {},
                         [&](const KillAll&) {
                           if (living_.empty()) return;  // it is for what workers have left
                           WorkersKilled killed;

@@ -19,6 +19,7 @@ AgentOptions agent_options(const Job& job) {
   options.stopping_signals = job.options.stop.saving_signals;
   options.stopping_signals.insert(job.options.stop.stopping_signals.begin(),
                                   job.options.stop.stopping_signals.end());
+  options.snapshot_signals = job.options.stop.snapshot_signals;
   const std::set<int>& leaving = job.options.stop.leaving_signals;
   if (job.options.rendezvous.has_many_nodes()) {
     options.leaving_signals = leaving;
@@ -97,6 +98,7 @@ WorkerPlan plan_of(const Job& job) {
     }
   };
   ignore(job.options.stop.saving_signals);
+  ignore(job.options.stop.snapshot_signals);
   if (job.options.rendezvous.has_many_nodes()) ignore(job.options.stop.leaving_signals);
   return plan;
 }

@@ -48,10 +48,16 @@ void Progress::hear(LocalRank local_rank, const ControlMessage& message) {
   std::visit([&](const auto& what) { apply(what, rank); }, message);
 }
 
+void Progress::ended(LocalRank local_rank) {
+  const auto found = ranks_.find(local_rank);
+  if (found != ranks_.end()) found->second.has_ended = true;
+}
+
 std::string progress_text(const Progress& progress) {
   std::optional<StepsFinished> slowest;
   bool saves = false;
   for (const auto& [local_rank, rank] : progress.ranks()) {
+    if (rank.has_ended) continue;
     saves = saves || rank.saving;
     if (rank.steps && (!slowest || is_behind(*rank.steps, *slowest))) slowest = rank.steps;
   }

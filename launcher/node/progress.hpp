@@ -18,6 +18,7 @@ struct RankProgress {
   std::optional<StepsFinished> steps = {};
   std::optional<std::int64_t> saving = {};  ///< The step of a snapshot that is being written.
   std::optional<std::int64_t> saved = {};   ///< The step of the newest one.
+  bool has_ended = false;
   friend bool operator==(const RankProgress&, const RankProgress&) = default;
 };
 
@@ -28,6 +29,7 @@ class Progress {
   /// The workers of a generation start: they have told nothing yet.
   void begin(const Part& part);
   void hear(LocalRank local_rank, const ControlMessage& message);
+  void ended(LocalRank local_rank);
 
   /// Of those that have said hello.
   [[nodiscard]] const Ranks& ranks() const { return ranks_; }
@@ -37,8 +39,8 @@ class Progress {
   Ranks ranks_;
 };
 
-/// "step 1,200, 31.4 steps/s" of the rank that is behind the others, and ", saving" while a rank
-/// saves; empty if none has told anything.
+/// "step 1,200, 31.4 steps/s" of the living rank that is behind the others, and ", saving" while
+/// one saves; empty if none has told anything.
 [[nodiscard]] std::string progress_text(const Progress& progress);
 
 }  // namespace ddprun

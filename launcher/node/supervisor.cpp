@@ -204,6 +204,17 @@ void Supervisor::perform(const SignalWorkers& signal) {
   workers_.signal(signal.signal);
 }
 
+void Supervisor::perform(const AskToSave& ask) {
+  std::size_t asked = 0;
+  for (const auto& [pid, local_rank] : workers_.living()) {
+    if (workers_.ask(local_rank, SaveNow{})) ++asked;
+  }
+  say(fmt::format("{}: {} of {} asked to save",
+                  signal_name(ask.signal),
+                  asked,
+                  text_of_count(workers_.living().size(), "worker")));
+}
+
 void Supervisor::perform(const KillAll&) {
   sweeping_ = true;
   store_.stop_looking();
@@ -295,7 +306,10 @@ void Supervisor::take_signal(int signal, bool from_terminal) {
 void Supervisor::reap() {
   coordinator_->look_at_lease();  // workers die by the guard when their lease has ended
   std::vector<EndedChild> others;
-  for (const WorkerEnded& ended : workers_.reap(others)) agent_.push(ended);
+  for (const WorkerEnded& ended : workers_.reap(others)) {
+    progress_.ended(ended.local_rank);
+    agent_.push(ended);
+  }
   if (workers_.living().empty()) status_.steps_over();
   for (const EndedChild& child : others) slurm_.on_child(child);
   if (sweeping_) sweep();

@@ -48,6 +48,7 @@ class Supervisor {
   void perform(const LookAtSnapshot&);
   void perform(const SpawnWorkers& spawn);
   void perform(const SignalWorkers& signal);
+  void perform(const AskToSave& ask);
   void perform(const KillAll&);
   void perform(const Suspend&);
   void perform(const TellCoordinator& tell);

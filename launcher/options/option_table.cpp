@@ -256,8 +256,9 @@ constexpr OptionSpec table[] = {
      .value_name = "SIGNAL=DEED",
      .group = restarts,
      .help = "What TERM, HUP, USR1 or USR2 does: 'snapshot-exit' stops the workers as "
-             "--stop-before-end does, 'leave' ends this node and lets the others go on; by default "
-             "TERM and HUP 'stop' the job, USR1 and USR2 'pass' to the workers."},
+             "--stop-before-end does, 'leave' ends this node and lets the others go on, "
+             "'snapshot' (USR1 and USR2 only) asks workers to save and go on; by default TERM and "
+             "HUP 'stop' the job, USR1 and USR2 'pass' to the workers."},
     {.name = "signals-to-handle",
      .value_name = "SIGNALS",
      .group = restarts,

@@ -49,23 +49,27 @@ Result<void> read_deed(const Setting& setting, std::string_view word, StopOption
   options.saving_signals.erase(deed->number);
   options.stopping_signals.erase(deed->number);
   options.leaving_signals.erase(deed->number);
+  options.snapshot_signals.erase(deed->number);
   if (what == "snapshot-exit") {
     options.saving_signals.insert(deed->number);
+  } else if (what == "snapshot" && is_for_workers(deed->number)) {
+    options.snapshot_signals.insert(deed->number);
   } else if (what == "leave") {
     options.leaving_signals.insert(deed->number);
   } else if (what == "stop") {
     if (is_for_workers(deed->number)) options.stopping_signals.insert(deed->number);
   } else if (what != deed->usual) {
-    const std::vector<std::string> choices{
-        std::string(deed->usual), "stop", "snapshot-exit", "leave"};
     const bool is_passed = is_for_workers(deed->number);
-    return refused_setting(on_signal,
-                           setting,
-                           "does not tell what to do",
-                           did_you_mean(what,
-                                        choices,
-                                        is_passed ? "write pass, stop, snapshot-exit or leave"
-                                                  : "write stop, snapshot-exit or leave"));
+    std::vector<std::string> choices{std::string(deed->usual), "stop", "snapshot-exit", "leave"};
+    if (is_passed) choices.emplace_back("snapshot");
+    return refused_setting(
+        on_signal,
+        setting,
+        "does not tell what to do",
+        did_you_mean(what,
+                     choices,
+                     is_passed ? "write pass, stop, snapshot, snapshot-exit or leave"
+                               : "write stop, snapshot-exit or leave"));
   }
   return {};
 }

@@ -121,6 +121,7 @@ std::string text_of(const AgentAction& action) {
           [](const CloseStore&) { return std::string("close the store"); },
           [](const LookAtSnapshot&) { return std::string("look at the snapshot"); },
           [](const SpawnWorkers& spawn) { return "spawn " + text_of(spawn.part); },
+          [](const AskToSave& ask) { return "ask to save by " + signal_name(ask.signal); },
           [](const SignalWorkers& signal) { return "signal " + signal_name(signal.signal); },
           [](const KillAll&) { return std::string("kill all"); },
           [](const Suspend&) { return std::string("suspend"); },

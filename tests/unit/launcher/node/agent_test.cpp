@@ -166,6 +166,15 @@ TEST_CASE("agent: a signal that asks workers to save is the job's matter, and no
   CHECK(node.agent.next_deadline() == Instant{60'000});
 }
 
+TEST_CASE("agent: a signal that is to save asks running workers, and stops nothing") {
+  AgentOptions saving;
+  saving.snapshot_signals = {SIGUSR1};
+  CHECK(Node{saving}.gets(SIGUSR1).empty());
+  Node node = running_node(saving);
+  CHECK(node.gets(SIGUSR1) == Lines{"ask to save by SIGUSR1 (10)"});
+  CHECK(node.gets(SIGUSR1) == Lines{"ask to save by SIGUSR1 (10)"});
+}
+
 TEST_CASE("agent: a signal by which its node leaves is told as that") {
   AgentOptions leaving;
   leaving.leaving_signals = {SIGTERM, SIGUSR2};

@@ -46,6 +46,17 @@ TEST_CASE("progress: a new generation and a new program begin with nothing") {
   CHECK(node.progress.ranks().empty());
 }
 
+TEST_CASE("progress: a rank that has ended is not what people wait for") {
+  ProgressNode node;
+  node.hears(0, StepsFinished{100, 10});
+  node.hears(0, SnapshotBegun{100});
+  node.hears(1, StepsFinished{1'500, 10});
+  node.progress.ended(LocalRank{0});
+  CHECK(progress_text(node.progress) == "step 1,500, 100 steps/s");
+  CHECK(node.progress.ranks().at(LocalRank{0}).steps == StepsFinished{100, 10});
+  node.progress.ended(LocalRank{7});  // of a plain program
+}
+
 TEST_CASE("progress: for people, of the rank that is behind") {
   ProgressNode node;
   const auto text = [&] { return progress_text(node.progress); };

@@ -68,6 +68,10 @@ TEST_CASE("stop options: a signal asks to stop, or is for the workers") {
   CHECK(options.asks_to_stop(SIGUSR1));
   CHECK_FALSE(options.asks_to_stop(SIGUSR2));
   CHECK(read_stop({.on_signal = "USR2=snapshot-exit"}).value().asks_to_stop(SIGUSR2));
+  CHECK_FALSE(read_stop({.on_signal = "USR1=snapshot"}).value().asks_to_stop(SIGUSR1));
+  CHECK(read_stop({.on_signal = "USR1=snapshot"}).value().snapshot_signals == std::set{SIGUSR1});
+  CHECK(refusal_of({.on_signal = "TERM=snapshot"}).find("does not tell what to do") !=
+        std::string::npos);
   CHECK(read_stop({.on_signal = "USR2=leave"}).value().asks_to_stop(SIGUSR2));
 }
 
@@ -108,7 +112,7 @@ TEST_CASE("stop options: what makes no sense is refused with what to write") {
         "you mean 'snapshot-exit'?");
   CHECK(refusal_of({.on_signal = "USR1=ignore"}) ==
         "--on-signal: 'USR1=ignore' from the command line does not tell what to do; write pass, "
-        "stop, snapshot-exit or leave");
+        "stop, snapshot, snapshot-exit or leave");
   CHECK(
       refusal_of({.on_signal = "TERM=pass,USR1=pass"}).find("write stop, snapshot-exit or leave") !=
       std::string::npos);
