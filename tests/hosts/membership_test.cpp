@@ -121,7 +121,8 @@ TEST_CASE("hosts: two nodes that start again one after the other begin the job a
   const auto start = [&](int host) { job.start(host, {{"node-rank", std::to_string(host)}}); };
   for (const int host : {0, 1}) start(host);
   job.generation(1, 4);
-  ::kill(job.agent_process(1), SIGKILL);
+  job[1].power_off();  // no guard says that it is gone
+  job[1].power_on();
   start(1);
   CHECK(job.agent_process(1) > 0);
   CHECK(job.cluster().stays(dead_after, [&] { return job.newest() == 1; }));  // its place is taken

@@ -49,7 +49,7 @@ void Host::power_on() {
   ++boot_;
   agent_id_ = cluster_.chance().next();
   began_at_ = cluster_.schedule().now();
-  gave_up_ = leaving_ = false;
+  gave_up_ = leaving_ = has_left_ = false;
   is_in_doubt_ = false;
   folder_hangs_ = false;  // another process has another thread for it
   folder_free_at_ = {};
@@ -98,7 +98,7 @@ void Host::power_off() {
 
 void Host::kill_agent() {
   if (!agent_) return;
-  const bool was_told = outcome_ && !gave_up_;
+  const bool was_told = outcome_ && !gave_up_ && !has_left_;
   const std::string address = was_told ? "" : participant_->uplink().served_at();
   for (const auto& [connection, line] : std::map(lines_)) disconnect(connection);
   for (const auto& [session, line] : sessions_) send_back(line, ConnectionDown{line.connection});
@@ -115,7 +115,7 @@ void Host::leave() {
     if (boot != boot_) return;
     const std::optional<Outcome> outcome = outcome_;
     kill_agent();
-    outcome_ = outcome;
+    if (!has_left_) outcome_ = outcome;  // the job's
   });
 }
 
@@ -320,6 +320,7 @@ void Host::perform(const ParticipantAction& action) {
 
 void Host::tell_agent(const LinkEvent& event) {
   gave_up_ = gave_up_ || std::holds_alternative<GiveUp>(event);
+  if (const auto* finish = std::get_if<FinishJob>(&event)) has_left_ = finish->leaves;
   std::visit([this](const auto& what) { post([this, what] { feed(AgentEvent(what)); }); }, event);
 }
 

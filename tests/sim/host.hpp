@@ -207,6 +207,7 @@ class Host : public ParticipantObserver {
   AgentId agent_id_ = 0;
   Instant began_at_;
   bool gave_up_ = false;
+  bool has_left_ = false;  // the job, which goes on
   Millis undecided_;
   std::optional<Instant> undecided_since_;
   bool starts_ = false;                 // what it is told starts a generation

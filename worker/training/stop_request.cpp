@@ -64,10 +64,10 @@ bool StopRequest::agreed() {
 }
 
 void StopRequest::count_own() {
-  auto* const counts = counts_.data_ptr<std::int64_t>();
-  counts[0] = sigterm_came ? 1 : 0;
-  counts[1] = ends_here() ? 1 : 0;
-  counts[2] = control_ != nullptr && control_->save_asked() ? 1 : 0;
+  auto* const sums = counts_.data_ptr<std::int64_t>();
+  sums[0] = sigterm_came ? 1 : 0;
+  sums[1] = ends_here() ? 1 : 0;
+  sums[2] = control_ != nullptr && control_->save_asked() ? 1 : 0;
 }
 
 /// After the step of the call that hears of it: with other ranks, the next one.
@@ -79,10 +79,10 @@ bool StopRequest::ends_here() const {
 
 void StopRequest::hear() {
   if (answer_) answer_->wait();
-  const auto* const counts = counts_.data_ptr<std::int64_t>();
-  is_agreed_ = counts[0] > 0 || counts[1] > 0;
-  is_save_agreed_ = counts[2] > 0;
-  if (is_agreed_ && counts[0] == 0) by_ = "ddprun";
+  const auto* const sums = counts_.data_ptr<std::int64_t>();
+  is_agreed_ = sums[0] > 0 || sums[1] > 0;
+  is_save_agreed_ = sums[2] > 0;
+  if (is_agreed_ && sums[0] == 0) by_ = "ddprun";
   // ddprun may have asked this rank, too, a little later than another one.
   if (is_save_agreed_ && control_ != nullptr) static_cast<void>(control_->save_asked());
 }
