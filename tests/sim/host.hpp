@@ -43,8 +43,8 @@ class Cluster;
 /// Any that others cannot guess.
 [[nodiscard]] inline WillSecret will_secret_of(AgentId agent) {
   WillSecret secret{1};
-  for (int byte = 0; byte < 8; ++byte) {
-    secret.at(static_cast<std::size_t>(8 + byte)) = static_cast<std::uint8_t>(agent >> (8 * byte));
+  for (std::size_t byte = 8; byte < secret.size(); ++byte, agent >>= 8) {
+    secret.at(byte) = static_cast<std::uint8_t>(agent & 0xff);
   }
   return secret;
 }

@@ -12,7 +12,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 COMPILER = [os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-w"]
 UNIT_SECONDS_MAX = 60
 # The real folder, for which the simulator has one of its own.
-CLAIMS = ["launcher/disk/claims_on_disk.cpp", "rendezvous/wire/message_codec.cpp"]
+CLAIMS = ["launcher/disk/claims_on_disk.cpp", "launcher/system/whole_file.cpp",
+          "rendezvous/wire/message_codec.cpp"]
 # Those need sockets; that one goes through all stories there are, which takes long.
 UNIT_TESTS_LEFT_OUT = ("agent_wire", "claims_folder", "claims_on_disk", "coordinator_search")
 WORKER_BUILD = ROOT / "build/release"

@@ -37,7 +37,7 @@ struct Talk {
     channel->start();
   }
   /// False if the agent has closed its end.
-  bool sends(std::string_view text) const {
+  [[nodiscard]] bool sends(std::string_view text) const {
     return ::send(worker.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
            static_cast<ssize_t>(text.size());
   }
