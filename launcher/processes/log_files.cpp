@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -37,27 +39,41 @@ int rename_to_new(const std::string& path, const std::string& to) {
   return error.value();
 }
 
-}  // namespace
+/// Whether it is empty and no other run has taken it; then it is this one's until nobody has it
+/// open any more. Where the filesystem has no locks, nobody is known to have taken it.
+bool take(const Fd& file) {
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  struct stat found {};
+  return ::fstat(file.get(), &found) == 0 && found.st_size == 0;
+}
 
-bool put_aside(const std::string& path) {
+/// Whatever is in it; false if it is still there. Another run may have done it.
+bool rename_aside(const std::string& path) {
   constexpr int runs_max = 10'000;
-  std::error_code error;
-  if (std::filesystem::file_size(path, error) == 0 || error) return false;
   for (int run = 1; run < runs_max; ++run) {
     const int refused = rename_to_new(path, fmt::format("{}.{}", path, run));
-    if (refused != EEXIST) return refused == 0;
+    if (refused != EEXIST) return refused == 0 || refused == ENOENT;
   }
   return false;
 }
 
-/// Another run may make a file between the two steps.
+}  // namespace
+
+void put_aside(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (!error && size > 0) (void)rename_aside(path);
+}
+
+/// Another run may make a file between any two steps.
 Fd open_new_log(const std::string& path) {
   constexpr int attempts_max = 10;
   if (!make_folder_of(path)) return {};
   for (int attempt = 0; attempt < attempts_max; ++attempt) {
     Fd file = open_for_appending(path, O_EXCL);
-    if (file.is_open() || errno != EEXIST) return file;
-    if (!put_aside(path)) break;
+    if (!file.is_open() && errno == EEXIST) file = open_for_appending(path, 0);
+    if (!file.is_open() || take(file)) return file;
+    if (!rename_aside(path)) break;
   }
   return reopen_log(path);
 }

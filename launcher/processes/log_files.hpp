@@ -9,11 +9,12 @@ namespace ddprun {
 
 /// Renames the file at `path` to the first free of `path`.1, `path`.2 and so on, if there is one
 /// with something in it: a run of the same job's name left it, or still writes to it. Nothing is
-/// overwritten if several processes do this at once. Returns whether it was renamed.
-bool put_aside(const std::string& path);
+/// overwritten if several processes do this at once.
+void put_aside(const std::string& path);
 
-/// Makes a new file at `path`, with its folder, for appending; what is there is put aside. The
-/// errno says why not.
+/// Makes a new file at `path`, with its folder, for appending; an empty one there is taken, and
+/// any other put aside, as is one that another run has opened. No two runs share a file where the
+/// filesystem has locks. The errno says why not.
 [[nodiscard]] Fd open_new_log(const std::string& path);
 
 /// The same file again, to go on where it ended.

@@ -190,7 +190,7 @@ void Writer::open_folder_now(const Chunk& chunk) {
     return chunk.sink->is_late_;
   };
   for (const std::string& file : chunk.files) {
-    if (!is_late()) (void)put_aside(file);
+    if (!is_late()) put_aside(file);
   }
   open_log_folder(chunk.sink->path_);
 }

@@ -85,7 +85,7 @@ TEST_CASE("log files: a FIFO without a reader is an error, and not waited for") 
   CHECK_FALSE(open_to_append(folder.path()).is_open());
 }
 
-TEST_CASE("log files: runs that begin at once overwrite nothing of each other") {
+TEST_CASE("log files: runs that begin at once have a file each, and overwrite none") {
   constexpr int runs = 4;
   constexpr int rounds = 100;
   const TempFolder folder;
@@ -96,16 +96,22 @@ TEST_CASE("log files: runs that begin at once overwrite nothing of each other") 
     threads.emplace_back([&, run] {
       for (int round = 0; round < rounds; ++round) {
         together.arrive_and_wait();
-        append(open_new_log(path), std::string(1, static_cast<char>('a' + run)));
+        const Fd file = open_new_log(path);
+        const std::string text(1, static_cast<char>('a' + run));
+        append(file, text);
+        together.arrive_and_wait();
+        append(file, text);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  std::string all;
+  int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-    all += log_at(entry.path());
+    const std::string text = log_at(entry.path());
+    CHECK(text == std::string(2, text[0]));
+    ++files;
   }
-  CHECK(all.size() == std::size_t{runs} * rounds);
+  CHECK(files == runs * rounds);
 }
 
 TEST_CASE("log files: latest leads to the newest folder, and a folder of that name is left alone") {
