@@ -180,41 +180,20 @@ TEST_CASE("hosts: two hosts that do not hear each other are none of the head's b
   job.expect_end(0);
 }
 
-TEST_CASE("hosts: kill -9 of an agent ends its workers and the others go on") {
+TEST_CASE("hosts: kill -9 of an agent ends its workers, and by its guard's word nobody waits") {
   if (!can_hold_hosts()) return;
-  ThreeHosts job;
-  const milliseconds lost = now_boottime();
+  ThreePatientHosts job;
   kill(job.agent_process(2), SIGKILL);
   CHECK(job.agent_of(2).wait() == 70);
   CHECK(job[2].processes().empty());
-  job.expect_survivors(lost);
-  job.finish();
-  for (const int host : {0, 1}) CHECK(job.agent_of(host).wait() == 0);
-}
-
-TEST_CASE("hosts: kill -9 of an outer process ends its workers and the others go on") {
-  if (!can_hold_hosts()) return;
-  ThreeHosts job;
-  const milliseconds lost = now_boottime();
-  job.agent_of(2).kill();
-  job.wait_until("an empty host", [&] { return job[2].processes().empty(); });
-  job.expect_survivors(lost);
-  job.finish();
-  for (const int host : {0, 1}) CHECK(job.agent_of(host).wait() == 0);
-}
-
-TEST_CASE("hosts: the guard of an agent that was killed says so, and nobody waits for its node") {
-  if (!can_hold_hosts()) return;
-  ThreePatientHosts job;
-  kill(job.agent_process(2), SIGKILL);
-  CHECK(job.agent_of(2).wait() == 70);
   job.expect_survivors();
 }
 
-TEST_CASE("hosts: an agent whose guard was killed says that it ends, and nobody waits for it") {
+TEST_CASE("hosts: kill -9 of a guard ends its workers, and by the agent's word nobody waits") {
   if (!can_hold_hosts()) return;
   ThreePatientHosts job;
   job.agent_of(2).kill();
+  job.wait_until("an empty host", [&] { return job[2].processes().empty(); });
   job.expect_survivors();
 }
 
