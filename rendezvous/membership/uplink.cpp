@@ -13,6 +13,13 @@ namespace {
 
 constexpr int unavailable = static_cast<int>(ExitStatus::rendezvous_unavailable);
 
+/// The end of this node that `news` asks for, with the job's or without it; nothing if none.
+std::optional<StopRequested> end_asked_in(const News& news) {
+  if (const auto* stop = std::get_if<StopRequested>(&news)) return *stop;
+  if (const auto* leave = std::get_if<LeaveRequested>(&news)) return StopRequested{leave->signal};
+  return std::nullopt;
+}
+
 }  // namespace
 
 Uplink::Uplink(UplinkOptions options)
@@ -115,7 +122,7 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
   if (begins_anew) {  // U4; it may follow the earlier leader again
     ++self_.life;
     forget_all(now, out);
-  } else if (is_another && give_up_at_ && !stop_asked_) {
+  } else if (is_another && give_up_at_ && !end_asked_) {
     give_up_at_ = now + patience();  // as in a new life
   }
   std::optional<ConnectionId> there;
@@ -201,7 +208,7 @@ void Uplink::forget_all(Instant now, Actions& out) {
   inbox_ = {};
   put_off_ = 0;
   lease_end_.reset();
-  give_up_at_ = now + (stop_asked_ ? options_.times.dead_after : patience());
+  give_up_at_ = now + (end_asked_ ? options_.times.dead_after : patience());
   out.emplace_back(LifeEnded{});
   if (end_asked_) outbox_.push(*end_asked_);
 }
@@ -243,10 +250,7 @@ void Uplink::hear(Instant now,
 
 /// A process that is to stop does not wait for a silent coordinator.
 void Uplink::on(Instant, const TellNews& tell, Actions& out) {
-  if (const auto* stop = std::get_if<StopRequested>(&tell.news)) stop_asked_ = *stop;
-  const auto* leave = std::get_if<LeaveRequested>(&tell.news);
-  if (leave != nullptr) stop_asked_ = StopRequested{leave->signal};
-  if (leave != nullptr || std::holds_alternative<StopRequested>(tell.news)) {
+  if (end_asked_in(tell.news)) {
     end_asked_ = tell.news;
     if (!lease_end_) stop_waiting(out);
   }
@@ -358,8 +362,8 @@ void Uplink::stop_waiting(Actions& out) {
   std::string why = refused ? refusal_ : "no answer from " + options_.endpoint;
   if (!why_down_.empty()) why = refused ? refusal_ + "; then " + why_down_ : why_down_;
   Outcome outcome{unavailable, {}, {}};
-  if (stop_asked_) {
-    outcome = outcome_of(*stop_asked_, options_.saving_signals);
+  if (end_asked_) {
+    outcome = outcome_of(*end_asked_in(*end_asked_), options_.saving_signals);
     outcome.text +=
         fmt::format("; this node was waiting for a {}: {}", refused ? "place" : "coordinator", why);
   } else if (answered_) {

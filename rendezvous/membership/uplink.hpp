@@ -258,8 +258,7 @@ class Uplink {
   std::string refusal_;                // the last one, unless there was a lease since
   std::optional<Instant> refused_since_;
   Leader refused_by_;
-  std::optional<StopRequested> stop_asked_;  // of this node at least
-  std::optional<News> end_asked_;            // as it was told
+  std::optional<News> end_asked_;  // of this node at least
   Outbox<News> outbox_;
   Inbox inbox_;
   std::int64_t put_off_ = 0;  // the number of a start that came without a lease

@@ -48,7 +48,7 @@ bool Uplink::accept_answer(Instant now, const Ack& ack, Actions& out) {
   doors_.begin_anew();
   if (end > now) out.emplace_back(LeaderAnswered{});
   const bool waits_to_start = put_off_ > inbox_.newest();  // the coordinator sees it running
-  if (end <= now && give_up_at_ && !stop_asked_ && !waits_to_start) {
+  if (end <= now && give_up_at_ && !end_asked_ && !waits_to_start) {
     give_up_at_ = now + patience();  // the coordinator waits as well, and will report a failure
   }
   if (end > now && (!lease_end_ || end > *lease_end_)) {
@@ -67,7 +67,7 @@ void Uplink::end_lease_if_due(Instant now, Actions& out) {
   lease_end_.reset();
   give_up_at_ = now + options_.replace_timeout;
   out.emplace_back(LeaseEnded{});
-  if (stop_asked_) stop_waiting(out);
+  if (end_asked_) stop_waiting(out);
 }
 
 void Uplink::hear(Instant now, ConnectionId from, const UseRelay& use, Actions& out) {

@@ -295,7 +295,7 @@ MUTATIONS = [
              "if (had_another) repeat_news(from, out);", ""),
     Mutation("L3", "who stops waits for who does not answer", "uplink.cpp",
              "    if (!lease_end_) stop_waiting(out);\n", "",
-             (("uplink_heartbeats.cpp", "  if (stop_asked_) stop_waiting(out);\n", ""),)),
+             (("uplink_heartbeats.cpp", "  if (end_asked_) stop_waiting(out);\n", ""),)),
     Mutation("L3", "that the job must end is forgotten in a new life", "uplink.cpp",
              "  if (end_asked_) outbox_.push(*end_asked_);\n", ""),
     Mutation("A1", "a generation starts while another one lives", "agent.cpp",

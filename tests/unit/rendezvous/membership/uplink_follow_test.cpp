@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <csignal>
 #include <map>
 #include <string>
 #include <utility>
@@ -20,6 +21,33 @@ TEST_CASE("uplink: U4 that the job must end is said to another leader, too") {
   (void)story.follows(leader_at(2, 2));
   (void)story.opens(2);
   CHECK(story.is_welcomed(2, leader_at(2, 2)) == Lines{"2: heartbeat 2 got 0", "2: news 1"});
+}
+
+TEST_CASE("uplink: U4 who leaves asks another leader for that, and not for the job's end") {
+  UplinkStory story = leased();
+  const LeaveRequested leave{{}, SIGTERM};
+  (void)story.meets(TellNews{leave});
+  (void)story.follows(leader_at(2, 2));
+  (void)story.opens(2);
+  std::vector<UplinkAction> actions;
+  story.uplink.on_event(story.now, Heard{{2}, Welcome{leader_at(2, 2), {}, {}, {}}}, actions);
+  std::vector<News> told;
+  for (const UplinkAction& action : actions) {
+    const auto* send = std::get_if<SendUp>(&action);
+    const auto* news = send == nullptr ? nullptr : std::get_if<Numbered<News>>(&send->message);
+    if (news != nullptr) told.push_back(news->message);
+  }
+  CHECK(told == std::vector<News>{leave});
+}
+
+TEST_CASE("uplink: who leaves waits for no coordinator") {
+  UplinkStory story;
+  (void)story.begins();
+  (void)story.connects(1);
+  const Lines lines = story.meets(TellNews{LeaveRequested{{}, SIGTERM}});
+  REQUIRE(!lines.empty());
+  CHECK(lines.front().starts_with(
+      "give up with 143: stopped by SIGTERM (15); this node was waiting"));
 }
 
 TEST_CASE("uplink: whoever wants to stop waits no longer for another leader than for a lost one") {
