@@ -9,6 +9,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 SKIPPED = re.compile(r"\bskipped[:,] *(.+)", re.IGNORECASE)
+DOCTEST_ERROR = re.compile(r"^.*\bERROR: .+", re.MULTILINE)
 
 
 def verdict(case):
@@ -16,7 +17,9 @@ def verdict(case):
     output = case.findtext("system-out") or ""
     said = SKIPPED.search(output)
     if case.find("failure") is not None:
-        return "failed", case.find("failure").get("message") or "see its output"
+        error = DOCTEST_ERROR.search(output)
+        reason = error.group()[:200] if error else case.find("failure").get("message")
+        return "failed", reason or "see its output"
     if case.get("status") == "run" and said is None:
         return "passed", ""
     if case.get("status") == "run" or case.find("skipped") is not None:

@@ -236,12 +236,13 @@ Chaos::Undo Chaos::stop_both(const Fault& fault, int host) {
 Chaos::Undo Chaos::restart_apart(int host) {
   std::set<int> others = members_;
   for (const int each : {first_host, host}) {
+    const Nanoseconds before = boottime();  // a will is said before the host is empty
     kill_ddprun(each);
     others.erase(each);
     if (sufferer_.claims) continue;
     const std::set<int> all = std::exchange(members_, others);
     const bool are_enough = static_cast<int>(others.size()) >= sufferer_.nodes_min;
-    if (are_enough) wait_until_trained(boottime());
+    if (are_enough) wait_until_trained(before);
     members_ = all;
   }
   for (const int other : others) {

@@ -133,6 +133,18 @@ TEST_CASE("slurm: an agent that is killed is started again, and its place is fre
   training.complete(job);
 }
 
+TEST_CASE("slurm: an agent that is killed with its guard is started again, and waits its turn") {
+  if (!can_run_slurm()) return;
+  Training training(3);
+  const int job = training.start({"--dead-after=8s"});
+  training.kill_agent_and_guard(1);
+  CHECK(training.generation(2, 3).at(1).host == "n1");
+  training.complete(job);
+  training.slurm().expect_output(job,
+                                 "n1 asks for the place of node 1, which another agent of n1 has; "
+                                 "the new agent gets it once the other has been silent for 8 s\n");
+}
+
 TEST_CASE("slurm: scancel lets workers save, and leaves nothing") {
   if (!can_run_slurm()) return;
   Training training(3, milliseconds(100));  // of the 2 s that the pretended Slurm grants

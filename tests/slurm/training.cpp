@@ -158,6 +158,15 @@ int Training::workers_on(int node) {
 }
 
 void Training::kill_agent(int node) {
+  for (const int pid : slurm_[node].processes()) {
+    const std::vector<int> children = e2e::children_of(pid);
+    if (!is_agent(pid) || children.empty() || !is_agent(children.front())) continue;
+    ::kill(children.front(), SIGKILL);
+    return;
+  }
+}
+
+void Training::kill_agent_and_guard(int node) {
   kill_those(node, Who::agent);
 }
 

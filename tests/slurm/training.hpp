@@ -67,7 +67,9 @@ class Training {
   [[nodiscard]] int agents_on(int node);
   [[nodiscard]] int workers_on(int node);
 
+  /// Its guard is left, or nothing.
   void kill_agent(int node);
+  void kill_agent_and_guard(int node);
   /// All of its processes in the batch script.
   void kill_script_ddprun();
 
