@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Four agents on this machine, of which the last one is lost or leaves: the time until the first
-one starts the next generation. Losses that are announced do not wait for --dead-after.
+"""Four agents on this machine, of which one is lost or leaves: the time until another one starts
+the next generation. Losses that are announced do not wait for --dead-after. A plain TERM counts as
+one node's only after a second, in which the others might get it, too.
 
 usage: announced_losses.py DDPRUN [ROUNDS]
 """
@@ -22,10 +23,10 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start(ddprun, port, node):
+def start(ddprun, port, node, on_term):
     return subprocess.Popen(
         [ddprun, f"--nnodes=2:{NODES}", f"--node-rank={node}", f"--rdzv-endpoint=127.0.0.1:{port}",
-         f"--rdzv-id={port}", "--nproc-per-node=2", "--on-signal=TERM=leave", "sleep", "600"],
+         f"--rdzv-id={port}", "--nproc-per-node=2", f"--on-signal=TERM={on_term}", "sleep", "600"],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
@@ -44,32 +45,41 @@ def agent_of(guard):
     raise SystemExit(f"{guard} has no agent process")
 
 
-LOSSES = {
-    "kill -9 of its agent": lambda job: os.kill(agent_of(job.pid), signal.SIGKILL),
-    "kill -9 of its guard": lambda job: job.kill(),
-    "TERM with TERM=leave": lambda job: job.terminate(),
+def kill_agent(job):
+    os.kill(agent_of(job.pid), signal.SIGKILL)
+
+
+HEAD, OTHER = 0, NODES - 1
+LOSSES = {  # the node, what SIGTERM does, and what happens
+    "kill -9 of its agent": (OTHER, "leave", kill_agent),
+    "kill -9 of its guard": (OTHER, "leave", subprocess.Popen.kill),
+    "TERM": (OTHER, "auto", subprocess.Popen.terminate),
+    "TERM with TERM=leave": (OTHER, "leave", subprocess.Popen.terminate),
+    "TERM to the head": (HEAD, "auto", subprocess.Popen.terminate),
+    "TERM to the head with TERM=leave": (HEAD, "leave", subprocess.Popen.terminate),
 }
 
 
-def measure(ddprun, lose):
+def measure(ddprun, node, on_term, lose):
     port = free_port()
-    jobs = [start(ddprun, port, node) for node in range(NODES)]
+    jobs = [start(ddprun, port, each, on_term) for each in range(NODES)]
     for job in jobs:
         wait_for(job, "generation 1 ")
+    lost = jobs.pop(node)
     began = time.monotonic()
-    lose(jobs[-1])
+    lose(lost)
     took = wait_for(jobs[0], "generation 2 ") - began
-    for job in jobs[:-1]:
-        job.send_signal(signal.SIGINT)
     for job in jobs:
+        job.send_signal(signal.SIGINT)
+    for job in [*jobs, lost]:
         job.communicate()
     return took
 
 
 def main():
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 10
-    for name, lose in LOSSES.items():
-        times = sorted(1000 * measure(sys.argv[1], lose) for _ in range(rounds))
+    for name, loss in LOSSES.items():
+        times = sorted(1000 * measure(sys.argv[1], *loss) for _ in range(rounds))
         print(f"{name}: {statistics.median(times):.1f} ms "
               f"({times[rounds // 4]:.1f}–{times[-1 - rounds // 4]:.1f})", flush=True)
 

@@ -27,7 +27,8 @@ void LocalLink::tell(const News& news) {
 
 void LocalLink::perform(const CoordinatorAction& action) {
   std::visit(Overloaded{[this](const Note& note) { handlers_.on_note(note.text); },
-                        [](const Propose&) {},  // there are no voters
+                        [](const Propose&) {},   // there are no voters,
+                        [](const HandOver&) {},  // and no node leaves
                         [this](const auto& what) { handlers_.on_event(LinkEvent(what)); }},
              action);
 }

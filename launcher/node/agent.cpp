@@ -57,11 +57,14 @@ void Agent::on(Instant, const SnapshotSeen& seen, Actions& out) {
 }
 
 bool Agent::asks_to_stop(int signal) const {
-  return !is_for_workers(signal) || options_.stopping_signals.contains(signal) || leaves_by(signal);
+  return !is_for_workers(signal) || options_.stopping_signals.contains(signal) ||
+         options_.leaving_signals.contains(signal) || options_.evicting_signals.contains(signal);
 }
 
+/// A witness is no member that the job could go on without.
 bool Agent::leaves_by(int signal) const {
-  return !options_.witness && options_.leaving_signals.contains(signal);
+  return !options_.witness &&
+         (options_.leaving_signals.contains(signal) || options_.evicting_signals.contains(signal));
 }
 
 /// After the end of a generation, when no worker writes any more.
@@ -192,8 +195,9 @@ void Agent::request_stop(Instant now, int signal, Actions& out) {
     held_.reset();
     deadline_.reset();
   }
-  const News wish = asked_to_leave_ ? News(LeaveRequested{{}, signal}) : StopRequested{signal};
-  out.emplace_back(TellCoordinator{wish});
+  if (!asked_to_leave_) return (void)out.emplace_back(TellCoordinator{StopRequested{signal}});
+  const bool may_be_for_all = options_.evicting_signals.contains(signal);
+  out.emplace_back(TellCoordinator{LeaveRequested{{}, signal, may_be_for_all}});
 }
 
 std::optional<LocalRank> Agent::terminal_worker() const {

@@ -44,6 +44,7 @@ struct AgentOptions {
   std::set<int> stopping_signals;    ///< They ask for the job's end, as SIGTERM does.
   std::set<int> snapshot_signals;    ///< By them workers are asked for a snapshot.
   std::set<int> leaving_signals;     ///< They ask for the end of this node alone.
+  std::set<int> evicting_signals;    ///< As these, unless the other nodes get them as well.
   TerminalOwner terminal;            ///< It is in the terminal's foreground group, as we are.
   bool can_be_suspended = false;     ///< No other node takes it for lost.
   bool sees_snapshots = false;       ///< The shell knows where they are.

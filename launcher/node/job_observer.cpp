@@ -75,6 +75,7 @@ void JobObserver::on(const CoordinatorEvent& event, Events& out) {
                         [](const WorkersStuck&) {},  // its node has it, too
                         [&](const StopRequested& request) { append(request); },
                         [&](const LeaveRequested& request) { append(request); },
+                        [](const LeadKept&) {},
                         [&](const Decided& decided) {
                           generation_ = std::max(generation_, decided.number);
                         },

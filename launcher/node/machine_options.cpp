@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace ddprun {
@@ -21,10 +22,15 @@ AgentOptions agent_options(const Job& job) {
                                   job.options.stop.stopping_signals.end());
   options.snapshot_signals = job.options.stop.snapshot_signals;
   const std::set<int>& leaving = job.options.stop.leaving_signals;
-  if (job.options.rendezvous.has_many_nodes()) {
+  const RendezvousOptions& rendezvous = job.options.rendezvous;
+  if (rendezvous.has_many_nodes()) {
     options.leaving_signals = leaving;
   } else {
     options.stopping_signals.insert(leaving.begin(), leaving.end());
+  }
+  const GatheringOptions& gathering = rendezvous.gathering;
+  if (gathering.nodes_min < std::max(gathering.nodes_max, gathering.nodes_all)) {
+    options.evicting_signals = job.options.stop.evicting_signals;
   }
   options.terminal = job.terminal;
   options.can_be_suspended = !job.options.rendezvous.has_many_nodes();

@@ -257,8 +257,9 @@ constexpr OptionSpec table[] = {
      .group = restarts,
      .help = "What TERM, HUP, USR1 or USR2 does: 'snapshot-exit' stops the workers as "
              "--stop-before-end does, 'leave' ends this node and lets the others go on, "
-             "'snapshot' (USR1 and USR2 only) asks workers to save and go on; by default TERM and "
-             "HUP 'stop' the job, USR1 and USR2 'pass' to the workers."},
+             "'snapshot' (USR1 and USR2 only) asks workers to save and go on; by default HUP "
+             "'stop's the job, USR1 and USR2 'pass' to the workers, and TERM is 'auto': as "
+             "'leave', unless the other nodes get it within 1 s."},
     {.name = "signals-to-handle",
      .value_name = "SIGNALS",
      .group = restarts,

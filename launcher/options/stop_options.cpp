@@ -23,7 +23,7 @@ struct Deed {
   int number;
   std::string_view usual;  // the default action
 };
-constexpr std::array deeds{Deed{"TERM", SIGTERM, "stop"},
+constexpr std::array deeds{Deed{"TERM", SIGTERM, "auto"},
                            Deed{"HUP", SIGHUP, "stop"},
                            Deed{"USR1", SIGUSR1, "pass"},
                            Deed{"USR2", SIGUSR2, "pass"}};
@@ -50,6 +50,7 @@ Result<void> read_deed(const Setting& setting, std::string_view word, StopOption
   options.stopping_signals.erase(deed->number);
   options.leaving_signals.erase(deed->number);
   options.snapshot_signals.erase(deed->number);
+  options.evicting_signals.erase(deed->number);
   if (what == "snapshot-exit") {
     options.saving_signals.insert(deed->number);
   } else if (what == "snapshot" && is_for_workers(deed->number)) {
@@ -58,6 +59,8 @@ Result<void> read_deed(const Setting& setting, std::string_view word, StopOption
     options.leaving_signals.insert(deed->number);
   } else if (what == "stop") {
     if (is_for_workers(deed->number)) options.stopping_signals.insert(deed->number);
+  } else if (what == "auto" && what == deed->usual) {
+    options.evicting_signals.insert(deed->number);
   } else if (what != deed->usual) {
     const bool is_passed = is_for_workers(deed->number);
     std::vector<std::string> choices{std::string(deed->usual), "stop", "snapshot-exit", "leave"};
@@ -68,8 +71,9 @@ Result<void> read_deed(const Setting& setting, std::string_view word, StopOption
         "does not tell what to do",
         did_you_mean(what,
                      choices,
-                     is_passed ? "write pass, stop, snapshot, snapshot-exit or leave"
-                               : "write stop, snapshot-exit or leave"));
+                     is_passed               ? "write pass, stop, snapshot, snapshot-exit or leave"
+                     : deed->usual == "auto" ? "write auto, stop, snapshot-exit or leave"
+                                             : "write stop, snapshot-exit or leave"));
   }
   return {};
 }

@@ -79,7 +79,7 @@ std::optional<Instant> Coordinator::next_deadline() const {
       return earliest({next, settle_deadline_});
     }
     case State::running:
-      return earliest({straggler_deadline_, last_call_, settled_at_});
+      return earliest({straggler_deadline_, last_call_, settled_at_, leave_at_});
     case State::deciding:
       return earliest({undecided_deadline_, give_up_deciding_at(), settle_deadline_});
     case State::ending:
@@ -223,6 +223,8 @@ void Coordinator::on(Instant now, const NodeLost& lost, Actions& out) {
 
 void Coordinator::on(Instant, const WorkerFailed& failed, Actions& out) {
   if (state_ != State::running || failed.generation != current_.number) return;  // C5
+  // Workers may have got the signal by which a node leaves, or may miss those that have.
+  if (leave_at_) return stop(SIGTERM, options_.grace, out);
   failure_ = failed.failure;
   const int others = current_.world_size() - 1 - static_cast<int>(succeeded_.size());
   if (others > 0) {
@@ -355,19 +357,23 @@ bool Coordinator::enough_without(NodeId node) const {
   return static_cast<int>(left.size()) >= options_.gathering.nodes_min;
 }
 
-/// The coordinator's own node takes the lead with it, and the job.
 void Coordinator::on(Instant now, const LeaveRequested& request, Actions& out) {
   const NodeId node = request.node;
   if (outcome_ || leavers_.contains(node)) return;
   const bool has_begun = current_.number != GenerationNumber{};
-  if (request.with_lead || (has_begun && !enough_without(node))) {
+  if (has_begun ? !enough_without(node) : request.with_lead) {
     return stop_with_last(now, request, out);
   }
-  if (!lives_on(node)) return let_go(now, request, out);
+  if (!lives_on(node) && !request.with_lead) return let_go(now, request, out);
   leavers_.add(node, request.signal);
-  const std::string& host = current_.member_on(node)->offer.host;
-  if (!inherited_) cause_ = fmt::format("{} left by {}", host, signal_name(request.signal));
-  if (state_ == State::running) stop(SIGTERM, options_.grace, out);
+  const Member* member = current_.member_on(node);
+  if (!inherited_ && member != nullptr) {
+    cause_ = fmt::format("{} left by {}", member->offer.host, signal_name(request.signal));
+  }
+  if (request.with_lead) leave_with_lead(now, request, out);
+  if (state_ != State::running) return;
+  if (!request.may_be_for_all) return stop(SIGTERM, options_.grace, out);
+  if (!leave_at_) leave_at_ = now + options_.same_wish;
 }
 
 /// Too few would be left: the job stops, and workers have the same time as where it goes on.
@@ -379,12 +385,33 @@ void Coordinator::stop_with_last(Instant now, const LeaveRequested& request, Act
   if (state_ == State::running) stop(SIGTERM, options_.grace, out);
 }
 
+/// The lead goes to another process as soon as no worker lives, whatever this node does.
+void Coordinator::leave_with_lead(Instant now, const LeaveRequested& request, Actions& out) {
+  hands_over_ = request.signal;
+  if (!lives_on(request.node)) leavers_.stopped(request.node);
+  gathering_.remove(request.node);
+  if (state_ == State::deciding) withdraw(now);
+  if (state_ == State::forming) hand_over(out);
+}
+
+void Coordinator::hand_over(Actions& out) {
+  state_ = State::forming;
+  out.emplace_back(HandOver{leavers_.nodes()});
+}
+
+/// The job ends with this node.
+void Coordinator::on(Instant, const LeadKept&, Actions& out) {
+  if (!hands_over_ || state_ != State::forming) return;
+  outcome_ = outcome_of(StopRequested{*hands_over_}, {});
+  finish(out);
+}
+
 /// A node without workers may go at once, unless its vote may be needed for the next generation.
 void Coordinator::let_go(Instant now, const LeaveRequested& request, Actions& out) {
   const NodeId node = request.node;
   const bool waits = gathering_.contains(node) || left_out_.contains(node) || stuck_.contains(node);
   const bool is_needed = proposal_ && needs(*proposal_, node);
-  if (!waits && !is_needed) return;
+  if (!waits && !is_needed) return leavers_.add(node, request.signal);  // it has yet to join
   if (is_needed) withdraw(now);
   gathering_.remove(node);
   left_out_.erase(node);
@@ -424,6 +451,7 @@ void Coordinator::on(Instant now, const Timeout&, Actions& out) {
     out.emplace_back(Note{reason() + ": all nodes must be able to connect to each other"});
   }
   if (state_ != State::running) return;
+  if (due(leave_at_)) return stop(SIGTERM, options_.grace, out);
   if (due(settled_at_)) settle();
   if (due(straggler_deadline_)) name_stragglers(out);
   if (due(last_call_)) consider_joiners(now, out);

@@ -27,6 +27,7 @@
 //       makes progress or fails, the job ends.
 //   C9  A node that leaves is no member of a later generation. If its vote may be needed for the
 //       next one, it is told to end only when that starts, or with the job.
+//   C10 It hands over only when no worker lives, and forms no generation any more.
 // Bounds
 //   At most one offer and one action per node and event, and three notes.
 #pragma once
@@ -67,7 +68,7 @@ struct CoordinatorOptions {
   std::set<int>
       saving_signals;  ///< After an end by these, as where its time is up, the job is to go on.
   Millis save_grace{10'000};       ///< Instead of `grace` then.
-  Millis same_wish{1'000};         ///< Batch systems tell every process of a job at once.
+  Millis same_wish{1'000};         ///< Who ends all of a job tells its nodes within this time.
   Millis restart_grace{1'000};     ///< The same for what is left of a failed generation.
   Millis straggler_after{30'000};  ///< From the first success until those still running are named.
   Millis settle_timeout{600'000};  ///< For so long nodes may come and go,
@@ -132,7 +133,8 @@ struct StopRequested {
 struct LeaveRequested {
   NodeId node;
   int signal = 0;
-  bool with_lead = false;  ///< The coordinator is in that node's process, and ends with it.
+  bool may_be_for_all = false;  ///< The others have `same_wish` to ask for the same.
+  bool with_lead = false;       ///< The coordinator is in that node's process, and ends with it.
   friend bool operator==(const LeaveRequested&, const LeaveRequested&) = default;
 };
 [[nodiscard]] Outcome outcome_of(const LeaveRequested& request);
@@ -154,6 +156,7 @@ using CoordinatorEvent = std::variant<Join,
                                       WorkersStuck,
                                       StopRequested,
                                       LeaveRequested,
+                                      LeadKept,
                                       Decided,
                                       MarkFound,
                                       Timeout>;
@@ -183,7 +186,8 @@ struct FinishJob {
   bool leaves = false;  ///< That node alone: the job goes on.
   friend bool operator==(const FinishJob&, const FinishJob&) = default;
 };
-using CoordinatorAction = std::variant<StartGeneration, StopGeneration, FinishJob, Note, Propose>;
+using CoordinatorAction =
+    std::variant<StartGeneration, StopGeneration, FinishJob, Note, Propose, HandOver>;
 
 class Coordinator {
  public:
@@ -231,6 +235,7 @@ class Coordinator {
   void on(Instant now, const WorkersStuck& stuck, Actions& out);
   void on(Instant now, const StopRequested& request, Actions& out);
   void on(Instant now, const LeaveRequested& request, Actions& out);
+  void on(Instant now, const LeadKept&, Actions& out);
   [[nodiscard]] bool is_same_wish(Instant now, const StopRequested& request) const;
   void stop_sooner(Instant now, const StopRequested& request, Actions& out);
   void on(Instant now, const Decided& decided, Actions& out);
@@ -258,6 +263,8 @@ class Coordinator {
   [[nodiscard]] bool enough_without(NodeId node) const;
   void stop_with_last(Instant now, const LeaveRequested& request, Actions& out);
   void let_go(Instant now, const LeaveRequested& request, Actions& out);
+  void leave_with_lead(Instant now, const LeaveRequested& request, Actions& out);
+  void hand_over(Actions& out);
   void let_leave(Actions& out);
   void start(Instant now, Generation next, Actions& out);
   void give_up(Actions& out);
@@ -285,6 +292,8 @@ class Coordinator {
   std::optional<WorkerFailure> failure_;  // the first one of current_
   std::set<NodeId> newcomers_;            // to a store that others use, since the last progress
   Leavers leavers_;                       // nodes that are to end before the job does
+  std::optional<Instant> leave_at_;       // unless others ask to leave, too
+  std::optional<int> hands_over_;         // the signal by which its own node leaves
   std::set<NodeId> left_out_;             // newcomers that cannot reach it, until they are lost
   std::optional<Instant> straggler_deadline_;
   std::optional<Instant> undecided_deadline_;  // to say that the voters take long

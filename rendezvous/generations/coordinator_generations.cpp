@@ -33,6 +33,7 @@ void Coordinator::stop(int signal, Millis grace, Actions& out) {
   state_ = State::ending;
   straggler_deadline_.reset();
   last_call_.reset();
+  leave_at_.reset();
   for (const Member& member : current_.members) {
     if (!lives_on(member.offer.node)) continue;
     out.emplace_back(StopGeneration{member.offer.node, current_.number, signal, grace});
@@ -59,6 +60,7 @@ void Coordinator::conclude(Instant now, Actions& out) {
         Outcome{static_cast<int>(ExitStatus::system_refused), stuck_.begin()->second.text, {}};
   }
   if (outcome_) return finish(out);
+  if (hands_over_) return hand_over(out);
   if (failure_ && !member_lost_) restart(now, out);
   state_ = State::forming;
   form(now, out);
@@ -83,6 +85,7 @@ void Coordinator::restart(Instant now, Actions& out) {
 }
 
 void Coordinator::form(Instant now, Actions& out) {
+  if (hands_over_) return;
   if (resume_at_ && now < *resume_at_) return;
   resume_at_.reset();
   if (settle_deadline_ && now >= *settle_deadline_) return give_up_settling(out);  // C8

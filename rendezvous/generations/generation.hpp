@@ -131,6 +131,16 @@ struct Propose {
   Generation record;
   friend bool operator==(const Propose&, const Propose&) = default;
 };
+/// No worker lives in the job. Another process is to coordinate it and to form the next generation;
+/// the answer is this coordinator's end, or LeadKept.
+struct HandOver {
+  std::set<NodeId> leavers;  ///< It should be on none of these.
+  friend bool operator==(const HandOver&, const HandOver&) = default;
+};
+/// No other process could coordinate.
+struct LeadKept {
+  friend bool operator==(const LeadKept&, const LeadKept&) = default;
+};
 /// The voters have accepted the generation of this number: it may start.
 struct Decided {
   GenerationNumber number;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,12 @@ class Leavers {
   void add(NodeId node, int signal) { all_.try_emplace(node, Leaver{signal}); }
   void remove(NodeId node) { all_.erase(node); }
   [[nodiscard]] bool contains(NodeId node) const { return all_.contains(node); }
+
+  [[nodiscard]] std::set<NodeId> nodes() const {
+    std::set<NodeId> nodes;
+    for (const auto& [node, leaver] : all_) nodes.insert(node);
+    return nodes;
+  }
 
   /// No worker is left there.
   void stopped(NodeId node) { all_.at(node).has_stopped = true; }

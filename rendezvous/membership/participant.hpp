@@ -168,7 +168,7 @@ class Participant {
   void admit(Instant now, SessionId session, Actions& out);
   void turn_away(const TurnAway& turned, Actions& out);
   void take_lead(Instant now, const TakeLead& lead, Actions& out);
-  void step_down(Actions& out);
+  void step_down(const StepDown& stepped_down, Actions& out);
   void settle(Instant now, Actions& out);
   static void say(std::string text, Actions& out);
 

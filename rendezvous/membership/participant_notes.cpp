@@ -29,6 +29,10 @@ std::string ParticipantNotes::steps_down(bool had_founded) const {
           : "joins the job that is already running");
 }
 
+std::string ParticipantNotes::resigns() const {
+  return host_ + " leaves the job, and lets another node coordinate it";
+}
+
 std::string ParticipantNotes::leads(const std::string& reason) {
   return unless_said(reason, leads_said_);
 }

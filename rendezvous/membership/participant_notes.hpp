@@ -18,6 +18,7 @@ class ParticipantNotes {
   /// It coordinates in place of the host `old`.
   [[nodiscard]] std::string inherits(const std::string& old) const;
   [[nodiscard]] std::string steps_down(bool had_founded) const;
+  [[nodiscard]] std::string resigns() const;
   /// `reason` is the succession's.
   [[nodiscard]] std::string leads(const std::string& reason);
   [[nodiscard]] std::string silent(const Voter& voter) const;

@@ -64,12 +64,13 @@ void Participant::perform(Instant now, const SuccessionAction& action, Actions& 
                         },
                         [&](const LeadChanged& what) { tell_roster(now, what, out); },
                         [&](const TakeLead& lead) { take_lead(now, lead, out); },
-                        [&](const StepDown&) { step_down(out); },
+                        [&](const StepDown& what) { step_down(what, out); },
                         [&](const Decided& what) {
                           say(notes_.leads(succession_.reason()), out);
                           later_.emplace_back(what);
                         },
                         [&](const MarkFound& what) { tell_coordinator(now, what, out); },
+                        [&](const LeadKept& what) { tell_coordinator(now, what, out); },
                         [&](const VoterSilent& silent) { say(notes_.silent(silent.voter), out); },
                         [&](const Admit& admitted) { admit(now, admitted.session, out); },
                         [&](const TurnAway& turned) { turn_away(turned, out); },
@@ -80,6 +81,7 @@ void Participant::perform(Instant now, const SuccessionAction& action, Actions& 
 void Participant::perform(Instant now, const CoordinatorAction& action, Actions& out) {
   std::visit(
       Overloaded{[&](const Propose& what) { tell_succession(now, what, out); },
+                 [&](const HandOver& what) { tell_succession(now, what, out); },
                  [&](const Note& what) { out.emplace_back(what); },
                  [&](const auto& instruction) { later_.emplace_back(Instruct{instruction}); }},
       action);
@@ -131,18 +133,19 @@ void Participant::take_lead(Instant now, const TakeLead& lead, Actions& out) {
       std::make_unique<Office>(Office{Coordinator(options_.coordinator), Roster(roster, now)});
   if (!lead.record) return;
   const std::string old = lead.record->head_host();
-  office_->coordinator =
-      Coordinator(options_.coordinator, *lead.record, "head " + old + " was lost");
+  const std::string what = lead.was_resigned ? " left" : " was lost";
+  office_->coordinator = Coordinator(options_.coordinator, *lead.record, "head " + old + what);
   office_->roster.inherit(now, *lead.record, lead.old_head_heard);
   say(notes_.inherits(old), out);
 }
 
-void Participant::step_down(Actions& out) {
+void Participant::step_down(const StepDown& stepped_down, Actions& out) {
   office_.reset();
   later_.clear();
   for (const auto& [session, hello] : std::exchange(sessions_, {})) {
     out.emplace_back(CloseSession{session, ""});
   }
+  if (stepped_down.has_resigned) return say(notes_.resigns(), out);
   const std::optional<Knowledge>& known = succession_.knowledge();
   const bool had_founded = known && (known->record.voters.contains(options_.agent) ||
                                      known->before.contains(options_.agent));

@@ -190,7 +190,7 @@ void Roster::hear(Instant now, SessionId session, const Numbered<News>& news, Ac
         }
         if constexpr (requires { told.node; }) told.node = peer->node;
         if constexpr (std::is_same_v<decltype(told), LeaveRequested>) {
-          told.with_lead = peer->node == options_.own_node;
+          told.with_lead = agent_in(session) == options_.leader.agent;
         }
         out.emplace_back(Report{std::move(told)});
       },

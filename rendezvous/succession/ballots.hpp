@@ -99,6 +99,7 @@ struct VoteRequest {
   RecordId record;               ///< The newest one that the candidate has,
   std::vector<Voters> electors;  ///< and those who elect with it: some may not have heard of it.
   Founding founding;             ///< Of the job.
+  Epoch resigned;                ///< Whose leader has told the candidate that it leads no more.
   friend bool operator==(const VoteRequest&, const VoteRequest&) = default;
 };
 /// Also the promise to elect nobody else for a lease.
@@ -139,11 +140,13 @@ struct Following {
   RecordId record;
   friend bool operator==(const Following&, const Following&) = default;
 };
-/// The answer of a leader that has stepped down meanwhile: what was heard of it came late.
+/// The answer of a leader that has stepped down meanwhile: what was heard of it came late. Also a
+/// leader's last word when it resigns, and no worker lives: then nothing binds any more.
 struct SteppedDown {
   AgentId leader = 0;
-  Epoch epoch;   ///< Of what it answers.
-  Millis binds;  ///< All that was promised to it ends so long from now, at most.
+  Epoch epoch;            ///< Of what it answers, or in which it leads.
+  Millis binds;           ///< All that was promised to it ends so long from now, at most.
+  AgentId successor = 0;  ///< Who is to stand at once; 0: the leader did not resign.
   friend bool operator==(const SteppedDown&, const SteppedDown&) = default;
 };
 /// The founder asks whether this voter sees its proof, before there is a record.

@@ -172,7 +172,8 @@ void Succession::on(Instant now, const JobOver& over, Actions& out) {
   const Epoch founded = std::max(marked_, job()).epoch;
   const bool has_mark = !marked_.is_none() || (options_.mark > Epoch{} && options_.mark <= founded);
   if (over.everywhere && has_mark) out.emplace_back(DropMark{founded});
-  if (claims() && !job_over_ && state_ == State::leading && now < reign_->lead.until()) {
+  const bool leads = state_ == State::leading && now < reign_->lead.until();
+  if (claims() && !job_over_ && leads && over.everywhere) {
     out.emplace_back(FolderTask(CloseFolder{reign_->claimed->folder}));
   }
   job_over_ = true;

@@ -121,6 +121,7 @@ class Succession {
   void on(Instant now, const MarkKept&, Actions& out);
   void on(Instant now, const WorkersGone&, Actions& out);
   void on(Instant now, const Propose& propose, Actions& out);
+  void on(Instant now, const HandOver& wish, Actions& out);
   void on(Instant now, const JobOver&, Actions& out);
   void on(Instant now, const SuccessionTimeout&, Actions& out);
 
@@ -145,6 +146,7 @@ class Succession {
   // As a follower: succession_follower.cpp
   void hear(Instant now, const Refusal& refusal, Actions& out);
   void hear(Instant now, const SteppedDown& stepped_down, Actions& out);
+  void be_free(Instant now, Actions& out);
   void hear(Instant now, const Leading& leading, Actions& out);
   void answer_founder(const Leader& founder, Actions& out);
   [[nodiscard]] bool is_news(const Knowledge& whole) const;
@@ -205,6 +207,7 @@ class Succession {
   void decided(Instant now, Actions& out);
   void tell_voters(Actions& out) const;
   void lead_changed(Actions& out);
+  [[nodiscard]] const Voter* successor(Instant now, const std::set<NodeId>& leavers) const;
   void step_down(Instant now, Actions& out);
 
   // Where voters claim: succession_claims.cpp
@@ -240,7 +243,9 @@ class Succession {
   Instant stand_after_;       // a random pause after an attempt
   bool workers_live_ = false;
   std::optional<Election> election_;
-  std::optional<Epoch> given_up_;  // the newest, in which it only stood
+  std::optional<Epoch> given_up_;     // the newest, in which it only stood
+  std::optional<Leader> names_self_;  // the leader that has resigned for this process
+  AgentId resigned_for_ = 0;          // then it never leads again
   bool job_over_ = false;
   std::optional<Instant> stepped_down_at_;
   std::optional<Reign> reign_;

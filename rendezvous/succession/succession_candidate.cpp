@@ -21,7 +21,7 @@ std::int64_t scattered(AgentId agent, Epoch epoch, Millis below) {
 std::optional<Instant> Succession::stand_at() const {
   const AgentId self = options_.self.agent;
   if (state_ != State::following || workers_live_) return std::nullopt;
-  if (!known_ || job_over_) return std::nullopt;
+  if (!known_ || job_over_ || resigned_for_ != 0) return std::nullopt;
   if (known_->place && options_.folder.empty()) return std::nullopt;
   const bool may_be_undecided = known_->place || !known_->decided;
   const bool is_elector =
@@ -33,6 +33,7 @@ std::optional<Instant> Succession::stand_at() const {
   if (laggard_at_ > patience_) {
     turn = std::min(turn, std::max(laggard_at_, patience_ + lease) + lease / 12 * (place + 1));
   }
+  if (names_self_) turn = patience_ + lease;
   return std::max({turn, stand_after_, pledge_.until()});
 }
 
@@ -70,8 +71,13 @@ void Succession::ask(Instant now, Actions& out) {
   }
   election_->asked(now);
   for (const Voter& voter : others()) {
-    VoteRequest request{
-        options_.self, election_->epoch(), now, known_->id(), electors(), known_->record.founding};
+    VoteRequest request{options_.self,
+                        election_->epoch(),
+                        now,
+                        known_->id(),
+                        electors(),
+                        known_->record.founding,
+                        names_self_ ? names_self_->epoch : Epoch{}};
     out.emplace_back(SendBallot{voter.address, std::move(request)});
   }
   conclude_election(now, out);
@@ -119,7 +125,9 @@ void Succession::take_lead(Instant now, Epoch epoch, Instant old_head_heard, Act
   reign_->base_of = decided_record();
   reign_->accepted = {{self.agent, known_->id()}};
   reign_->call_at = now;
-  out.emplace_back(TakeLead{*leader_, known_->record, old_head_heard});
+  out.emplace_back(TakeLead{
+      *leader_, known_->record, names_self_ ? now : old_head_heard, names_self_.has_value()});
+  names_self_.reset();
   lead_changed(out);
   tell_voters(out);
   out.emplace_back(Follow{*leader_});
@@ -139,6 +147,7 @@ void Succession::give_up(Instant now, Actions& out) {
   election_.reset();
   if (state_ == State::leading) return;  // they go on following
   given_up_ = epoch;
+  names_self_.reset();
   for (const Voter& voter : others()) {
     out.emplace_back(SendBallot{voter.address, Release{self.agent, epoch}});
   }

@@ -53,6 +53,7 @@ using SuccessionEvent = std::variant<BallotArrived,
                                      WorkersStarted,
                                      WorkersGone,
                                      Propose,
+                                     HandOver,
                                      JobOver,
                                      FolderAnswer,
                                      MarkKept,
@@ -67,11 +68,13 @@ struct SendBallot {
 struct TakeLead {
   Leader leader;
   std::optional<Generation> record;
-  Instant old_head_heard;  ///< From then on the silence of the old one's node counts.
+  Instant old_head_heard;     ///< From then on the silence of the old one's node counts.
+  bool was_resigned = false;  ///< The old head has handed it on.
   friend bool operator==(const TakeLead&, const TakeLead&) = default;
 };
 /// It is not any more: all sessions end.
 struct StepDown {
+  bool has_resigned = false;  ///< By HandOver.
   friend bool operator==(const StepDown&, const StepDown&) = default;
 };
 /// The node's own connection is to go to this leader.
@@ -104,6 +107,7 @@ using SuccessionAction = std::variant<SendBallot,
                                       VotersChanged,
                                       NeededVoters,
                                       Decided,
+                                      LeadKept,
                                       Follow,
                                       Unfollow,
                                       VoterSilent,

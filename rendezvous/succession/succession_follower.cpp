@@ -15,8 +15,18 @@ void Succession::hear(Instant now, const Refusal& refusal, Actions& out) {
 void Succession::hear(Instant now, const SteppedDown& stepped_down, Actions& out) {
   const bool is_followed = leader_ && leader_->agent == stepped_down.leader;
   if (!is_followed || leader_->epoch != stepped_down.epoch) return;
+  if (stepped_down.successor == options_.self.agent) names_self_ = leader_;
+  if (stepped_down.successor != 0) return be_free(now, out);
   const Instant bound_since = now + stepped_down.binds - options_.times.lease;
   heard_ = patience_ = std::min(heard_, std::max(heard_before_, bound_since));
+  unfollow(out);
+}
+
+/// The leader resigned while it led, so that no other led, and starts nothing any more. Who is not
+/// to lead after it lets the other go first.
+void Succession::be_free(Instant now, Actions& out) {
+  if (!names_self_) stand_after_ = std::max(stand_after_, now + options_.times.lease / 4);
+  heard_ = patience_ = std::min(heard_, now - options_.times.lease);
   unfollow(out);
 }
 
@@ -166,6 +176,7 @@ bool Succession::is_late(const Leader& leader) const {
 void Succession::follow(const Leader& leader, Actions& out) {
   const bool is_new = !leader_ || !leader_->continues(leader);
   if (is_new) heard_before_ = heard_;
+  if (is_new) names_self_.reset();
   if (is_new || leader.epoch > leader_->epoch) leader_ = leader;
   pledge_.follow(leader);
   if (is_new) out.emplace_back(Follow{leader});

@@ -88,7 +88,9 @@ void Succession::hear(Instant now, const Following& following, Actions& out) {
 void Succession::deny_lead(Instant now, const Following& following, Actions& out) const {
   if (!stepped_down_at_) return;
   const Instant end = std::max(now, *stepped_down_at_ + options_.times.lease);
-  answer(following.voter, SteppedDown{options_.self.agent, following.epoch, end - now}, out);
+  answer(following.voter,
+         SteppedDown{options_.self.agent, following.epoch, end - now, resigned_for_},
+         out);
 }
 
 /// Itself first. A claimant must have been a member, and know of which generation.
@@ -176,6 +178,30 @@ void Succession::lead_changed(Actions& out) {
   out.emplace_back(LeadChanged{reign_->lead.until(), leader_->epoch});
 }
 
+/// The first in order that knows the newest record and was heard in the last heartbeats.
+const Voter* Succession::successor(Instant now, const std::set<NodeId>& leavers) const {
+  const Instant lately = now - options_.times.heartbeat * 3;
+  for (const Voter& voter : known_->record.voters.all) {
+    const bool may = voter.agent != options_.self.agent && !leavers.contains(voter.node);
+    if (may && has_accepted(voter) && reign_->lead.heard_after(lately, voter.agent)) return &voter;
+  }
+  return nullptr;
+}
+
+/// No worker lives, so that its own promises and its voters' bind nobody any more.
+void Succession::on(Instant now, const HandOver& wish, Actions& out) {
+  if (state_ != State::leading) return;
+  const bool leads = !founding() && now < reign_->lead.until();
+  const Voter* next = leads ? successor(now, wish.leavers) : nullptr;
+  if (next == nullptr) return (void)out.emplace_back(LeadKept{});
+  const SteppedDown resigns{options_.self.agent, leader_->epoch, Millis{0}, next->agent};
+  for (const Voter& voter : others()) out.emplace_back(SendBallot{voter.address, resigns});
+  resigned_for_ = next->agent;
+  step_down(now, out);
+  stepped_down_at_ = heard_ = patience_ = now - options_.times.lease;
+  pledge_.abstain(now);
+}
+
 /// Until its promises to itself are over it elects no other.
 void Succession::step_down(Instant now, Actions& out) {
   state_ = State::following;
@@ -185,7 +211,7 @@ void Succession::step_down(Instant now, Actions& out) {
   stepped_down_at_ = now;
   heard_ = patience_ = now;
   pledge_.abstain(now + options_.times.lease);
-  out.emplace_back(StepDown{});
+  out.emplace_back(StepDown{resigned_for_ != 0});
   out.emplace_back(Unfollow{});
 }
 

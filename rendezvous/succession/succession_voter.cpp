@@ -74,6 +74,8 @@ void Succession::hear(Instant now, const VoteRequest& request, Actions& out) {
   highest_ = std::max(highest_, request.epoch);
   if (founding() && may_win(request)) give_way(out);  // V6
   find_mark(request.epoch, candidate.host, out);
+  const bool is_free = state_ == State::following && leader_ && leader_->epoch == request.resigned;
+  if (is_free && request.resigned > Epoch{}) be_free(now, out);
   if (!may_vote(now, request)) {
     if (has_missed_record(request)) heed_laggard(now);
     if (state_ == State::standing && request.epoch == pledge_.epoch() && goes_before(request)) {

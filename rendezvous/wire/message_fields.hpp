@@ -219,6 +219,7 @@ void fields(auto& archive, Is<StopRequested> auto& request) {
 void fields(auto& archive, Is<LeaveRequested> auto& request) {
   fields(archive, request.node);
   archive.integer(request.signal, 0, signal_max);
+  archive.flag(request.may_be_for_all);
 }
 void fields(auto& archive, Is<StoreUnreachable> auto& unreachable) {
   fields(archive, unreachable.node);
@@ -232,6 +233,7 @@ void fields(auto& archive, Is<VoteRequest> auto& request) {
   fields(archive, request.record);
   archive.list(request.electors, electors_max);
   fields(archive, request.founding);
+  fields(archive, request.resigned);
 }
 void fields(auto& archive, Is<Vote> auto& vote) {
   archive.integer(vote.voter);
@@ -265,6 +267,7 @@ void fields(auto& archive, Is<SteppedDown> auto& stepped_down) {
   archive.integer(stepped_down.leader);
   fields(archive, stepped_down.epoch);
   fields(archive, stepped_down.binds);
+  archive.integer(stepped_down.successor);
 }
 void fields(auto& archive, Is<SurveyRequest> auto& request) {
   archive.string(request.address, name_bytes_max);

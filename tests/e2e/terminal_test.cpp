@@ -90,8 +90,11 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-C in a debugger is the debugger's ow
   Job& job = start(on_terminal({"--nproc-per-node=2", "--debug-rank=1", "debugged.py"}));
   job.wait_for_out("(Pdb) ");
   job.wait_for_out("rank 0 ends");
-  const int debugged = job.workers(1).at(0);
-  job.wait_until("a debugger that reads", [&] { return state_of(debugged) == 'S'; });
+  const int agent = children_of(job.guard()).at(0);
+  job.wait_until("a debugger alone that reads", [&] {
+    const std::vector<int> workers = children_of(agent);
+    return workers.size() == 1 && state_of(workers.front()) == 'S';
+  });
   job.type(control_c);
   job.wait_for_out("ctrl-C goes to rank 1, which has the terminal");
   job.wait_for_out("--KeyboardInterrupt--");

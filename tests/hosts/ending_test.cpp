@@ -13,7 +13,7 @@ TEST_CASE("hosts: a signal to one ddprun ends the job on every host") {
     for (const int host : {0, 2}) {
       CAPTURE(signal);
       CAPTURE(host);
-      Training job(3, {{"nnodes", "2:3"}, {"max-restarts", "3"}});
+      Training job(3, {{"nnodes", "3"}, {"max-restarts", "3"}});
       job.start_all();
       job.generation(1, 6);
       job.agent_of(host).send(signal);

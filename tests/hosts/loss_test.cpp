@@ -33,12 +33,8 @@ struct ThreeHosts : Training {
 
 /// Three hosts whose silence is believed only after minutes: what goes on sooner has been told.
 struct ThreePatientHosts : Training {
-  explicit ThreePatientHosts(const std::string& on_signal = "TERM=stop")
-      : Training(3,
-                 {{"nnodes", "2:3"},
-                  {"max-restarts", "0"},
-                  {"dead-after", "240s"},
-                  {"on-signal", on_signal}}) {
+  ThreePatientHosts()
+      : Training(3, {{"nnodes", "2:3"}, {"max-restarts", "0"}, {"dead-after", "240s"}}) {
     start_all();
     generation(1, 6);
   }
@@ -209,33 +205,6 @@ TEST_CASE("hosts: a guard that cannot reach the coordinator is no news to it") {
   job.expect_survivors(lost);
   job.finish();
   for (const int host : {0, 1}) CHECK(job.agent_of(host).wait() == 0);
-}
-
-TEST_CASE("hosts: a host that leaves by a signal ends alone, and its place is free at once") {
-  if (!can_hold_hosts()) return;
-  ThreePatientHosts job("TERM=leave");
-  job.agent_of(2).send(SIGTERM);
-  CHECK(job.agent_of(2).wait() == 143);
-  CHECK(has_said(job.agent_of(2), "the job goes on without this node"));
-  CHECK(count_on(job[2], job.generation(2, 4)) == 0);
-  job.start(2);
-  CHECK(count_on(job[2], job.generation(3, 6)) == 2);
-  job.finish();
-  for (const int host : {0, 1, 2}) CHECK(job.agent_of(host).wait() == 0);
-}
-
-TEST_CASE("hosts: hosts that are all told to leave end the job") {
-  if (!can_hold_hosts()) return;
-  ThreePatientHosts job("TERM=leave");
-  for (const int host : {2, 1, 0}) job.agent_of(host).send(SIGTERM);
-  job.expect_end(143);
-}
-
-TEST_CASE("hosts: the head's host does not leave, but stops the job") {
-  if (!can_hold_hosts()) return;
-  ThreePatientHosts job("TERM=leave");
-  job.agent_of(0).send(SIGTERM);
-  job.expect_end(143);
 }
 
 TEST_CASE("hosts: a job with too few hosts left ends with status 75 after its patience") {

@@ -11,16 +11,15 @@ namespace {
 
 constexpr std::array<std::string_view, 4> succession_states{
     "following", "standing", "leading", "finished"};
-constexpr std::array<std::string_view, 21> succession_events{
-    "BallotArrived", "Called",         "HeardOf",     "LeaderAnswered",
-    "RecordDecided", "WorkersStarted", "WorkersGone", "Propose",
-    "JobOver",       "FolderAnswer",   "MarkKept",    "SuccessionTimeout",
-    "VoteRequest",   "Vote",           "Refusal",     "Release",
-    "Leading",       "Following",      "SteppedDown", "SurveyRequest",
-    "SurveyAnswer"};
+constexpr std::array<std::string_view, 22> succession_events{
+    "BallotArrived",  "Called",      "HeardOf",           "LeaderAnswered", "RecordDecided",
+    "WorkersStarted", "WorkersGone", "Propose",           "HandOver",       "JobOver",
+    "FolderAnswer",   "MarkKept",    "SuccessionTimeout", "VoteRequest",    "Vote",
+    "Refusal",        "Release",     "Leading",           "Following",      "SteppedDown",
+    "SurveyRequest",  "SurveyAnswer"};
 constexpr std::array<std::string_view, 5> coordinator_states{
     "forming", "deciding", "running", "ending", "finished"};
-constexpr std::array<std::string_view, 11> coordinator_events{"Join",
+constexpr std::array<std::string_view, 12> coordinator_events{"Join",
                                                               "NodeLost",
                                                               "WorkerFailed",
                                                               "WorkerSucceeded",
@@ -28,6 +27,7 @@ constexpr std::array<std::string_view, 11> coordinator_events{"Join",
                                                               "WorkersStuck",
                                                               "StopRequested",
                                                               "LeaveRequested",
+                                                              "LeadKept",
                                                               "Decided",
                                                               "MarkFound",
                                                               "Timeout"};
@@ -59,6 +59,7 @@ constexpr std::string_view no_coordinator = "a coordinator is where this process
 constexpr std::string_view no_lease =
     "nobody stands before the lease is over, and it follows nobody";
 constexpr std::string_view agent_over = "the agent's end is the last that is heard of it";
+constexpr std::string_view answers_hand_over = "it answers a HandOver at once";
 constexpr std::string_view none_lives =
     "no member has workers: news of a node come in order, and its join or loss was the last";
 constexpr std::string_view decided_once =
@@ -87,6 +88,13 @@ constexpr std::array impossible{
     Impossible{"succession following: Propose", no_coordinator},
     Impossible{"succession standing: Propose", no_coordinator},
     Impossible{"succession finished: Propose", no_coordinator},
+    Impossible{"succession following: HandOver", no_coordinator},
+    Impossible{"succession standing: HandOver", no_coordinator},
+    Impossible{"succession finished: HandOver", no_coordinator},
+    Impossible{"coordinator deciding: LeadKept", answers_hand_over},
+    Impossible{"coordinator running: LeadKept", answers_hand_over},
+    Impossible{"coordinator ending: LeadKept", answers_hand_over},
+    Impossible{"coordinator finished: LeadKept", answers_hand_over},
     Impossible{"succession standing: LeaderAnswered", no_lease},
     Impossible{"succession standing: WorkersStarted", no_lease},
     Impossible{"succession finished: WorkersStarted", agent_over},

@@ -62,6 +62,7 @@ void Cluster::note_outage(const Fault& fault) {
     case FaultKind::agent_killed:
     case FaultKind::power_off:
     case FaultKind::leaves:
+    case FaultKind::evicted:
       strike(fault.host, Outages::unknown);
       break;
     case FaultKind::folder_swapped:

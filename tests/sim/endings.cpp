@@ -48,14 +48,17 @@ void Cluster::ask_for_stop() {
   if (story_.ending == Ending::stop_one) {
     Host& asked = host(story_.ending_host);
     const bool can_tell = asked.agent_id() != 0 && !is_left_alone(asked);
-    (can_tell ? asked : host(who_leads())).stop();
+    (can_tell ? asked : host(who_leads())).gets(SIGTERM);
     return expect_end(schedule_.now() + soon, {stopped});
   }
   is_over_ = true;
+  const bool are_evicted = story_.ending == Ending::stop_all && chance_.percent(50);
+  const int signal = are_evicted ? SIGUSR1 : SIGTERM;
+  causes_.disturb(schedule_.now());  // who gets it late may go on without the others
   for (const auto& each : hosts_) {
-    schedule_.after(Millis{chance_.between(0, 3'000)}, [&each] { each->stop(); });
+    schedule_.after(Millis{chance_.between(0, 3'000)}, [&each, signal] { each->gets(signal); });
   }
-  if (story_.ending == Ending::stop_all) return expect_end(schedule_.now() + soon, {stopped});
+  if (story_.ending == Ending::stop_all) return expect_end(schedule_.now() + soon, {128 + signal});
   expect_end(schedule_.now() + Millis{45'000} + soon, {stopped, stuck});
 }
 

@@ -99,7 +99,8 @@ void Cluster::happen(const Fault& drawn) {
       }
       return;
     case FaultKind::leaves:
-      victim.asks_to_leave();
+    case FaultKind::evicted:
+      victim.gets(fault.kind == FaultKind::leaves ? SIGUSR2 : SIGUSR1);
       return power_on_after(fault.time + leaving_max, fault.host);
     case FaultKind::complains:
       return victim.complain(GenerationNumber{spawned_.value - 1});
@@ -133,17 +134,19 @@ int Cluster::who_leads() const {
 
 /// Nothing is lost for ever that the job cannot do without.
 Fault Cluster::made_bearable(Fault fault) const {
-  const bool leaves = fault.kind == FaultKind::leaves;
+  const bool leaves = fault.kind == FaultKind::leaves || fault.kind == FaultKind::evicted;
   const bool fatal = fault.kind == FaultKind::agent_killed || fault.kind == FaultKind::power_off;
   if (!fatal && !leaves) return fault;
   const int index = fault.host;
-  // Without enough others, or as the head's node, it would take the job with it.
-  if (leaves && (index == who_leads() || hosts_left() < story_.nodes_min + 2)) {
+  const bool may_be_lost =
+      story_.elects ? story_.may_lose_majority || majority_lives(index) : index != 0;
+  // Without enough others, or with the lead, it would take the job with it.
+  const Host& victim = *hosts_[static_cast<std::size_t>(index)];
+  const bool is_needed = victim.is_witness() || (index == who_leads() && !may_be_lost);
+  if (leaves && (is_needed || hosts_left() < story_.nodes_min + 2)) {
     fault.kind = FaultKind::pause;
     return fault;
   }
-  const bool may_be_lost =
-      story_.elects ? story_.may_lose_majority || majority_lives(index) : index != 0;
   if (!may_be_lost) fault.kind = FaultKind::pause;
   const bool enough = !parts_.empty() && hosts_left() > story_.nodes_min + 1;
   const bool is_found = index != 0 || story_.know_hosts;  // who comes back has to find somebody

@@ -17,6 +17,7 @@ AgentOptions agent_options(const HostOptions& options) {
   agent.witness = options.worker_count == 0;
   agent.worker_count = options.worker_count;
   agent.leaving_signals = {SIGUSR2};
+  agent.evicting_signals = {SIGUSR1};
   agent.sees_snapshots = options.snapshots != Snapshots::unseen;
   return agent;
 }
@@ -319,7 +320,12 @@ void Host::perform(const ParticipantAction& action) {
 }
 
 void Host::tell_agent(const LinkEvent& event) {
-  gave_up_ = gave_up_ || std::holds_alternative<GiveUp>(event);
+  const auto* given_up = std::get_if<GiveUp>(&event);
+  gave_up_ = gave_up_ || given_up != nullptr;
+  if (given_up != nullptr) {
+    const int status = given_up->outcome.exit_status;
+    has_left_ = status == 128 + SIGUSR1 || status == 128 + SIGUSR2;
+  }
   if (const auto* finish = std::get_if<FinishJob>(&event)) has_left_ = finish->leaves;
   std::visit([this](const auto& what) { post([this, what] { feed(AgentEvent(what)); }); }, event);
 }

@@ -52,14 +52,9 @@ void Host::complain(GenerationNumber generation) {
   });
 }
 
-void Host::stop() {
+void Host::gets(int signal) {
   if (!agent_) return;
-  post([this] { feed(AgentEvent(SignalArrived{SIGTERM})); });
-}
-
-void Host::asks_to_leave() {
-  if (!agent_) return;
-  post([this] { feed(AgentEvent(SignalArrived{SIGUSR2})); });
+  post([this, signal] { feed(AgentEvent(SignalArrived{signal})); });
 }
 
 /// Which may take longer than anybody waits, or for ever.

@@ -16,25 +16,11 @@ template <typename Value>
 struct Names;
 template <>
 struct Names<FaultKind> {
-  static constexpr std::array<std::string_view, fault_kinds_count> all{"cut_off",
-                                                                       "link_cut",
-                                                                       "split",
-                                                                       "slow_link",
-                                                                       "reset",
-                                                                       "pause",
-                                                                       "agent_killed",
-                                                                       "power_off",
-                                                                       "worker_fails",
-                                                                       "spawn_fails",
-                                                                       "slow_kills",
-                                                                       "stuck",
-                                                                       "complains",
-                                                                       "folder_lost",
-                                                                       "folder_swapped",
-                                                                       "folder_hangs",
-                                                                       "folder_gone",
-                                                                       "folder_stale",
-                                                                       "leaves"};
+  static constexpr std::array<std::string_view, fault_kinds_count> all{
+      "cut_off",      "link_cut",     "split",        "slow_link",    "reset",
+      "pause",        "agent_killed", "power_off",    "worker_fails", "spawn_fails",
+      "slow_kills",   "stuck",        "complains",    "folder_lost",  "folder_swapped",
+      "folder_hangs", "folder_gone",  "folder_stale", "leaves",       "evicted"};
 };
 template <>
 struct Names<Moment> {

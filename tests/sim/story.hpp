@@ -35,8 +35,9 @@ enum class FaultKind : std::uint8_t {
   folder_gone,     ///< What is asked of it fails, and is not done.
   folder_stale,    ///< A host finds in it what was there when this began.
   leaves,          ///< A signal asks a host to leave; it comes back.
+  evicted,         ///< So does one that all of a job may get.
 };
-constexpr int fault_kinds_count = 19;
+constexpr int fault_kinds_count = 20;
 
 /// What a fault waits for, from its time on.
 enum class Moment : std::uint8_t {

@@ -281,7 +281,7 @@ void add_leavers(Story& story) {
   if (!chance.percent(30)) return;
   for (std::int64_t left = chance.between(1, 3); left > 0; --left) {
     Fault fault;
-    fault.kind = FaultKind::leaves;
+    fault.kind = chance.percent(50) ? FaultKind::leaves : FaultKind::evicted;
     fault.host = static_cast<int>(chance.between(0, story.hosts_count() - 1));
     fault.at = {chance.between(first_fault.count, story.faults_for.count)};
     fault.time = Millis{chance.between(50, 10'000)};

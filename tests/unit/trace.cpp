@@ -78,13 +78,16 @@ std::string text_of(const CoordinatorEvent& event) {
           },
           [](const StopRequested& request) { return "stop by " + signal_name(request.signal); },
           [](const LeaveRequested& request) {
-            return fmt::format(
-                "node {} leaves by {}", request.node.value, signal_name(request.signal));
+            return fmt::format("node {} leaves by {}{}",
+                               request.node.value,
+                               signal_name(request.signal),
+                               request.may_be_for_all ? ", unless all do" : "");
           },
           [](const Decided& decided) {
             return fmt::format("generation {} is decided", decided.number.value);
           },
           [](const MarkFound& found) { return "a mark on " + found.where; },
+          [](const LeadKept&) { return std::string("the lead is kept"); },
           [](const Timeout&) { return std::string("timeout"); },
       },
       event);
@@ -110,6 +113,7 @@ std::string text_of(const CoordinatorAction& action) {
           [](const Propose& propose) {
             return fmt::format("generation {} is proposed", propose.record.number.value);
           },
+          [](const HandOver&) { return std::string("hand over"); },
       },
       action);
 }

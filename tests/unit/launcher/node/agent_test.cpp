@@ -187,11 +187,20 @@ TEST_CASE("agent: a signal by which its node leaves is told as that") {
               "tell: stop by SIGINT (2)"});
 }
 
+TEST_CASE("agent: a signal that all nodes may get is told as that") {
+  AgentOptions evicting;
+  evicting.evicting_signals = {SIGTERM};
+  Node node = running_node(evicting);
+  CHECK(node.gets(SIGTERM) == Lines{"note: SIGTERM (15): this node asks to leave the job",
+                                    "tell: node 0 leaves by SIGTERM (15), unless all do"});
+}
+
 TEST_CASE("agent: a signal that is to let a node leave stops the job at a witness") {
   AgentOptions witness;
   witness.witness = true;
-  witness.leaving_signals = {SIGTERM};
+  witness.leaving_signals = {SIGTERM, SIGUSR1};
   CHECK(Node{witness}.gets(SIGTERM).back() == "tell: stop by SIGTERM (15)");
+  CHECK(Node{witness}.gets(SIGUSR1).back() == "tell: stop by SIGUSR1 (10)");
 }
 
 TEST_CASE("agent: a signal passed on to one generation is not remembered for the next") {

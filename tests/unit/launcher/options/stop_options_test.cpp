@@ -75,6 +75,19 @@ TEST_CASE("stop options: a signal asks to stop, or is for the workers") {
   CHECK(read_stop({.on_signal = "USR2=leave"}).value().asks_to_stop(SIGUSR2));
 }
 
+TEST_CASE("stop options: SIGTERM is for one node or all, unless it is told what to do") {
+  const auto evicting = [](const std::string& words) {
+    return read_stop({.on_signal = words}).value().evicting_signals;
+  };
+  CHECK(evicting("") == std::set{SIGTERM});
+  CHECK(evicting("TERM=stop,TERM=auto") == std::set{SIGTERM});
+  for (const std::string deed : {"stop", "leave", "snapshot-exit"}) {
+    CHECK(evicting("TERM=" + deed).empty());
+  }
+  CHECK(refusal_of({.on_signal = "HUP=auto"}).find("write stop, snapshot-exit or leave") !=
+        std::string::npos);
+}
+
 TEST_CASE("stop options: torchrun's time to shut down is the grace unless that was given") {
   CHECK(read_stop({.shutdown = "45"}).value().grace == Millis{45'000});
   CHECK(read_stop({.grace = "3s", .shutdown = "45", .grace_from = "the command line"})
@@ -113,9 +126,8 @@ TEST_CASE("stop options: what makes no sense is refused with what to write") {
   CHECK(refusal_of({.on_signal = "USR1=ignore"}) ==
         "--on-signal: 'USR1=ignore' from the command line does not tell what to do; write pass, "
         "stop, snapshot, snapshot-exit or leave");
-  CHECK(
-      refusal_of({.on_signal = "TERM=pass,USR1=pass"}).find("write stop, snapshot-exit or leave") !=
-      std::string::npos);
+  CHECK(refusal_of({.on_signal = "TERM=pass"}).find("write auto, stop, snapshot-exit or leave") !=
+        std::string::npos);
   CHECK(refusal_of({.before_end = "soon"}) ==
         "--stop-before-end: 'soon' from DDPRUN_STOP_BEFORE_END is no time; write off, 90s or 5m");
   CHECK(refusal_of({.requeue = "true"}).find("--requeue: 'true' from job.yaml:2:1") == 0);

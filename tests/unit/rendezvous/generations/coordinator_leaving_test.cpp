@@ -22,7 +22,10 @@ struct LeavingStory : JobStory {
     return made;
   }
   Actions asks_to_leave(int node) { return meets(LeaveRequested{NodeId{node}, SIGTERM}); }
+  Actions is_evicted(int node) { return meets(LeaveRequested{NodeId{node}, SIGTERM, true}); }
 };
+
+const LeaveRequested own_node_leaves{NodeId{0}, SIGUSR1, false, true};
 
 Actions all_stop(int signal, Millis grace) {
   Actions stops;
@@ -43,6 +46,70 @@ TEST_CASE("coordinator: a node that leaves stops with all, and ends as the other
   CHECK(job.joins(0, 1).empty());
   const Actions next = job.joins(1, 1);
   CHECK(next.front() == CoordinatorAction(left(2)));
+  CHECK(members_of(next) == std::vector{0, 1});
+  CHECK(std::get<StartGeneration>(next.back()).part.cause == "n2 left by SIGTERM (15)");
+}
+
+TEST_CASE("coordinator: a node whose signal may be for all leaves once the others had time") {
+  LeavingStory job;
+  CHECK(job.is_evicted(2).empty());
+  CHECK(job.coordinator.next_deadline() == job.now + Millis{1'000});
+  job.now = job.now + Millis{999};
+  CHECK(job.meets(Timeout{}).empty());
+  job.now = job.now + Millis{1};
+  CHECK(job.meets(Timeout{}) == all_stop(SIGTERM, CoordinatorOptions{}.grace));
+  CHECK(job.coordinator.next_deadline() == std::nullopt);
+  for (const int node : {2, 0}) CHECK(job.joins(node, 1).empty());
+  CHECK(members_of(job.joins(1, 1)) == std::vector{0, 1});
+}
+
+TEST_CASE("coordinator: a signal that all nodes get within a second ends the job") {
+  LeavingStory job;
+  CHECK(job.is_evicted(2).empty());
+  job.now = job.now + Millis{900};
+  CHECK(job.is_evicted(1) == all_stop(SIGTERM, CoordinatorOptions{}.grace));
+  CHECK(job.is_evicted(0).empty());
+  for (const int node : {0, 1}) CHECK(job.joins(node, 1).empty());
+  const Outcome outcome{128 + SIGTERM, "stopped by SIGTERM (15)", {}};
+  CHECK(job.joins(2, 1) == Actions{finish(outcome, 2), finish(outcome, 0), finish(outcome, 1)});
+}
+
+TEST_CASE("coordinator: nodes whose signals may be for all wait for the first one's second") {
+  CoordinatorOptions options = LeavingStory::options();
+  options.gathering.nodes_min = 1;
+  JobStory job(options);
+  for (const int node : {0, 1, 2}) (void)job.joins(node);
+  const Instant first = job.now;
+  for (const int node : {1, 2}) {
+    CHECK(job.meets(LeaveRequested{NodeId{node}, SIGTERM, true}).empty());
+    CHECK(job.coordinator.next_deadline() == first + Millis{1'000});
+    job.now = job.now + Millis{500};
+  }
+  CHECK(job.meets(Timeout{}).size() == 3);
+  for (const int node : {1, 2}) CHECK(job.joins(node, 1).empty());
+  CHECK(members_of(job.joins(0, 1)) == std::vector{0});
+}
+
+TEST_CASE("coordinator: what ends a generation meanwhile leaves out who is to leave") {
+  CoordinatorOptions options = LeavingStory::options();
+  options.gathering.nodes_min = 1;
+  JobStory job(options);
+  for (const int node : {0, 1, 2}) (void)job.joins(node);
+  (void)job.meets(LeaveRequested{NodeId{2}, SIGTERM, true});
+  CHECK_FALSE(job.loses(1).empty());
+  CHECK(job.coordinator.next_deadline() == std::nullopt);
+  CHECK(job.joins(2, 1).empty());
+  CHECK(members_of(job.joins(0, 1)) == std::vector{0});
+}
+
+TEST_CASE("coordinator: a worker that fails while a node is about to leave is not to blame") {
+  LeavingStory job;
+  (void)job.is_evicted(2);
+  const WorkerFailure end = job.failure(1, {WorkerEnd::Kind::killed, SIGTERM});
+  CHECK(job.meets(WorkerFailed{GenerationNumber{1}, end}) ==
+        all_stop(SIGTERM, CoordinatorOptions{}.grace));
+  for (const int node : {1, 2}) CHECK(job.joins(node, 1).empty());
+  const Actions next = job.joins(0, 1);
   CHECK(members_of(next) == std::vector{0, 1});
   CHECK(std::get<StartGeneration>(next.back()).part.cause == "n2 left by SIGTERM (15)");
 }
@@ -71,16 +138,44 @@ TEST_CASE("coordinator: a leave that comes later takes no time from workers that
     CHECK(job.asks_to_leave(node).empty());
   }
   job.now = job.now + Millis{2'000};
-  CHECK(job.meets(LeaveRequested{NodeId{0}, SIGTERM, true}).empty());
+  CHECK(job.meets(LeaveRequested{NodeId{0}, SIGTERM, false, true}).empty());
 }
 
-TEST_CASE("coordinator: a job that stops since a node leaves tells workers by SIGTERM") {
+TEST_CASE("coordinator: its own node hands over what it coordinates when no worker lives") {
   LeavingStory job;
-  const LeaveRequested head{NodeId{0}, SIGUSR1, true};
-  CHECK(job.meets(head) == all_stop(SIGTERM, CoordinatorOptions{}.grace));
+  CHECK(job.meets(own_node_leaves) == all_stop(SIGTERM, CoordinatorOptions{}.grace));
+  for (const int node : {0, 1}) CHECK(job.joins(node, 1).empty());
+  CHECK(job.joins(2, 1) == Actions{HandOver{{NodeId{0}}}});
+  CHECK(job.meets(Timeout{}).empty());
+}
+
+TEST_CASE("coordinator: who asks to leave before it has joined takes no part") {
+  LeavingStory job;
+  (void)job.loses(2);
+  CHECK(job.asks_to_leave(2).empty());  // in a new life, say
+  CHECK(job.joins(2).empty());
+  CHECK(job.joins(0, 1).empty());
+  const Actions next = job.joins(1, 1);
+  CHECK(next.front() == CoordinatorAction(left(2)));
+  CHECK(members_of(next) == std::vector{0, 1});
+}
+
+TEST_CASE("coordinator: who hands over when nobody can take over ends the job") {
+  LeavingStory job;
+  (void)job.meets(own_node_leaves);
+  for (const int node : {0, 1, 2}) (void)job.joins(node, 1);
+  const Outcome outcome{128 + SIGUSR1, "stopped by SIGUSR1 (10)", {}};
+  CHECK(job.meets(LeadKept{}) ==
+        Actions{finish(outcome, 0), finish(outcome, 1), finish(outcome, 2)});
+}
+
+TEST_CASE("coordinator: its own node that leaves where too few are left ends the job") {
+  LeavingStory job;
+  (void)job.asks_to_leave(2);
+  CHECK(job.meets(own_node_leaves).empty());
   for (const int node : {0, 1}) (void)job.joins(node, 1);
   CHECK(job.joins(2, 1).front() ==
-        CoordinatorAction(finish({128 + SIGUSR1, "stopped by SIGUSR1 (10)", {}})));
+        CoordinatorAction(finish({128 + SIGUSR1, "stopped by SIGUSR1 (10)", {}}, 2)));
 }
 
 TEST_CASE("coordinator: a node that waits is enough for another one to leave") {
@@ -123,7 +218,6 @@ TEST_CASE("coordinator: C9 a node that waits leaves at once") {
   LeavingStory job;
   (void)job.joins(3);
   CHECK(job.asks_to_leave(3) == Actions{left(3)});
-  CHECK(job.asks_to_leave(3).empty());  // it is unknown by now
 }
 
 TEST_CASE("coordinator: C9 a node that leaves before the first generation is no part of it") {

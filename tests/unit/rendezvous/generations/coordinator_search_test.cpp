@@ -135,6 +135,7 @@ struct SearchStory {
     }
   }
 
+  void check(const HandOver&) { expect(false, "nobody leaves"); }
   void check(const StartGeneration& start) {
     NodeStory& node = nodes.at(static_cast<std::size_t>(start.node.value));
     expect(node.joined, "C1: only a node that has stopped and joined starts");

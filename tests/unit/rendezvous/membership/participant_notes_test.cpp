@@ -24,6 +24,7 @@ TEST_CASE("participant notes: who steps down has coordinated a job, or has only 
   CHECK(notes.steps_down(true) ==
         "n0 no longer coordinates the job: too few voters answer it, or another node coordinates");
   CHECK(notes.steps_down(false) == "n0 joins the job that is already running");
+  CHECK(notes.resigns() == "n0 leaves the job, and lets another node coordinate it");
 }
 
 TEST_CASE("participant notes: who leads is said when it changes") {

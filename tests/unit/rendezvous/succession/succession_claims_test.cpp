@@ -301,20 +301,22 @@ TEST_CASE("succession: nobody else leads while a claim is on its way") {
 
 TEST_CASE("succession: the end of the job closes the folder, once, by who leads") {
   ClaimsStory story = claimed();
-  CHECK(story.meets(JobOver{}) == Lines{"close the folder"});
-  CHECK(story.meets(JobOver{}).empty());
-  CHECK(follower().meets(JobOver{}).empty());
+  ClaimsStory leaves = story;  // and the job goes on
+  CHECK(leaves.meets(JobOver{false}).empty());
+  CHECK(story.meets(JobOver{true}) == Lines{"close the folder"});
+  CHECK(story.meets(JobOver{true}).empty());
+  CHECK(follower().meets(JobOver{true}).empty());
   SuccessionStory votes = leading();
-  CHECK(votes.meets(JobOver{}).empty());
+  CHECK(votes.meets(JobOver{true}).empty());
 }
 
 TEST_CASE("succession: who has no lead when the job is over leaves the folder to whoever has") {
   ClaimsStory story = claimed();  // until 3000
   story.now = Instant{2'999};
   ClaimsStory later = story;
-  CHECK(story.meets(JobOver{}) == Lines{"close the folder"});
+  CHECK(story.meets(JobOver{true}) == Lines{"close the folder"});
   later.now = Instant{3'000};
-  CHECK(later.meets(JobOver{}).empty());
+  CHECK(later.meets(JobOver{true}).empty());
 }
 
 TEST_CASE("succession: whoever may have forgotten the record is told all of it again") {

@@ -56,6 +56,10 @@ inline std::string text_of(const Ballot& ballot) {
     return fmt::format("release {}", release->epoch.value);
   }
   if (const auto* stepped_down = std::get_if<SteppedDown>(&ballot)) {
+    if (stepped_down->successor != 0) {
+      return fmt::format(
+          "resigned in {} for {}", stepped_down->epoch.value, stepped_down->successor);
+    }
     return fmt::format(
         "stepped down in {}, binds for {}", stepped_down->epoch.value, stepped_down->binds.count);
   }
@@ -125,6 +129,7 @@ inline std::string text_of(const SuccessionAction& action) {
     return silent->voter.host + " is silent";
   }
   if (std::holds_alternative<Admit>(action)) return "admit";
+  if (std::holds_alternative<LeadKept>(action)) return "the lead is kept";
   return std::holds_alternative<StepDown>(action) ? "step down" : "unfollow";
 }
 

@@ -77,7 +77,7 @@ std::vector<ToCoordinator> messages_up() {
       Numbered<News>{4, WorkersStuck{NodeId{3}, GenerationNumber{7}, "rank 3 is stuck"}},
       Numbered<News>{1'000'000'000'000, StopRequested{15}},
       Numbered<News>{3, StopRequested{0, true}},
-      Numbered<News>{3, LeaveRequested{NodeId{2}, 15}},
+      Numbered<News>{3, LeaveRequested{NodeId{2}, 15, true}},
       Numbered<News>{4, StoreUnreachable{NodeId{3}, GenerationNumber{7}, "Connection timed out"}},
       Ballot{VoteRequest{
           sample_voters.all[1], Epoch{4}, Instant{99}, record_id, {sample_voters, sample_founder}}},
@@ -89,7 +89,7 @@ std::vector<ToCoordinator> messages_up() {
       Ballot{Leading{sample_leader, Instant{100}, record_id, true, 3, sample_claim()}},
       Ballot{Following{12, Epoch{4}, Instant{100}, record_id}},
       Ballot{SurveyRequest{"10.0.0.1:29400", {0xfedcba9876543210}}},
-      Ballot{SteppedDown{11, Epoch{4}, Millis{500}}},
+      Ballot{SteppedDown{11, Epoch{4}, Millis{500}, 12}},
       Ballot{SurveyAnswer{12, {0xfedcba9876543210}, true}},
   };
 }

@@ -1,0 +1,143 @@
+// Hosts that leave the job by a signal, which goes on, and signals to all of them.
+#include "tests/hosts/training.hpp"
+
+#include <doctest/doctest.h>
+
+#include <signal.h>
+
+#include <string>
+#include <utility>
+
+namespace hosts {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Three hosts of which two are enough, with all their workers. Silence is believed only after
+/// minutes, and no failure is forgiven.
+struct LeavingHosts : Training {
+  explicit LeavingHosts(Options more) : Training(3, all_options(std::move(more))) {
+    start_all();
+    generation(1, 6);
+  }
+
+  static Options all_options(Options more) {
+    more.merge(Options{{"nnodes", "2:3"}, {"max-restarts", "0"}, {"dead-after", "240s"}});
+    return more;
+  }
+
+  /// The third host has left, and its place is free.
+  void expect_departure() {
+    CHECK(agent_of(2).wait() == 143);
+    CHECK(has_said(agent_of(2), "the job goes on without this node"));
+    CHECK(count_on((*this)[2], generation(2, 4)) == 0);
+    start(2);
+    CHECK(count_on((*this)[2], generation(3, 6)) == 2);
+    finish();
+    for (const int host : {0, 1, 2}) CHECK(agent_of(host).wait() == 0);
+  }
+
+  /// The signals come one after the other, all within a second; the job ends as by one.
+  void expect_one_end(milliseconds apart) {
+    for (const int host : {1, 2, 0}) {
+      agent_of(host).send(SIGTERM);
+      CHECK(cluster().stays(apart, [&] { return newest() == 1; }));
+    }
+    expect_end(143);
+    CHECK(newest() == 1);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("hosts: a host that leaves by a signal ends alone, and its place is free at once") {
+  if (!can_hold_hosts()) return;
+  LeavingHosts job(Options{{"on-signal", "TERM=leave"}});
+  job.agent_of(2).send(SIGTERM);
+  job.expect_departure();
+}
+
+TEST_CASE("hosts: a host that gets SIGTERM leaves, once the others had a second to get it") {
+  if (!can_hold_hosts()) return;
+  LeavingHosts job(Options{});
+  const milliseconds told = now_boottime();
+  job.agent_of(2).send(SIGTERM);
+  for (const Start& start : job.generation(2, 4)) CHECK((start.at - told).count() >= 1'000);
+  job.expect_departure();
+}
+
+TEST_CASE("hosts: SIGTERM to a host and its workers is no failure") {
+  if (!can_hold_hosts()) return;
+  LeavingHosts job(Options{});
+  for (const int worker : job.workers(2)) kill(worker, SIGTERM);
+  job.agent_of(2).send(SIGTERM);
+  job.expect_departure();
+}
+
+TEST_CASE("hosts: a spare takes the place of a host that gets SIGTERM, by one restart") {
+  if (!can_hold_hosts()) return;
+  Training job(3, {{"nnodes", "2"}, {"spares", "1"}, {"max-restarts", "0"}});
+  for (const int host : {0, 1}) job.start(host);
+  job.generation(1, 4);
+  job.start(2);
+  job.wait_until("a spare", [&] { return has_said(job.agent_of(2), "waiting 3 s"); });
+  job.agent_of(1).send(SIGTERM);
+  CHECK(job.agent_of(1).wait() == 143);
+  CHECK(count_on(job[2], job.generation(2, 4)) == 2);
+  job.finish();
+  for (const int host : {0, 2}) CHECK(job.agent_of(host).wait() == 0);
+  CHECK(job.newest() == 2);
+}
+
+TEST_CASE("hosts: SIGTERM to all hosts within a second ends the job once") {
+  if (!can_hold_hosts()) return;
+  for (const milliseconds apart : {milliseconds(50), milliseconds(300)}) {
+    CAPTURE(apart.count());
+    LeavingHosts job(Options{});
+    job.expect_one_end(apart);
+  }
+}
+
+TEST_CASE("hosts: by TERM=stop SIGTERM to one host ends the job") {
+  if (!can_hold_hosts()) return;
+  LeavingHosts job(Options{{"on-signal", "TERM=stop"}});
+  job.agent_of(2).send(SIGTERM);
+  job.expect_end(143);
+  CHECK(job.newest() == 1);
+}
+
+TEST_CASE("hosts: hosts that are all told to leave end the job") {
+  if (!can_hold_hosts()) return;
+  LeavingHosts job(Options{{"on-signal", "TERM=leave"}});
+  for (const int host : {2, 1, 0}) job.agent_of(host).send(SIGTERM);
+  job.expect_end(143);
+}
+
+TEST_CASE("hosts: the head's host leaves, and another one coordinates without a loss") {
+  if (!can_hold_hosts()) return;
+  for (const Options& electing : {Options{}, Options{{"claim-dir", "claims"}}}) {
+    CAPTURE(electing.size());
+    LeavingHosts job(electing);
+    job.agent_of(0).send(SIGTERM);
+    CHECK(job.agent_of(0).wait() == 143);
+    CHECK(has_said(job.agent_of(0), "n0 leaves the job, and lets another node coordinate it"));
+    CHECK(count_on(job[0], job.generation(2, 4)) == 0);
+    CHECK(has_said(job.agent_of(2), "generation 2 (head n0 left)"));
+    job.finish();
+    for (const int host : {1, 2}) CHECK(job.agent_of(host).wait() == 0);
+  }
+}
+
+TEST_CASE("hosts: of two hosts the head's leaves, since it can still vote") {
+  if (!can_hold_hosts()) return;
+  Training job(2, {{"nnodes", "1:2"}, {"max-restarts", "0"}, {"dead-after", "240s"}});
+  job.start_all();
+  job.generation(1, 4);
+  job.agent_of(0).send(SIGTERM);
+  CHECK(job.agent_of(0).wait() == 143);
+  CHECK(count_on(job[1], job.generation(2, 2)) == 2);
+  job.finish();
+  CHECK(job.agent_of(1).wait() == 0);
+}
+
+}  // namespace hosts
