@@ -104,8 +104,8 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: the others elect another head, and the old o
   Job& again = nodes.start(0, elastic, say_who + stay);
   again.wait_for_out("3: rank");
   jobs[1]->wait_for_out("of 6, node");
-  again.send(SIGTERM);
-  for (Job* job : {&again, jobs[1], jobs[2]}) CHECK(job->wait() == 143);
+  again.send(SIGINT);
+  for (Job* job : {&again, jobs[1], jobs[2]}) CHECK(job->wait() == 130);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes: the workers of an agent that was stopped die without it") {
@@ -120,8 +120,8 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: the workers of an agent that was stopped die
   for (const int worker : workers) CHECK(state_of(worker) == 'Z');  // nobody reaps them
   kill(agent, SIGCONT);
   jobs[1]->wait_for_out("3: rank");  // it joins again
-  jobs[0]->send(SIGTERM);
-  for (Job* job : jobs) CHECK(job->wait() == 143);
+  jobs[0]->send(SIGINT);
+  for (Job* job : jobs) CHECK(job->wait() == 130);
 }
 
 TEST_CASE_FIXTURE(Case,
@@ -148,8 +148,8 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: an agent that goes on before it is lost has 
   kill(agent, SIGCONT);
   jobs[0]->wait_for_out("restart 1");  // there is no budget for failures
   CHECK(count_of("was cut off and stopped its workers", jobs[0]->err) == 1);
-  jobs[0]->send(SIGTERM);
-  for (Job* job : jobs) CHECK(job->wait() == 143);
+  jobs[0]->send(SIGINT);
+  for (Job* job : jobs) CHECK(job->wait() == 130);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes: a head that starts again ends what ran under the one before") {

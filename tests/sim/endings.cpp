@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <set>
 
 namespace ddprun::sim {
 namespace {
@@ -27,6 +28,7 @@ void Cluster::end_job() {
       return succeed();
     case Ending::stop_one:
     case Ending::stop_all:
+    case Ending::evict_all:
     case Ending::stop_amid:
       return ask_for_stop();
     case Ending::failures:
@@ -52,14 +54,18 @@ void Cluster::ask_for_stop() {
     return expect_end(schedule_.now() + soon, {stopped});
   }
   is_over_ = true;
-  const bool are_evicted = story_.ending == Ending::stop_all && chance_.percent(50);
-  const int signal = are_evicted ? SIGUSR1 : SIGTERM;
+  const int signal = story_.ending == Ending::evict_all ? SIGUSR1 : SIGTERM;
   causes_.disturb(schedule_.now());  // who gets it late may go on without the others
   for (const auto& each : hosts_) {
     schedule_.after(Millis{chance_.between(0, 3'000)}, [&each, signal] { each->gets(signal); });
   }
-  if (story_.ending == Ending::stop_all) return expect_end(schedule_.now() + soon, {128 + signal});
-  expect_end(schedule_.now() + Millis{45'000} + soon, {stopped, stuck});
+  if (story_.ending != Ending::stop_amid) return expect_end(schedule_.now() + soon, {128 + signal});
+  std::set<int> statuses{stopped, stuck};
+  for (const Fault& fault : story_.faults) {  // one that leaves may be the last that is left
+    if (fault.kind == FaultKind::leaves) statuses.insert(128 + SIGUSR2);
+    if (fault.kind == FaultKind::evicted) statuses.insert(128 + SIGUSR1);
+  }
+  expect_end(schedule_.now() + Millis{45'000} + soon, statuses);
 }
 
 /// Two workers fail, of which the first one is to blame; a third one succeeds.

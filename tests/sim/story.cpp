@@ -38,7 +38,7 @@ struct Names<Moment> {
 template <>
 struct Names<Ending> {
   static constexpr std::array<std::string_view, endings_count> all{
-      "success", "stop_one", "stop_all", "stop_amid", "failures", "unreachable"};
+      "success", "stop_one", "stop_all", "evict_all", "stop_amid", "failures", "unreachable"};
 };
 template <>
 struct Names<Snapshots> {

@@ -79,11 +79,12 @@ enum class Ending : std::uint8_t {
   success,      ///< All workers end so.
   stop_one,     ///< Somebody asks one host for it.
   stop_all,     ///< A batch system asks all hosts for it.
+  evict_all,    ///< So it does by a signal that one host alone would leave by.
   stop_amid,    ///< The same while faults go on.
   failures,     ///< Workers fail until no restart is left.
   unreachable,  ///< One host cannot reach the workers' store.
 };
-constexpr int endings_count = 6;
+constexpr int endings_count = 7;
 
 /// What hosts see of the snapshots of the job.
 enum class Snapshots : std::uint8_t { unseen, growing, stalled };

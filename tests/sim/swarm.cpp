@@ -278,6 +278,7 @@ void draw_ending(Prng& chance, Story& story) {
 
 void add_leavers(Story& story) {
   Prng chance(story.seed + 3'000'000'019);
+  if (story.ending == Ending::stop_all && chance.percent(50)) story.ending = Ending::evict_all;
   if (!chance.percent(30)) return;
   for (std::int64_t left = chance.between(1, 3); left > 0; --left) {
     Fault fault;
