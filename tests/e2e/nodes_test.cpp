@@ -276,8 +276,8 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: they go on without a coordinator, which take
   again.wait_for_err("joins the job that is already running");
   first.wait_until("that it is known",
                    [&] { return count_of(" is a witness", first.err + second.err) == 1; });
-  first.send(SIGTERM);
-  for (Job* job : {&again, &first, &second}) CHECK(job->wait() == 143);
+  first.send(SIGINT);
+  for (Job* job : {&again, &first, &second}) CHECK(job->wait() == 130);
 }
 
 }  // namespace e2e
