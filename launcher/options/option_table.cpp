@@ -257,15 +257,16 @@ constexpr OptionSpec table[] = {
      .group = restarts,
      .help = "What TERM, HUP, USR1 or USR2 does: 'snapshot-exit' stops the workers as "
              "--stop-before-end does, 'leave' ends this node and lets the others go on, "
-             "'snapshot' (USR1 and USR2 only) asks workers to save and go on; by default HUP "
-             "'stop's the job, USR1 and USR2 'pass' to the workers, and TERM is 'auto': as "
-             "'leave', unless the other nodes get it within 1 s."},
+             "'snapshot' (USR1 and USR2 only) asks workers to save and go on; by default HUP means "
+             "'stop', USR1 and USR2 mean 'pass' (to the workers), and TERM means 'auto': 'leave' "
+             "where the job can go on without this node and the others do not get it within 1 s, "
+             "else 'stop'."},
     {.name = "signals-to-handle",
      .value_name = "SIGNALS",
      .group = restarts,
      .torchrun = true,
      .help = "Signals that stop the job, after commas: USR1 and USR2 do if they are among them; "
-             "TERM, INT, HUP and QUIT always do."},
+             "INT, HUP and QUIT always do, and TERM does what --on-signal says."},
     {.name = "stop-before-end",
      .value_name = "TIME",
      .words = "off",

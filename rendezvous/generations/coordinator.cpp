@@ -266,7 +266,7 @@ void Coordinator::on(Instant, const StoreUnreachable& unreachable, Actions& out)
   const bool first = current_.restart_count == 0;
   const auto status = first ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
   outcome_ = Outcome{static_cast<int>(status), std::move(text), {}};
-  stop(SIGTERM, options_.restart_grace, out);
+  stop(SIGTERM, restart_grace(), out);
 }
 
 void Coordinator::on(Instant now, const Decided& decided, Actions& out) {
@@ -361,7 +361,9 @@ void Coordinator::on(Instant now, const LeaveRequested& request, Actions& out) {
   const NodeId node = request.node;
   if (outcome_ || leavers_.contains(node)) return;
   const bool has_begun = current_.number != GenerationNumber{};
-  if (has_begun ? !enough_without(node) : request.with_lead) {
+  // Who has taken over does not know yet who is there.
+  const bool are_enough = inherited_ || (has_begun ? enough_without(node) : !request.with_lead);
+  if (!are_enough) {
     return stop_with_last(now, request, out);
   }
   if (!lives_on(node) && !request.with_lead) return let_go(now, request, out);

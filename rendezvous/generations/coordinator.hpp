@@ -246,6 +246,7 @@ class Coordinator {
   [[nodiscard]] std::optional<Outcome> verdict(Instant now) const;
   void consider_joiners(Instant now, Actions& out);
   void interrupt(std::string cause, Actions& out);
+  [[nodiscard]] Millis restart_grace() const;
   void stop(int signal, Millis grace, Actions& out);
   void conclude(Instant now, Actions& out);
   void restart(Instant now, Actions& out);

@@ -26,7 +26,12 @@ void Coordinator::consider_joiners(Instant now, Actions& out) {
 /// cause.
 void Coordinator::interrupt(std::string cause, Actions& out) {
   if (!inherited_) cause_ = std::move(cause);
-  if (state_ == State::running) stop(SIGTERM, options_.restart_grace, out);
+  if (state_ == State::running) stop(SIGTERM, restart_grace(), out);
+}
+
+/// What ends a generation that a node is about to leave anyway takes no time from its saving.
+Millis Coordinator::restart_grace() const {
+  return leave_at_ ? options_.grace : options_.restart_grace;
 }
 
 void Coordinator::stop(int signal, Millis grace, Actions& out) {

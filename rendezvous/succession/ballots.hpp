@@ -92,6 +92,12 @@ struct Knowledge {
   }
 };
 
+/// A leader has said in that epoch that it leads no more; 0: none has.
+struct Resignation {
+  AgentId leader = 0;
+  Epoch epoch;
+  friend bool operator==(const Resignation&, const Resignation&) = default;
+};
 struct VoteRequest {
   Voter candidate;
   Epoch epoch;
@@ -99,7 +105,7 @@ struct VoteRequest {
   RecordId record;               ///< The newest one that the candidate has,
   std::vector<Voters> electors;  ///< and those who elect with it: some may not have heard of it.
   Founding founding;             ///< Of the job.
-  Epoch resigned;                ///< Whose leader has told the candidate that it leads no more.
+  Resignation resigned;          ///< As the candidate was told.
   friend bool operator==(const VoteRequest&, const VoteRequest&) = default;
 };
 /// Also the promise to elect nobody else for a lease.

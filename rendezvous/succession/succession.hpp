@@ -130,6 +130,7 @@ class Succession {
   [[nodiscard]] RecordId decided_record() const;
   [[nodiscard]] std::vector<Voters> electors() const;
   [[nodiscard]] bool is_asked(const VoteRequest& request) const;
+  [[nodiscard]] bool frees(const VoteRequest& request) const;
   [[nodiscard]] bool has_missed_record(const VoteRequest& request) const;
   [[nodiscard]] bool may_vote(Instant now, const VoteRequest& request) const;
   [[nodiscard]] bool may_win(const VoteRequest& request) const;
@@ -208,6 +209,9 @@ class Succession {
   void tell_voters(Actions& out) const;
   void lead_changed(Actions& out);
   [[nodiscard]] const Voter* successor(Instant now, const std::set<NodeId>& leavers) const;
+  [[nodiscard]] const Voter* successor(Instant heard_after,
+                                       bool accepted,
+                                       const std::set<NodeId>& leavers) const;
   void step_down(Instant now, Actions& out);
 
   // Where voters claim: succession_claims.cpp

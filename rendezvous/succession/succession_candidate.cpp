@@ -77,7 +77,8 @@ void Succession::ask(Instant now, Actions& out) {
                         known_->id(),
                         electors(),
                         known_->record.founding,
-                        names_self_ ? names_self_->epoch : Epoch{}};
+                        {}};
+    if (names_self_) request.resigned = {names_self_->agent, names_self_->epoch};
     out.emplace_back(SendBallot{voter.address, std::move(request)});
   }
   conclude_election(now, out);

@@ -70,6 +70,7 @@ void Succession::adopt(Instant now, const Knowledge& newest, Actions& out) {
   patience_ = now;
   folder_.heard_of(newest.claimed());
   known_.reset();
+  names_self_.reset();
   if (newest.record.voters.contains(options_.self.agent)) known_ = newest;
   folder_.forget_passes();
 }

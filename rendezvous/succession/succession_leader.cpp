@@ -178,14 +178,26 @@ void Succession::lead_changed(Actions& out) {
   out.emplace_back(LeadChanged{reign_->lead.until(), leader_->epoch});
 }
 
-/// The first in order that knows the newest record and was heard in the last heartbeats.
-const Voter* Succession::successor(Instant now, const std::set<NodeId>& leavers) const {
-  const Instant lately = now - options_.times.heartbeat * 3;
+/// The first in order.
+const Voter* Succession::successor(Instant heard_after,
+                                   bool accepted,
+                                   const std::set<NodeId>& leavers) const {
   for (const Voter& voter : known_->record.voters.all) {
     const bool may = voter.agent != options_.self.agent && !leavers.contains(voter.node);
-    if (may && has_accepted(voter) && reign_->lead.heard_after(lately, voter.agent)) return &voter;
+    const bool knows = !accepted || has_accepted(voter);
+    if (may && knows && reign_->lead.heard_after(heard_after, voter.agent)) return &voter;
   }
   return nullptr;
+}
+
+/// Rather one that has accepted the newest record, or it may not be elected, and was heard lately.
+const Voter* Succession::successor(Instant now, const std::set<NodeId>& leavers) const {
+  const Instant lately = now - options_.times.heartbeat * 3;
+  const Instant since = now - options_.times.lease;
+  const Voter* best = successor(lately, true, leavers);
+  if (best == nullptr) best = successor(since, true, leavers);
+  if (best == nullptr && !known_->decided) best = successor(since, false, leavers);
+  return best;
 }
 
 /// No worker lives, so that its own promises and its voters' bind nobody any more.

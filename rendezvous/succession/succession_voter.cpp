@@ -69,13 +69,18 @@ bool Succession::goes_before(const VoteRequest& request) const {
   return voters.place_of(request.candidate.agent) < voters.place_of(options_.self.agent);
 }
 
+/// The candidate knows sooner than this voter that the voter's leader has resigned.
+bool Succession::frees(const VoteRequest& request) const {
+  return state_ == State::following && leader_ && is_asked(request) && request.founding == job() &&
+         request.resigned == Resignation{leader_->agent, leader_->epoch};
+}
+
 void Succession::hear(Instant now, const VoteRequest& request, Actions& out) {
   const Voter& candidate = request.candidate;
   highest_ = std::max(highest_, request.epoch);
   if (founding() && may_win(request)) give_way(out);  // V6
   find_mark(request.epoch, candidate.host, out);
-  const bool is_free = state_ == State::following && leader_ && leader_->epoch == request.resigned;
-  if (is_free && request.resigned > Epoch{}) be_free(now, out);
+  if (frees(request)) be_free(now, out);
   if (!may_vote(now, request)) {
     if (has_missed_record(request)) heed_laggard(now);
     if (state_ == State::standing && request.epoch == pledge_.epoch() && goes_before(request)) {

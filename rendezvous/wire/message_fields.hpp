@@ -233,7 +233,8 @@ void fields(auto& archive, Is<VoteRequest> auto& request) {
   fields(archive, request.record);
   archive.list(request.electors, electors_max);
   fields(archive, request.founding);
-  fields(archive, request.resigned);
+  archive.integer(request.resigned.leader);
+  fields(archive, request.resigned.epoch);
 }
 void fields(auto& archive, Is<Vote> auto& vote) {
   archive.integer(vote.voter);

@@ -76,17 +76,20 @@ TEST_CASE("hosts: SIGTERM to a host and its workers is no failure") {
 
 TEST_CASE("hosts: a spare takes the place of a host that gets SIGTERM, by one restart") {
   if (!can_hold_hosts()) return;
-  Training job(3, {{"nnodes", "2"}, {"spares", "1"}, {"max-restarts", "0"}});
-  for (const int host : {0, 1}) job.start(host);
-  job.generation(1, 4);
-  job.start(2);
-  job.wait_until("a spare", [&] { return has_said(job.agent_of(2), "waiting 3 s"); });
-  job.agent_of(1).send(SIGTERM);
-  CHECK(job.agent_of(1).wait() == 143);
-  CHECK(count_on(job[2], job.generation(2, 4)) == 2);
-  job.finish();
-  for (const int host : {0, 2}) CHECK(job.agent_of(host).wait() == 0);
-  CHECK(job.newest() == 2);
+  for (const int leaver : {1, 0}) {
+    CAPTURE(leaver);
+    Training job(3, {{"nnodes", "2"}, {"spares", "1"}, {"max-restarts", "0"}});
+    for (const int host : {0, 1}) job.start(host);
+    job.generation(1, 4);
+    job.start(2);
+    job.wait_until("a spare", [&] { return has_said(job.agent_of(2), "waiting 3 s"); });
+    job.agent_of(leaver).send(SIGTERM);
+    CHECK(job.agent_of(leaver).wait() == 143);
+    CHECK(count_on(job[2], job.generation(2, 4)) == 2);
+    job.finish();
+    for (const int host : {1 - leaver, 2}) CHECK(job.agent_of(host).wait() == 0);
+    CHECK(job.newest() == 2);
+  }
 }
 
 TEST_CASE("hosts: SIGTERM to all hosts within a second ends the job once") {

@@ -102,6 +102,30 @@ TEST_CASE("coordinator: what ends a generation meanwhile leaves out who is to le
   CHECK(members_of(job.joins(0, 1)) == std::vector{0});
 }
 
+TEST_CASE("coordinator: a node that joins or is lost then takes no time from what is saved") {
+  LeavingStory lost;
+  (void)lost.is_evicted(2);
+  CHECK(lost.loses(1) == Actions{stop(1, SIGTERM, CoordinatorOptions{}.grace, 0),
+                                 stop(1, SIGTERM, CoordinatorOptions{}.grace, 2)});
+  LeavingStory joined;
+  (void)joined.is_evicted(2);
+  CHECK(joined.joins(1, 1) == Actions{stop(1, SIGTERM, CoordinatorOptions{}.grace, 0),
+                                      stop(1, SIGTERM, CoordinatorOptions{}.grace, 2)});
+}
+
+TEST_CASE("coordinator: who has taken over lets a node leave before it knows who is there") {
+  Generation before;
+  before.number = GenerationNumber{1};
+  before.members = {{offer_of(0), Rank{0}}, {offer_of(1), Rank{2}}};
+  JobStory job(LeavingStory::options());
+  job.coordinator = Coordinator(LeavingStory::options(), before, "head n0 left");
+  CHECK(job.meets(LeaveRequested{NodeId{0}, SIGTERM}).empty());
+  for (const int node : {0, 1}) (void)job.joins(node, 1);
+  const Actions next = job.joins(2);  // a spare
+  CHECK(next.front() == CoordinatorAction(left(0)));
+  CHECK(members_of(next) == std::vector{1, 2});
+}
+
 TEST_CASE("coordinator: a worker that fails while a node is about to leave is not to blame") {
   LeavingStory job;
   (void)job.is_evicted(2);

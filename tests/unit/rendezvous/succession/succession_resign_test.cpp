@@ -34,16 +34,25 @@ TEST_CASE("succession: who was heard after it resigned says so again") {
         Lines{"n2: resigned in 2 for 3"});
 }
 
-TEST_CASE("succession: nobody hands over to who leaves, is silent, or lacks the record") {
+TEST_CASE("succession: nobody hands over to who leaves or lacks the record") {
   SuccessionStory leaves = leading_and_heard();
   CHECK(leaves.meets(HandOver{{NodeId{1}, NodeId{2}}}) == Lines{"the lead is kept"});
-  SuccessionStory silent = leading_and_heard();
-  silent.now = silent.now + usual_times.heartbeat * 3;
-  CHECK(silent.meets(HandOver{{NodeId{1}}}) == Lines{"the lead is kept"});
   SuccessionStory lacks = leading();
   CHECK(lacks.meets(HandOver{{NodeId{1}}}) == Lines{"the lead is kept"});
   SuccessionStory founder(0);
   CHECK(founder.meets(HandOver{{NodeId{0}}}) == Lines{"the lead is kept"});
+}
+
+TEST_CASE("succession: who hands over rather names one that it has heard lately") {
+  SuccessionStory story = leading(5);
+  (void)story.is_followed(2, 2, story.now);
+  story.now = story.now + usual_times.heartbeat * 4;
+  CHECK(story.meets(HandOver{{NodeId{1}}}).at(1) == "n2: resigned in 2 for 3");
+  SuccessionStory other = leading(5);
+  (void)other.is_followed(2, 2, other.now);
+  other.now = other.now + usual_times.heartbeat * 4;
+  (void)other.is_followed(3, 2, other.now);
+  CHECK(other.meets(HandOver{{NodeId{1}}}).at(1) == "n2: resigned in 2 for 4");
 }
 
 TEST_CASE("succession: who is named stands at once, and says that the leader has resigned") {
@@ -55,7 +64,7 @@ TEST_CASE("succession: who is named stands at once, and says that the leader has
   story.succession.on_event(story.now, SuccessionTimeout{}, actions);
   const auto* send = std::get_if<SendBallot>(&actions.front());
   REQUIRE(send != nullptr);
-  CHECK(std::get<VoteRequest>(send->ballot).resigned == Epoch{1});
+  CHECK(std::get<VoteRequest>(send->ballot).resigned == Resignation{1, Epoch{1}});
   actions.clear();
   const Vote vote{voter(2).agent, Epoch{2}, story.now};
   story.succession.on_event(story.now, BallotArrived{vote}, actions);
@@ -82,10 +91,17 @@ TEST_CASE("succession: who is named does not stand while its workers live") {
 TEST_CASE("succession: V2 who hears of a candidate first that its leader has resigned votes") {
   SuccessionStory story = following();
   story.now = Instant{500};
-  VoteRequest request{voter(2), Epoch{2}, Instant{88}, record_of(3).id(), {}, {}, Epoch{3}};
+  VoteRequest request{voter(2), Epoch{2}, Instant{88}, record_of(3).id(), {}, {}, {}};
   request.electors = {record_of(3).record.voters};
-  CHECK(story.hears(request) == Lines{"n2: refuse 1"});  // that is not its leader's epoch
-  request.resigned = Epoch{1};
+  for (const Resignation& other : {Resignation{1, Epoch{3}}, Resignation{2, Epoch{1}}}) {
+    request.resigned = other;
+    CHECK(story.hears(request) == Lines{"n2: refuse 1"});
+  }
+  request.resigned = {1, Epoch{1}};
+  VoteRequest of_another_job = request;
+  of_another_job.founding = {Epoch{1}, 1};
+  of_another_job.electors = {Voters{{voter(2)}, 3}};  // which does not ask this process
+  CHECK(story.hears(of_another_job) == Lines{"n2: refuse 1"});
   CHECK(story.hears(request) == Lines{"unfollow", "n2: vote 2"});
 }
 
