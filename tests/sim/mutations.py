@@ -168,15 +168,19 @@ def play_kinds(mutant):
     return broken[0] if broken else None, count
 
 
-def search(mutant):
+def search(mutant, known):
     """By what jobs do; unit tests, which say again what the code says, only where that is nothing,
-    or where the simulator has not what was changed."""
+    or where the simulator has not what was changed. If known, the seeds are not counted anew where
+    a scenario sees it: stories that hang take minutes."""
     if mutant.is_of_worker():
         return test_worker(mutant)
     caught, count = None, ""
     if mutant.is_in(mutant.sources.sim):
-        caught, count = play_kinds(mutant)
-        caught = play_scenarios(mutant) or caught or play_near(mutant)
+        caught = play_scenarios(mutant)
+        if caught and known:
+            return dataclasses.replace(caught, seeds=known.seeds)
+        by_seed, count = play_kinds(mutant)
+        caught = caught or by_seed or play_near(mutant)
     if caught is None and mutant.is_in(mutant.sources.test_kit + mutant.sources.machines):
         caught = test_units(mutant, mutant.sources.unit_tests)
     return caught and dataclasses.replace(caught, seeds=count)
@@ -189,7 +193,7 @@ def catch(mutation, sources, known, replays):
             mutant = Mutant(mutation.changes(), sources, pathlib.Path(name))
             if replays and known and (broke := catch_again(mutant, known.by)):
                 return Caught(known.by, broke, known.seeds)
-            return search(mutant)
+            return search(mutant, known if replays else None)
         except BuildError as error:
             print(f"{mutation.name}: {error}", file=sys.stderr)
             return None
