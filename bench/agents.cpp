@@ -103,7 +103,7 @@ class PretendedNode {
     std::printf("%.6f\n", took.count());
     std::fflush(stdout);
   }
-  void on(const AskToSave&) {}
+  void on(const AskToSave&) { agent_.tell(SaveAnswered{}); }
   void on(const SignalWorkers& signal) {
     agent_.tell(WorkerEnded{LocalRank{0}, 0, {WorkerEnd::Kind::killed, signal.signal}});
   }

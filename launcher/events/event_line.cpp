@@ -174,6 +174,14 @@ void append(const LeaveRequested& event, const EventContext&, Json& line) {
   line["signal_name"] = signal_word(event.signal);
 }
 
+constexpr std::string_view name_of(const SaveReported&) {
+  return "save_reported";
+}
+void append(const SaveReported& event, const EventContext&, Json& line) {
+  line["node"] = event.node.value;
+  line["step"] = event.step ? Json(*event.step) : Json();
+}
+
 constexpr std::string_view name_of(const StopGeneration&) {
   return "stop_ordered";
 }

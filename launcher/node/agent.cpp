@@ -110,6 +110,7 @@ void Agent::on(Instant, const StartGeneration& start, Actions& out) {
   signals_sent_.clear();
   interrupted_.reset();
   held_.reset();
+  reports_save_ = false;
   state_ = State::running;
   out.emplace_back(SpawnWorkers{part_});
 }
@@ -131,6 +132,18 @@ void Agent::on(Instant now, const StopGeneration& stop, Actions& out) {
   out.emplace_back(SignalWorkers{stop.signal});
 }
 
+void Agent::on(Instant, const SaveGeneration& save, Actions& out) {
+  if (state_ != State::running || save.generation != part_.number) return;
+  reports_save_ = true;
+  out.emplace_back(AskToSave{});
+}
+
+void Agent::on(Instant, const SaveAnswered& answered, Actions& out) {
+  const bool is_awaited = std::exchange(reports_save_, false);
+  if (!is_awaited || state_ != State::running) return;
+  out.emplace_back(TellCoordinator{SaveReported{node_, part_.number, answered.step}});
+}
+
 void Agent::on(Instant, const FinishJob& finish, Actions& out) {
   if (state_ == State::stuck) {
     Outcome outcome = finish.outcome;
@@ -148,6 +161,9 @@ void Agent::on(Instant now, const WorkerEnded& ended, Actions& out) {
   if (state_ != State::running && state_ != State::stopping) return;
   if (state_ == State::stopping && alive_.empty()) return kill_all(now, out);
   if (state_ == State::stopping || held_) return;  // A2; after a delayed report these are victims
+  if (alive_.empty() && std::exchange(reports_save_, false)) {
+    out.emplace_back(TellCoordinator{SaveReported{node_, part_.number, std::nullopt}});
+  }
   if (answers_interrupt(now, ended)) return request_stop(now, SIGINT, out);
   const int signal = ended.end.kind == WorkerEnd::Kind::killed ? ended.end.code : 0;
   const bool by_signal = sent_to_jobs(signal) && !signals_sent_.contains(signal);

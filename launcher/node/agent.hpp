@@ -74,6 +74,10 @@ struct StoreUnavailable {
 struct SnapshotSeen {
   std::optional<SnapshotPosition> position;  ///< Nothing: it cannot be told.
 };
+/// After AskToSave, once at most.
+struct SaveAnswered {
+  std::optional<std::int64_t> step;  ///< Of a snapshot begun since; nothing: none can be asked.
+};
 /// After KillAll: no descendant is left.
 struct AllGone {};
 struct SignalArrived {
@@ -90,6 +94,8 @@ using AgentEvent = std::variant<StoreBound,
                                 SnapshotSeen,
                                 StartGeneration,
                                 StopGeneration,
+                                SaveGeneration,
+                                SaveAnswered,
                                 FinishJob,
                                 WorkerEnded,
                                 AllGone,
@@ -119,9 +125,9 @@ struct SignalWorkers {
   int signal = 0;
   friend bool operator==(const SignalWorkers&, const SignalWorkers&) = default;
 };
-/// Ask those that can be asked to save, since that signal has come.
+/// Ask those that can be asked to save, and answer SaveAnswered.
 struct AskToSave {
-  int signal = 0;
+  int signal = 0;  ///< That a user has sent; 0: the coordinator wants it.
   friend bool operator==(const AskToSave&, const AskToSave&) = default;
 };
 /// SIGKILL to every descendant, again and again until none is left; then answer AllGone.
@@ -190,6 +196,8 @@ class Agent {
   void on(Instant now, const SnapshotSeen& seen, Actions& out);
   void on(Instant now, const StartGeneration& start, Actions& out);
   void on(Instant now, const StopGeneration& stop, Actions& out);
+  void on(Instant now, const SaveGeneration& save, Actions& out);
+  void on(Instant now, const SaveAnswered& answered, Actions& out);
   void on(Instant now, const FinishJob& finish, Actions& out);
   void on(Instant now, const WorkerEnded& ended, Actions& out);
   void on(Instant now, const AllGone& gone, Actions& out);
@@ -235,6 +243,7 @@ class Agent {
   std::optional<Instant> interrupted_;  // the newest ctrl-C that was left to a worker
   Instant insists_since_;               // the first of those that came one soon after the other
   int insists_ = 0;                     // how many they are
+  bool reports_save_ = false;           // the coordinator waits for an answer
   std::optional<WorkerEnded> held_;     // a death that may turn out to be the end of the whole job
   std::uint16_t store_port_ = 0;        // 0: none is open
   std::string store_address_;

@@ -17,6 +17,8 @@ void JobObserver::on(const AgentEvent& event, Events& out) {
                         [&](const StopGeneration& stop) {
                           if (!living_.empty() && stop.generation == generation_) append(stop);
                         },
+                        [](const SaveGeneration&) {},  // what workers write is seen in the report
+                        [](const SaveAnswered&) {},
                         [](const FinishJob&) {},  // JobFinished follows
                         [&](const WorkerEnded& ended) {
                           living_.erase(ended.local_rank);
@@ -75,6 +77,7 @@ void JobObserver::on(const CoordinatorEvent& event, Events& out) {
                         [](const WorkersStuck&) {},  // its node has it, too
                         [&](const StopRequested& request) { append(request); },
                         [&](const LeaveRequested& request) { append(request); },
+                        [&](const SaveReported& report) { append(report); },
                         [](const LeadKept&) {},
                         [&](const Decided& decided) {
                           generation_ = std::max(generation_, decided.number);

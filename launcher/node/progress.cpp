@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <tuple>
+#include <utility>
 
 namespace ddprun {
 namespace {
@@ -38,11 +39,12 @@ bool is_behind(const StepsFinished& one, const StepsFinished& other) {
 }  // namespace
 
 void Progress::begin(const Part& part) {
+  *this = {};
   first_rank_ = part.first_rank;
-  ranks_.clear();
 }
 
 void Progress::hear(LocalRank local_rank, const ControlMessage& message) {
+  note_answer(local_rank, message);
   RankProgress& rank = ranks_[local_rank];
   rank.rank = Rank{first_rank_.value + local_rank.value};
   std::visit([&](const auto& what) { apply(what, rank); }, message);
@@ -51,6 +53,25 @@ void Progress::hear(LocalRank local_rank, const ControlMessage& message) {
 void Progress::ended(LocalRank local_rank) {
   const auto found = ranks_.find(local_rank);
   if (found != ranks_.end()) found->second.has_ended = true;
+}
+
+void Progress::asked_to_save() {
+  answer_.reset();
+  save_in_vain_.emplace();
+  for (const auto& [local_rank, rank] : ranks_) {
+    if (rank.saving) save_in_vain_->insert(local_rank);
+  }
+}
+
+void Progress::note_answer(LocalRank local_rank, const ControlMessage& message) {
+  const auto* saved = std::get_if<SnapshotSaved>(&message);
+  if (saved == nullptr || !save_in_vain_ || save_in_vain_->erase(local_rank) > 0) return;
+  save_in_vain_.reset();
+  answer_ = saved->step;
+}
+
+std::optional<std::int64_t> Progress::take_answer() {
+  return std::exchange(answer_, std::nullopt);
 }
 
 std::string progress_text(const Progress& progress) {

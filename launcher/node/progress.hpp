@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace ddprun {
@@ -30,13 +31,22 @@ class Progress {
   void begin(const Part& part);
   void hear(LocalRank local_rank, const ControlMessage& message);
   void ended(LocalRank local_rank);
+  /// They are asked to save: what one is writing just now began too early to be the answer.
+  void asked_to_save();
+
+  /// The step of the first snapshot that is complete and was begun after they were asked; once.
+  [[nodiscard]] std::optional<std::int64_t> take_answer();
 
   /// Of those that have said hello.
   [[nodiscard]] const Ranks& ranks() const { return ranks_; }
 
  private:
+  void note_answer(LocalRank local_rank, const ControlMessage& message);
+
   Rank first_rank_;
   Ranks ranks_;
+  std::optional<std::set<LocalRank>> save_in_vain_;  // since asked: what those write is too old
+  std::optional<std::int64_t> answer_;
 };
 
 /// "step 1,200, 31.4 steps/s" of the living rank that is behind the others, and ", saving" while

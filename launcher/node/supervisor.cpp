@@ -149,6 +149,7 @@ void Supervisor::look_at_wait() {
 /// A worker that has the terminal may write there, too.
 void Supervisor::hear(LocalRank local_rank, const ControlMessage& message) {
   progress_.hear(local_rank, message);
+  if (const auto step = progress_.take_answer()) agent_.tell(SaveAnswered{*step});
   if (!agent_.machine().terminal_worker()) status_.steps_told();
 }
 
@@ -209,10 +210,14 @@ void Supervisor::perform(const AskToSave& ask) {
   for (const auto& [pid, local_rank] : workers_.living()) {
     if (workers_.ask(local_rank, SaveNow{})) ++asked;
   }
-  say(fmt::format("{}: {} of {} asked to save",
-                  signal_name(ask.signal),
-                  asked,
-                  text_of_count(workers_.living().size(), "worker")));
+  if (ask.signal != 0 || asked > 0) {
+    say(fmt::format("{}: {} of {} asked to save",
+                    ask.signal == 0 ? "nodes have joined" : signal_name(ask.signal),
+                    asked,
+                    text_of_count(workers_.living().size(), "worker")));
+  }
+  if (asked == 0) return agent_.tell(SaveAnswered{});
+  progress_.asked_to_save();
 }
 
 void Supervisor::perform(const KillAll&) {

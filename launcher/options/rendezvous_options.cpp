@@ -51,8 +51,8 @@ Result<void> check_backend(const Settings& all) {
 }
 
 Result<JoinPolicy> read_join_policy(const Setting& setting) {
-  // Workers that cannot be asked for a snapshot are stopped, as with "now".
-  if (setting.value == "now" || setting.value == "snapshot") return JoinPolicy::now;
+  if (setting.value == "now") return JoinPolicy::now;
+  if (setting.value == "snapshot") return JoinPolicy::snapshot;
   if (setting.value == "defer") return JoinPolicy::defer;
   return refused_setting(
       "join-policy",

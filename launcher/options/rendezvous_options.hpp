@@ -23,7 +23,7 @@ constexpr std::size_t doors_limit = 64;
 
 struct RendezvousOptions {
   GatheringOptions gathering;
-  JoinPolicy join_policy = JoinPolicy::now;
+  JoinPolicy join_policy = JoinPolicy::snapshot;
   LeaseTimes times;
   std::optional<Endpoint> endpoint;   ///< Of the coordinator; always there with many nodes.
   std::optional<Endpoint> store;      ///< Where the workers of one node alone are to find theirs.

@@ -79,7 +79,11 @@ std::optional<Instant> Coordinator::next_deadline() const {
       return earliest({next, settle_deadline_});
     }
     case State::running:
-      return earliest({straggler_deadline_, last_call_, settled_at_, leave_at_});
+      return earliest({straggler_deadline_,
+                       last_call_,
+                       saving_ ? std::optional(saving_->until) : std::nullopt,
+                       settled_at_,
+                       leave_at_});
     case State::deciding:
       return earliest({undecided_deadline_, give_up_deciding_at(), settle_deadline_});
     case State::ending:
@@ -457,6 +461,7 @@ void Coordinator::on(Instant now, const Timeout&, Actions& out) {
   if (due(settled_at_)) settle();
   if (due(straggler_deadline_)) name_stragglers(out);
   if (due(last_call_)) consider_joiners(now, out);
+  if (saving_ && now >= saving_->until) give_up_saving(out);
 }
 
 }  // namespace ddprun

@@ -28,6 +28,8 @@
 //   C9  A node that leaves is no member of a later generation. If its vote may be needed for the
 //       next one, it is told to end only when that starts, or with the job.
 //   C10 It hands over only when no worker lives, and forms no generation any more.
+//   C11 By JoinPolicy::snapshot a generation ends for nodes that joined only once a worker has
+//       saved since, no member has one that can be asked, or `save_patience` is over.
 // Bounds
 //   At most one offer and one action per node and event, and three notes.
 #pragma once
@@ -54,8 +56,9 @@
 namespace ddprun {
 
 enum class JoinPolicy : std::uint8_t {
-  now,    ///< A node that joins ends the generation, so that the next one has it.
-  defer,  ///< It waits for the next one, whatever starts that.
+  now,       ///< A node that joins ends the generation, so that the next one has it.
+  snapshot,  ///< The same once workers have saved, if any can be asked to.
+  defer,     ///< It waits for the next one, whatever starts that.
 };
 
 struct CoordinatorOptions {
@@ -68,6 +71,7 @@ struct CoordinatorOptions {
   std::set<int>
       saving_signals;  ///< After an end by these, as where its time is up, the job is to go on.
   Millis save_grace{10'000};       ///< Instead of `grace` then.
+  Millis save_patience{120'000};   ///< For workers that are asked to save, and then to go on.
   Millis same_wish{1'000};         ///< Who ends all of a job tells its nodes within this time.
   Millis restart_grace{1'000};     ///< The same for what is left of a failed generation.
   Millis straggler_after{30'000};  ///< From the first success until those still running are named.
@@ -139,6 +143,14 @@ struct LeaveRequested {
 };
 [[nodiscard]] Outcome outcome_of(const LeaveRequested& request);
 
+/// The answer of a node to SaveGeneration.
+struct SaveReported {
+  NodeId node;
+  GenerationNumber generation;
+  std::optional<std::int64_t> step;  ///< Of the snapshot; nothing: no worker there can be asked.
+  friend bool operator==(const SaveReported&, const SaveReported&) = default;
+};
+
 /// What happens on a node.
 using News = std::variant<Join,
                           WorkerFailed,
@@ -146,7 +158,8 @@ using News = std::variant<Join,
                           StopRequested,
                           WorkersStuck,
                           StoreUnreachable,
-                          LeaveRequested>;
+                          LeaveRequested,
+                          SaveReported>;
 
 using CoordinatorEvent = std::variant<Join,
                                       NodeLost,
@@ -156,6 +169,7 @@ using CoordinatorEvent = std::variant<Join,
                                       WorkersStuck,
                                       StopRequested,
                                       LeaveRequested,
+                                      SaveReported,
                                       LeadKept,
                                       Decided,
                                       MarkFound,
@@ -180,14 +194,20 @@ struct StopGeneration {
   Millis grace;
   friend bool operator==(const StopGeneration&, const StopGeneration&) = default;
 };
+/// Ask its workers to save and go on, if any can be asked, and answer SaveReported once one has.
+struct SaveGeneration {
+  NodeId node;
+  GenerationNumber generation;
+  friend bool operator==(const SaveGeneration&, const SaveGeneration&) = default;
+};
 struct FinishJob {
   NodeId node;
   Outcome outcome;
   bool leaves = false;  ///< That node alone: the job goes on.
   friend bool operator==(const FinishJob&, const FinishJob&) = default;
 };
-using CoordinatorAction =
-    std::variant<StartGeneration, StopGeneration, FinishJob, Note, Propose, HandOver>;
+using CoordinatorAction = std::
+    variant<StartGeneration, StopGeneration, SaveGeneration, FinishJob, Note, Propose, HandOver>;
 
 class Coordinator {
  public:
@@ -235,6 +255,7 @@ class Coordinator {
   void on(Instant now, const WorkersStuck& stuck, Actions& out);
   void on(Instant now, const StopRequested& request, Actions& out);
   void on(Instant now, const LeaveRequested& request, Actions& out);
+  void on(Instant now, const SaveReported& report, Actions& out);
   void on(Instant now, const LeadKept&, Actions& out);
   [[nodiscard]] bool is_same_wish(Instant now, const StopRequested& request) const;
   void stop_sooner(Instant now, const StopRequested& request, Actions& out);
@@ -245,6 +266,10 @@ class Coordinator {
   [[nodiscard]] bool lives_on(NodeId node) const;
   [[nodiscard]] std::optional<Outcome> verdict(Instant now) const;
   void consider_joiners(Instant now, Actions& out);
+  void ask_to_save(Instant now, Actions& out);
+  void end_for_joiners(Millis grace, Actions& out);
+  [[nodiscard]] bool can_still_save() const;
+  void give_up_saving(Actions& out);
   void interrupt(std::string cause, Actions& out);
   [[nodiscard]] Millis restart_grace() const;
   void stop(int signal, Millis grace, Actions& out);
@@ -275,6 +300,14 @@ class Coordinator {
   void name_stragglers(Actions& out);
   void finish(Actions& out);
 
+  /// Members are asked to save before their generation ends for nodes that joined.
+  struct Saving {
+    Instant since;
+    Instant until;
+    std::set<NodeId> in_vain;  // they have no worker that can be asked
+    friend bool operator==(const Saving&, const Saving&) = default;
+  };
+
   CoordinatorOptions options_;
   State state_ = State::forming;
   Gathering gathering_;
@@ -303,6 +336,7 @@ class Coordinator {
   std::optional<Instant> settle_deadline_;  // from the first proposal since the job was settled
   std::optional<Instant> settled_at_;       // the job is settled if the generation runs until then
   std::optional<Instant> last_call_;        // for nodes that join while it runs
+  std::optional<Saving> saving_;            // and it ends for those once that is over
   std::optional<Instant> asked_;            // the newest request to end the job
   StopRequested asked_by_;                  // and its kind
   std::optional<Instant> resume_at_;        // the wait before a restart is over

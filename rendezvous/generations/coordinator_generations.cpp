@@ -11,17 +11,6 @@
 
 namespace ddprun {
 
-/// Ends the generation for the nodes that joined while it ran, once the wait for more is over.
-void Coordinator::consider_joiners(Instant now, Actions& out) {
-  const int room = options_.gathering.nodes_max - static_cast<int>(current_.members.size());
-  const int count = gathering_.count_without(aside_);
-  if (count == 0) last_call_.reset();  // they have left again
-  if (options_.join_policy != JoinPolicy::now || room == 0 || count == 0) return;
-  if (!last_call_) last_call_ = now + options_.gathering.last_call;
-  if (count < room && now < *last_call_) return;
-  interrupt(gathering_.hosts_without(aside_) + " joined", out);
-}
-
 /// Ends the generation for a reason that spends no budget. An end that has begun only changes its
 /// cause.
 void Coordinator::interrupt(std::string cause, Actions& out) {
@@ -38,6 +27,7 @@ void Coordinator::stop(int signal, Millis grace, Actions& out) {
   state_ = State::ending;
   straggler_deadline_.reset();
   last_call_.reset();
+  saving_.reset();
   leave_at_.reset();
   for (const Member& member : current_.members) {
     if (!lives_on(member.offer.node)) continue;

@@ -21,7 +21,12 @@ struct GiveUp {
   Outcome outcome;
   friend bool operator==(const GiveUp&, const GiveUp&) = default;
 };
-using LinkEvent =
-    std::variant<StartGeneration, StopGeneration, FinishJob, LeaseEnded, LifeEnded, GiveUp>;
+using LinkEvent = std::variant<StartGeneration,
+                               StopGeneration,
+                               FinishJob,
+                               LeaseEnded,
+                               LifeEnded,
+                               GiveUp,
+                               SaveGeneration>;
 
 }  // namespace ddprun

@@ -137,7 +137,7 @@ struct Refused {
   friend bool operator==(const Refused&, const Refused&) = default;
 };
 /// An instruction for the node.
-using Instruction = std::variant<StartGeneration, StopGeneration, FinishJob>;
+using Instruction = std::variant<StartGeneration, StopGeneration, FinishJob, SaveGeneration>;
 using ToAgent = std::variant<Welcome,
                              Redirect,
                              VotersChanged,

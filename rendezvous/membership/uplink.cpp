@@ -229,8 +229,8 @@ void Uplink::hear(Instant now, ConnectionId from, const Refused& refused, Action
   retry_ = options_.retry_max;
 }
 
-/// Confirmed at once, since the last one ends this process. Without a lease a start is delayed;
-/// a later stop is handled before it.
+/// Confirmed at once, since the last one ends this process. Without a lease a start is delayed, and
+/// so is the wish that its workers save; a later stop is handled before both.
 void Uplink::hear(Instant now,
                   ConnectionId from,
                   const Numbered<Instruction>& instruction,
@@ -238,11 +238,17 @@ void Uplink::hear(Instant now,
   if (!leads_to_followed(*find(from))) return;
   const bool is_next = instruction.number == inbox_.newest() + 1;
   if (!lease_end_ && std::holds_alternative<StartGeneration>(instruction.message)) {
-    if (is_next) put_off_ = instruction.number;
+    if (is_next) put_off_ = newest_put_off_ = instruction.number;
     return beat(now, Way::direct, out);  // it is repeated under a lease
   }
-  const bool overtakes = put_off_ == inbox_.newest() + 1 && instruction.number == put_off_ + 1;
-  if (overtakes) (void)inbox_.accept(put_off_);
+  const bool waits_to_start = put_off_ == inbox_.newest() + 1;
+  if (waits_to_start && instruction.number == newest_put_off_ + 1) {
+    if (std::holds_alternative<SaveGeneration>(instruction.message)) {
+      newest_put_off_ = instruction.number;
+      return;
+    }
+    for (auto number = put_off_; number <= newest_put_off_; ++number) (void)inbox_.accept(number);
+  }
   if (!inbox_.accept(instruction.number)) return;
   beat(now, Way::direct, out);
   out.emplace_back(PassOn{instruction.message});

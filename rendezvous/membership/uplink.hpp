@@ -261,7 +261,8 @@ class Uplink {
   std::optional<News> end_asked_;  // of this node at least
   Outbox<News> outbox_;
   Inbox inbox_;
-  std::int64_t put_off_ = 0;  // the number of a start that came without a lease
+  std::int64_t put_off_ = 0;         // the number of a start that came without a lease
+  std::int64_t newest_put_off_ = 0;  // and of what came after it and waits for it
 };
 
 }  // namespace ddprun

@@ -27,6 +27,10 @@ void fields(auto& archive, Is<Rank> auto& rank) {
 void fields(auto& archive, Is<LocalRank> auto& rank) {
   archive.integer(rank.value, 0, id_max);
 }
+/// A step of a training.
+void fields(auto& archive, Is<std::int64_t> auto& step) {
+  archive.integer(step, 0);
+}
 void fields(auto& archive, Is<Millis> auto& duration) {
   archive.integer(duration.count, 0, duration_ms_max);
 }
@@ -221,6 +225,11 @@ void fields(auto& archive, Is<LeaveRequested> auto& request) {
   archive.integer(request.signal, 0, signal_max);
   archive.flag(request.may_be_for_all);
 }
+void fields(auto& archive, Is<SaveReported> auto& report) {
+  fields(archive, report.node);
+  fields(archive, report.generation);
+  archive.optional(report.step);
+}
 void fields(auto& archive, Is<StoreUnreachable> auto& unreachable) {
   fields(archive, unreachable.node);
   fields(archive, unreachable.generation);
@@ -343,6 +352,10 @@ void fields(auto& archive, Is<StopGeneration> auto& stop) {
   fields(archive, stop.generation);
   archive.integer(stop.signal, 0, signal_max);
   fields(archive, stop.grace);
+}
+void fields(auto& archive, Is<SaveGeneration> auto& save) {
+  fields(archive, save.node);
+  fields(archive, save.generation);
 }
 void fields(auto& archive, Is<FinishJob> auto& finish) {
   fields(archive, finish.node);

@@ -38,6 +38,8 @@ inline constexpr std::uint8_t kind_of<StoreUnreachable> = 0x16;
 template <>
 inline constexpr std::uint8_t kind_of<LeaveRequested> = 0x17;
 template <>
+inline constexpr std::uint8_t kind_of<SaveReported> = 0x18;
+template <>
 inline constexpr std::uint8_t kind_of<VoteRequest> = 0x21;
 template <>
 inline constexpr std::uint8_t kind_of<Vote> = 0x22;
@@ -81,5 +83,7 @@ template <>
 inline constexpr std::uint8_t kind_of<StopGeneration> = 0x92;
 template <>
 inline constexpr std::uint8_t kind_of<FinishJob> = 0x93;
+template <>
+inline constexpr std::uint8_t kind_of<SaveGeneration> = 0x94;
 
 }  // namespace ddprun

@@ -34,7 +34,66 @@ struct WithSpare : Training {
   }
 };
 
+/// Each rank counts steps in the file "step.RANK", from where the snapshot was. Rank 0 alone speaks
+/// with ddprun, and saves only when it is asked: that takes longer than the grace of a restart.
+constexpr const char* saver = R"(
+import os, socket, time
+rank = os.environ["RANK"]
+step = int(open("snapshot").read()) if os.path.exists("snapshot") else 0
+open("began." + os.environ["DDPRUN_GENERATION"] + "." + rank, "w").write(str(step))
+control = socket.socket(fileno=int(os.environ["DDPRUN_CONTROL_FD"]))
+if rank == "0":
+    control.sendall(b"hello 1\n")
+control.settimeout(0.01)
+while not os.path.exists("finish"):
+    step += 1
+    open("step." + rank, "w").write(str(step))
+    try:
+        asked = control.recv(100)
+    except TimeoutError:
+        continue
+    control.sendall(f"saving {step}\n".encode())
+    time.sleep(1.5)
+    open("new", "w").write(str(step))
+    os.rename("new", "snapshot")
+    open("asked", "a").write(asked.decode())
+    control.sendall(f"saved {step}\n".encode())
+)";
+
 }  // namespace
+
+TEST_CASE("hosts: workers are asked to save before a node that joins takes part") {
+  if (!can_hold_hosts()) return;
+  Training job(3, {{"nnodes", "2:3"}, {"join-policy", "snapshot"}}, {}, {"python3", "saver.py"});
+  const e2e::Case& test = job.cluster().test();
+  test.write("saver.py", saver);
+  for (const int host : {0, 1}) job.start(host);
+  job.generation(1, 4);
+  job.wait_until("a step", [&] { return test.has("step.0"); });
+  job.start(2);
+  CHECK(count_on(job[2], job.generation(2, 6)) == 2);
+  CHECK(test.read("asked") == "save\n");
+  for (int rank = 0; rank < 6; ++rank) {
+    const std::string began = "began.2." + std::to_string(rank);
+    job.wait_until(began, [&] { return !test.read(began).empty(); });
+    CHECK(test.read(began) == test.read("snapshot"));
+  }
+  CHECK(has_said(job.agent_of(0), "nodes have joined: 1 of 2 workers asked to save"));
+  CHECK(has_said(job.agent_of(0), "step " + test.read("snapshot") + " is saved"));
+  job.finish();
+  job.expect_end(0);
+}
+
+TEST_CASE("hosts: workers that cannot be asked to save are not waited for") {
+  if (!can_hold_hosts()) return;
+  Training job(3, {{"nnodes", "2:3"}, {"join-policy", "snapshot"}});
+  for (const int host : {0, 1}) job.start(host);
+  job.generation(1, 4);
+  job.start(2);
+  CHECK(count_on(job[2], job.generation(2, 6)) == 2);
+  job.finish();
+  job.expect_end(0);
+}
 
 TEST_CASE("hosts: a node that joins becomes part of the next generation") {
   if (!can_hold_hosts()) return;

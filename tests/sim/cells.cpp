@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 22> succession_events{
     "SurveyRequest",  "SurveyAnswer"};
 constexpr std::array<std::string_view, 5> coordinator_states{
     "forming", "deciding", "running", "ending", "finished"};
-constexpr std::array<std::string_view, 12> coordinator_events{"Join",
+constexpr std::array<std::string_view, 13> coordinator_events{"Join",
                                                               "NodeLost",
                                                               "WorkerFailed",
                                                               "WorkerSucceeded",
@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, 12> coordinator_events{"Join",
                                                               "WorkersStuck",
                                                               "StopRequested",
                                                               "LeaveRequested",
+                                                              "SaveReported",
                                                               "LeadKept",
                                                               "Decided",
                                                               "MarkFound",
@@ -105,6 +106,9 @@ constexpr std::array impossible{
     Impossible{"coordinator deciding: WorkerSucceeded", none_lives},
     Impossible{"coordinator finished: WorkerFailed", none_lives},
     Impossible{"coordinator finished: WorkerSucceeded", none_lives},
+    Impossible{"coordinator forming: SaveReported", none_lives},
+    Impossible{"coordinator deciding: SaveReported", none_lives},
+    Impossible{"coordinator finished: SaveReported", none_lives},
     Impossible{"coordinator running: Decided", decided_once},
     Impossible{"coordinator ending: Decided", decided_once},
 };

@@ -74,6 +74,7 @@ HostOptions Cluster::host_options(int index) {
   host.drift_ppm = drawn.drift_ppm;
   host.kill_min = story_.kill_min;
   host.kill_max = story_.kill_max;
+  host.save_max = story_.save_max;
   host.job = options_;
   host.keeps_marks = story_.elects && story_.marks;
   if (story_.relay_group > 0) host.relays = {.above = 0, .group_min = story_.relay_group};

@@ -281,7 +281,7 @@ void Host::perform(const AgentAction& action) {
                  [&](const SpawnWorkers& started) { spawn(started.part); },
                  [&](const LookAtSnapshot&) { look_at_snapshot(); },
                  [&](const SignalWorkers&) { signal_workers(); },
-                 [](const AskToSave&) {},
+                 [&](const AskToSave&) { save(); },
                  [&](const KillAll&) {
                    sweeping_ = true;
                    kill_workers();

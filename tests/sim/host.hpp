@@ -31,6 +31,7 @@ struct HostOptions {
   std::int64_t drift_ppm = 0;
   Millis kill_min{1};
   Millis kill_max{300};  ///< From SIGKILL to the last process's end.
+  Millis save_max{0};    ///< See Story.
   JobOptions job;
   bool keeps_marks = false;
   RelayOptions relays;
@@ -191,6 +192,7 @@ class Host : public ParticipantObserver {
   void end_workers(int count, WorkerEnd end);
   void guard_lease(std::optional<Instant> until);
   void look_at_snapshot();
+  void save();
 
   Cluster& cluster_;
   HostOptions options_;

@@ -68,6 +68,16 @@ void Host::look_at_snapshot() {
   if (Millis{time} < AgentOptions{}.snapshot_patience) cluster_.snapshot_seen();
 }
 
+/// Those of one host in four cannot be asked.
+void Host::save() {
+  const std::int64_t draw = part_.number.value * 389 + options_.index * 1'013;
+  const bool cannot = options_.save_max == Millis{} || draw % 4 == 0;
+  if (cannot) return post([this] { feed(AgentEvent(SaveAnswered{})); });
+  const SaveAnswered answer{part_.number.value};
+  cluster_.schedule().after(Millis{draw % options_.save_max.count},
+                            mine([this, answer] { feed(AgentEvent(answer)); }));
+}
+
 void Host::spawn(const Part& part) {
   if (alive_ > 0) cluster_.starts_beside(options_.index, part_, part);
   part_ = part;

@@ -46,7 +46,7 @@ struct Names<Snapshots> {
 };
 template <>
 struct Names<JoinPolicy> {
-  static constexpr std::array<std::string_view, 2> all{"now", "defer"};
+  static constexpr std::array<std::string_view, 3> all{"now", "snapshot", "defer"};
 };
 
 template <typename Value>
@@ -118,6 +118,7 @@ void visit_settings(Of& story, Visit visit) {
   visit("lose_percent", story.lose_percent);
   visit("kill_min", story.kill_min);
   visit("kill_max", story.kill_max);
+  visit("save_max", story.save_max);
   visit("faults_for", story.faults_for);
   visit("calm_for", story.calm_for);
   visit("generations_max", story.generations_max);

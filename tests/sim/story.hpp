@@ -138,6 +138,7 @@ struct Story {
   int lose_percent = 0;     ///< that never come.
   Millis kill_min{1};       ///< From SIGKILL to the last process's end.
   Millis kill_max{300};
+  Millis save_max{0};  ///< For so long workers save that are asked to; 0: none can be asked.
   Millis faults_for{120'000};
   Millis calm_for{60'000};   ///< In which nothing may happen, before the end.
   int generations_max = 0;   ///< More than these are needless; 0: any number may be needed.

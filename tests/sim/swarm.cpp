@@ -173,7 +173,10 @@ void draw_nodes(Prng& chance, Story& story) {
   const auto some = static_cast<int>(chance.between(std::min(2, all), all));
   story.nodes_max = chance.percent(40) ? some : all;
   story.nodes_min = static_cast<int>(chance.between(1, story.nodes_max));
-  if (chance.percent(20)) story.join_policy = JoinPolicy::defer;
+  const std::int64_t policy = chance.between(0, 9);
+  if (policy < 2) story.join_policy = JoinPolicy::defer;
+  if (policy == 2) story.join_policy = JoinPolicy::now;
+  if (policy > 5) story.save_max = Millis{chance.between(1, 5'000)};
   story.have_places = chance.percent(50);
   story.know_hosts = chance.percent(50);
 }

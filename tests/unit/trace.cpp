@@ -83,6 +83,13 @@ std::string text_of(const CoordinatorEvent& event) {
                                signal_name(request.signal),
                                request.may_be_for_all ? ", unless all do" : "");
           },
+          [](const SaveReported& report) {
+            return fmt::format(
+                "in generation {} node {} {}",
+                report.generation.value,
+                report.node.value,
+                report.step ? fmt::format("has saved step {}", *report.step) : "cannot save");
+          },
           [](const Decided& decided) {
             return fmt::format("generation {} is decided", decided.number.value);
           },
@@ -106,6 +113,10 @@ std::string text_of(const CoordinatorAction& action) {
                                signal_name(stop.signal),
                                text_of(stop.grace));
           },
+          [](const SaveGeneration& save) {
+            return fmt::format(
+                "node {} saves in generation {}", save.node.value, save.generation.value);
+          },
           [](const FinishJob& finish) {
             return fmt::format("node {} finishes, {}", finish.node.value, text_of(finish.outcome));
           },
@@ -125,7 +136,9 @@ std::string text_of(const AgentAction& action) {
           [](const CloseStore&) { return std::string("close the store"); },
           [](const LookAtSnapshot&) { return std::string("look at the snapshot"); },
           [](const SpawnWorkers& spawn) { return "spawn " + text_of(spawn.part); },
-          [](const AskToSave& ask) { return "ask to save by " + signal_name(ask.signal); },
+          [](const AskToSave& ask) {
+            return ask.signal == 0 ? "ask to save" : "ask to save by " + signal_name(ask.signal);
+          },
           [](const SignalWorkers& signal) { return "signal " + signal_name(signal.signal); },
           [](const KillAll&) { return std::string("kill all"); },
           [](const Suspend&) { return std::string("suspend"); },

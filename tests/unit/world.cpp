@@ -186,6 +186,10 @@ void World::perform(const SignalWorkers&) {
   expect(!sweeping_since_, "W4: nobody is signalled after SIGKILL");
 }
 
+void World::perform(const AskToSave&) {
+  dispatch(AgentEvent(SaveAnswered{}));
+}
+
 void World::perform(const KillAll&) {
   if (!sweeping_since_ || guard_lost_) sweeping_since_ = now_;
   reap();

@@ -87,7 +87,7 @@ class World {
   void perform(const LookAtSnapshot&) {}
   void perform(const SpawnWorkers& spawn);
   void perform(const SignalWorkers&);
-  void perform(const AskToSave&) {}
+  void perform(const AskToSave&);
   void perform(const KillAll&);
   void perform(const Suspend&) {}
   void perform(const TellCoordinator& tell);

@@ -72,6 +72,13 @@ TEST_CASE("event line: a request to leave has its node and the signal") {
         "{\"node\":2,\"signal\":15,\"signal_name\":\"SIGTERM\"}");
 }
 
+TEST_CASE("event line: a node that cannot save has no step") {
+  CHECK(own_members(SaveReported{NodeId{2}, GenerationNumber{4}, 70}) ==
+        "{\"node\":2,\"step\":70}");
+  CHECK(own_members(SaveReported{NodeId{2}, GenerationNumber{4}, std::nullopt}) ==
+        "{\"node\":2,\"step\":null}");
+}
+
 TEST_CASE("event line: a process that only coordinates has no place among the nodes") {
   const std::string rest = ",\"node_host\":\"\",\"local_world_size\":0}";
   CHECK(own_members(Join{{.node = NodeId{3}}}) == "{\"node\":3" + rest);

@@ -175,6 +175,31 @@ TEST_CASE("agent: a signal that is to save asks running workers, and stops nothi
   CHECK(node.gets(SIGUSR1) == Lines{"ask to save by SIGUSR1 (10)"});
 }
 
+TEST_CASE("agent: the coordinator is told once what has come of its wish to save") {
+  const auto asked = [](std::int64_t number) {
+    return SaveGeneration{NodeId{1}, GenerationNumber{number}};
+  };
+  Node node = running_node();
+  CHECK(node.meets(SaveAnswered{70}).empty());  // a user's signal had asked
+  CHECK(node.meets(asked(2)).empty());
+  CHECK(node.meets(asked(1)) == Lines{"ask to save"});
+  CHECK(node.meets(SaveAnswered{70}) == Lines{"tell: in generation 1 node 1 has saved step 70"});
+  CHECK(node.meets(SaveAnswered{71}).empty());
+  CHECK(node.meets(asked(1)) == Lines{"ask to save"});
+  CHECK(node.meets(SaveAnswered{}) == Lines{"tell: in generation 1 node 1 cannot save"});
+  (void)node.meets(asked(1));
+  (void)node.is_stopped(1, SIGTERM, Millis{1'000});
+  CHECK(node.meets(SaveAnswered{72}).empty());
+}
+
+TEST_CASE("agent: workers that end before they have saved are not waited for") {
+  Node node = running_node();
+  (void)node.meets(SaveGeneration{NodeId{1}, GenerationNumber{1}});
+  CHECK(node.ends(0, {}) == Lines{"tell: in generation 1 rank 2 succeeded"});
+  CHECK(node.ends(1, {}) == Lines{"tell: in generation 1 node 1 cannot save",
+                                  "tell: in generation 1 rank 3 succeeded"});
+}
+
 TEST_CASE("agent: a signal by which its node leaves is told as that") {
   AgentOptions leaving;
   leaving.leaving_signals = {SIGTERM, SIGUSR2};

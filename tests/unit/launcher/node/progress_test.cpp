@@ -57,6 +57,26 @@ TEST_CASE("progress: a rank that has ended is not what people wait for") {
   node.progress.ended(LocalRank{7});  // of a plain program
 }
 
+TEST_CASE("progress: the first snapshot that was begun since they were asked is the answer") {
+  ProgressNode node;
+  node.hears(0, SnapshotSaved{10});
+  CHECK_FALSE(node.progress.take_answer());  // nobody has asked
+  node.hears(0, SnapshotBegun{20});
+  node.progress.asked_to_save();
+  node.hears(0, SnapshotSaved{20});  // it was begun before
+  CHECK_FALSE(node.progress.take_answer());
+  node.hears(0, SnapshotBegun{21});
+  CHECK_FALSE(node.progress.take_answer());
+  node.hears(0, SnapshotSaved{21});
+  node.hears(1, SnapshotSaved{21});
+  CHECK(node.progress.take_answer() == 21);
+  CHECK_FALSE(node.progress.take_answer());
+  node.progress.asked_to_save();
+  node.begin();
+  node.hears(1, SnapshotSaved{30});
+  CHECK_FALSE(node.progress.take_answer());
+}
+
 TEST_CASE("progress: for people, of the rank that is behind") {
   ProgressNode node;
   const auto text = [&] { return progress_text(node.progress); };

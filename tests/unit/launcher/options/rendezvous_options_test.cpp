@@ -48,7 +48,7 @@ TEST_CASE("rendezvous options: without any there is one node") {
   CHECK_FALSE(options.has_many_nodes());
   CHECK(options.gathering == GatheringOptions{.nodes_all = 1});
   CHECK(options.times == LeaseTimes{});
-  CHECK(options.join_policy == JoinPolicy::now);
+  CHECK(options.join_policy == JoinPolicy::snapshot);
   CHECK_FALSE((options.endpoint || options.node_rank || options.is_host));
   CHECK_FALSE(options.requires_token);
 }

@@ -75,6 +75,7 @@ struct SearchStory {
         all.push_back({WorkersStuck{NodeId{node}, GenerationNumber{number - 1}, "old"}, false});
       }
       if (number > 0 && !outcome) all.push_back({join_of(node, number - 1), false});
+      all.push_back({SaveReported{NodeId{node}, GenerationNumber{number}, 7}, false});  // unasked
     }
     for (int rank = 0; rank < world_size && number > 0; ++rank) {
       WorkerEnd end{WorkerEnd::Kind::exited, 3};
@@ -135,6 +136,7 @@ struct SearchStory {
     }
   }
 
+  void check(const SaveGeneration&) { expect(false, "nobody joins a full job"); }
   void check(const HandOver&) { expect(false, "nobody leaves"); }
   void check(const StartGeneration& start) {
     NodeStory& node = nodes.at(static_cast<std::size_t>(start.node.value));

@@ -35,6 +35,7 @@ inline std::string line_of(const TellAgent& tell) {
             return fmt::format("start {} of {}", part.number.value, part.group_world_size);
           },
           [](const StopGeneration& stop) { return fmt::format("stop {}", stop.generation.value); },
+          [](const SaveGeneration& save) { return fmt::format("save {}", save.generation.value); },
           [](const FinishJob& finish) { return "finish: " + finish.outcome.text; },
           [](const LeaseEnded&) { return std::string("lease ended"); },
           [](const LifeEnded&) { return std::string("life ended"); },

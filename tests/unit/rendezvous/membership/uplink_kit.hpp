@@ -153,5 +153,8 @@ inline Numbered<Instruction> start_number(std::int64_t number) {
 inline Numbered<Instruction> stop_number(std::int64_t number) {
   return {number, StopGeneration{NodeId{1}, GenerationNumber{1}, SIGTERM, Millis{0}}};
 }
+inline Numbered<Instruction> save_number(std::int64_t number) {
+  return {number, SaveGeneration{NodeId{1}, GenerationNumber{1}}};
+}
 
 }  // namespace ddprun::uplink_story

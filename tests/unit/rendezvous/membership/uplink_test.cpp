@@ -97,6 +97,19 @@ TEST_CASE("uplink: U3 what ends a start that was put off overtakes it, and that 
   CHECK(story.hears(start_number(3)) == Lines{"1: heartbeat 4 got 3", "pass on 0"});
 }
 
+TEST_CASE("uplink: U3 a wish to save does not overtake a start that was put off") {
+  UplinkStory story = unleased();
+  (void)story.hears(start_number(1));
+  CHECK(story.hears(save_number(2)).empty());
+  UplinkStory stopped = story;
+  (void)story.is_answered(2);
+  CHECK(story.hears(start_number(1)) == Lines{"1: heartbeat 3 got 1", "pass on 0"});
+  CHECK(story.hears(save_number(2)) == Lines{"1: heartbeat 4 got 2", "pass on 3"});
+  CHECK(stopped.hears(stop_number(3)) == Lines{"1: heartbeat 3 got 3", "pass on 1"});
+  (void)stopped.is_answered(3);
+  CHECK(stopped.hears(start_number(1)).empty());
+}
+
 TEST_CASE("uplink: U3 nothing else overtakes a start that was put off") {
   UplinkStory story = unleased();
   (void)story.hears(start_number(1));

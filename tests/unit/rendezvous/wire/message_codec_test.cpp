@@ -78,6 +78,8 @@ std::vector<ToCoordinator> messages_up() {
       Numbered<News>{1'000'000'000'000, StopRequested{15}},
       Numbered<News>{3, StopRequested{0, true}},
       Numbered<News>{3, LeaveRequested{NodeId{2}, 15, true}},
+      Numbered<News>{3, SaveReported{NodeId{2}, GenerationNumber{7}, 70}},
+      Numbered<News>{3, SaveReported{NodeId{2}, GenerationNumber{7}, std::nullopt}},
       Numbered<News>{4, StoreUnreachable{NodeId{3}, GenerationNumber{7}, "Connection timed out"}},
       Ballot{VoteRequest{
           sample_voters.all[1], Epoch{4}, Instant{99}, record_id, {sample_voters, sample_founder}}},
@@ -123,6 +125,7 @@ std::vector<ToAgent> messages_down() {
       Refused{"", {}, {}},
       Numbered<Instruction>{1, StartGeneration{NodeId{2}, sample_part}},
       Numbered<Instruction>{2, StopGeneration{NodeId{2}, GenerationNumber{7}, 15, Millis{1'000}}},
+      Numbered<Instruction>{2, SaveGeneration{NodeId{2}, GenerationNumber{7}}},
       Numbered<Instruction>{3, FinishJob{NodeId{2}, {0, "all 8 workers succeeded", {}}}},
       Numbered<Instruction>{3, FinishJob{NodeId{2}, {143, "left", {}}, true}},
       Numbered<Instruction>{4, FinishJob{NodeId{2}, {137, "rank 3 was killed", failure}}},
