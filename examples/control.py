@@ -4,7 +4,9 @@
 ddprun-protocol(7) describes the lines. A program needs none of this to run under ddprun.
 """
 import os
+import signal
 import socket
+import sys
 import time
 
 
@@ -44,16 +46,29 @@ class Control:
 
 def main():
     control = Control()
+    if control.socket:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # "stop" says more
+    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     told_at = began = time.monotonic()
-    for step in range(1, 101):
+    stop_at = steps
+    for step in range(1, steps + 1):
         time.sleep(0.001)  # in the place of a training step
-        if step == 100 or time.monotonic() - told_at > 0.2:  # not after each step
+        if step == steps or time.monotonic() - told_at > 0.2:  # not after each step
             told_at = time.monotonic()
             control.tell(f"step {step} {1000 * (told_at - began) / step:.3f}")
-        if step == 100 or "save" in control.requests():
+        requests = control.requests()
+        for request in requests:
+            if request.startswith("stop "):
+                stop_at = int(request.split()[1])
+        if step >= stop_at or "save" in requests:
             control.tell(f"saving {step}")
             # Here a real program saves, once all ranks agree on the step.
             control.tell(f"saved {step}")
+        if step >= stop_at:
+            break
+    if step < steps:
+        print(f"stopped after step {step}", flush=True)
+        sys.exit(128 + signal.SIGTERM)
 
 
 if __name__ == "__main__":

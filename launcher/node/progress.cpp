@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -72,6 +75,22 @@ void Progress::note_answer(LocalRank local_rank, const ControlMessage& message) 
 
 std::optional<std::int64_t> Progress::take_answer() {
   return std::exchange(answer_, std::nullopt);
+}
+
+std::optional<std::int64_t> Progress::stop_step() const {
+  constexpr double ahead_ms = 500;       // ranks tell their steps a few times a second
+  constexpr double steps_max = 100'000;  // "0 ms each" may be told, too
+  std::optional<std::int64_t> newest;
+  double step_ms = ahead_ms;
+  for (const auto& [local_rank, rank] : ranks_) {
+    if (rank.has_ended || !rank.steps) continue;
+    newest = std::max(newest.value_or(0), rank.steps->count);
+    step_ms = std::min(step_ms, rank.steps->step_ms);
+  }
+  if (!newest) return std::nullopt;
+  const double ahead = std::ceil(std::min(ahead_ms / step_ms, steps_max));
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  return *newest + std::min(static_cast<std::int64_t>(ahead), most - *newest);
 }
 
 std::string progress_text(const Progress& progress) {

@@ -48,6 +48,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
                link_.fence.group_ends,
                {[this](LocalRank rank, const ControlMessage& message) { hear(rank, message); },
                 [this](const std::string& text) { say(text); }}),
+      requests_(workers_, progress_, [this](const std::string& text) { say(text); }),
       failure_(job_, workers_),
       snapshot_(
           context_,
@@ -202,22 +203,12 @@ void Supervisor::perform(const SpawnWorkers& spawn) {
 }
 
 void Supervisor::perform(const SignalWorkers& signal) {
+  if (signal.signal == SIGTERM) requests_.stop();
   workers_.signal(signal.signal);
 }
 
 void Supervisor::perform(const AskToSave& ask) {
-  std::size_t asked = 0;
-  for (const auto& [pid, local_rank] : workers_.living()) {
-    if (workers_.ask(local_rank, SaveNow{})) ++asked;
-  }
-  if (ask.signal != 0 || asked > 0) {
-    say(fmt::format("{}: {} of {} asked to save",
-                    ask.signal == 0 ? "nodes have joined" : signal_name(ask.signal),
-                    asked,
-                    text_of_count(workers_.living().size(), "worker")));
-  }
-  if (asked == 0) return agent_.tell(SaveAnswered{});
-  progress_.asked_to_save();
+  if (!requests_.save(ask.signal)) agent_.tell(SaveAnswered{});
 }
 
 void Supervisor::perform(const KillAll&) {

@@ -18,6 +18,7 @@
 #include "launcher/node/snapshot_look.hpp"
 #include "launcher/node/status_row.hpp"
 #include "launcher/node/wait_watch.hpp"
+#include "launcher/node/worker_requests.hpp"
 #include "launcher/processes/child_signals.hpp"
 #include "launcher/processes/writer.hpp"
 #include "launcher/system/machine_loop.hpp"
@@ -84,6 +85,7 @@ class Supervisor {
   LastOutput last_output_;
   Progress progress_;
   WorkerGroup workers_;
+  WorkerRequests requests_;
   FailureLook failure_;
   SnapshotLook snapshot_;
   NodeStore store_;

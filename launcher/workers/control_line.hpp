@@ -44,7 +44,7 @@ using ControlMessage = std::variant<ControlHello, StepsFinished, SnapshotBegun, 
 struct SaveNow {
   friend bool operator==(const SaveNow&, const SaveNow&) = default;
 };
-/// To finish that step, save and end.
+/// To finish that step, save and end; SIGTERM follows.
 struct StopAfter {
   std::int64_t step = 0;
   friend bool operator==(const StopAfter&, const StopAfter&) = default;

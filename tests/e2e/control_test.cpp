@@ -83,6 +83,33 @@ TEST_CASE_FIXTURE(ControlCase, "e2e control: a signal asks the workers to save t
   CHECK(progress() == Json::parse(R"([{"rank":0,"step":null,"snapshot":null}])"));
 }
 
+/// Rank 1 is told of SIGTERM by the line alone, as rank 0 is; both have finished many steps before.
+TEST_CASE_FIXTURE(ControlCase, "e2e control: the ranks of a node are told where to stop") {
+  Job& job = start(Words{"--nproc-per-node=2", "--report=report.json"} +
+                   python("import signal\n"
+                          "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+                          "control.sendall(b'hello 1\\n')\n"
+                          "control.settimeout(0.01)\n"
+                          "step, last, heard = 0, 1 << 60, b''\n"
+                          "while step < last:\n"
+                          "  step += 1\n"
+                          "  control.sendall(f'step {step} 10\\n'.encode())\n"
+                          "  if step == 30: open(f'trains.{rank}', 'w').close()\n"
+                          "  try: heard += control.recv(100)\n"
+                          "  except TimeoutError: pass\n"
+                          "  if heard.endswith(b'\\n'): last = int(heard.split()[1])\n"
+                          "control.sendall(f'saved {step}\\n'.encode())\n"
+                          "print('heard', heard.decode().split()[0])\n"
+                          "sys.exit(143)"));
+  for (const char* const name : {"trains.0", "trains.1"}) job.wait_for_file(name);
+  job.send(SIGTERM);
+  CHECK(job.wait() == 143);
+  CHECK(job.left_at_end().empty());
+  CHECK(count_of("heard stop", job.out) == 2);
+  CHECK(progress()[0]["snapshot"] == progress()[1]["snapshot"]);
+  CHECK(progress()[0]["snapshot"] > 30);
+}
+
 TEST_CASE_FIXTURE(ControlCase, "e2e control: a plain program and one that closes it run on") {
   for (const Words& program :
        {Words{"true"},

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
+
 namespace ddprun {
 namespace {
 
@@ -75,6 +77,25 @@ TEST_CASE("progress: the first snapshot that was begun since they were asked is 
   node.begin();
   node.hears(1, SnapshotSaved{30});
   CHECK_FALSE(node.progress.take_answer());
+}
+
+TEST_CASE("progress: ranks may stop half a second after the newest step") {
+  ProgressNode node;
+  node.hears(0, ControlHello{});
+  CHECK_FALSE(node.progress.stop_step());
+  node.hears(0, StepsFinished{70, 100});
+  CHECK(node.progress.stop_step() == 75);
+  node.hears(1, StepsFinished{71, 30});
+  CHECK(node.progress.stop_step() == 71 + 17);  // by the fastest
+  node.progress.ended(LocalRank{1});
+  CHECK(node.progress.stop_step() == 75);
+  node.hears(0, StepsFinished{70, 60'000});
+  CHECK(node.progress.stop_step() == 71);
+  node.hears(0, StepsFinished{70, 0});
+  CHECK(node.progress.stop_step() == 100'070);
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  node.hears(0, StepsFinished{most, 0});
+  CHECK(node.progress.stop_step() == most);
 }
 
 TEST_CASE("progress: for people, of the rank that is behind") {

@@ -2,8 +2,11 @@
 #include "tests/unit/rendezvous/generations/coordinator_kit.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <csignal>
+#include <cstdint>
+#include <optional>
 
 namespace ddprun {
 namespace {

@@ -1,0 +1,36 @@
+// What this node asks its workers over DDPRUN_CONTROL_FD; ddprun-protocol(7) describes the lines.
+#pragma once
+
+#include "launcher/node/progress.hpp"
+#include "launcher/workers/worker_group.hpp"
+
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace ddprun {
+
+class WorkerRequests {
+ public:
+  using Say = std::function<void(const std::string&)>;
+
+  /// `workers` and `progress` must outlive it.
+  WorkerRequests(WorkerGroup& workers, Progress& progress, Say say)
+      : workers_(workers), progress_(progress), say_(std::move(say)) {}
+
+  /// Asks all that can be asked to save and go on, by that signal of a user's; 0: since other nodes
+  /// have joined. Returns whether any can be asked.
+  bool save(int signal);
+
+  /// They get SIGTERM next: names a step after which all may end. Nothing if none has told steps.
+  void stop();
+
+ private:
+  [[nodiscard]] int ask_all(const ControlRequest& request);
+
+  WorkerGroup& workers_;
+  Progress& progress_;
+  Say say_;
+};
+
+}  // namespace ddprun
