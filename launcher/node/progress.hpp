@@ -37,8 +37,8 @@ class Progress {
   /// The step of the first snapshot that is complete and was begun after they were asked; once.
   [[nodiscard]] std::optional<std::int64_t> take_answer();
 
-  /// A step that no rank here has finished before it hears of it, at the speed that was told: half a
-  /// second after the newest one. Nothing: no living rank has told steps.
+  /// A step that no rank here has finished before it hears of it, at the speed that was told: half
+  /// a second after the newest one. Nothing: no living rank has told steps.
   [[nodiscard]] std::optional<std::int64_t> stop_step() const;
 
   /// Of those that have said hello.

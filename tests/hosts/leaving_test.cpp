@@ -92,6 +92,26 @@ TEST_CASE("hosts: a spare takes the place of a host that gets SIGTERM, by one re
   }
 }
 
+/// As Kubernetes ends a pod: SIGTERM to its first process, and SIGKILL to all of it later.
+TEST_CASE("hosts: a container that gets SIGTERM leaves the job; one that is killed is lost") {
+  if (!can_hold_hosts()) return;
+  Training job(3, {{"nnodes", "2:3"}, {"max-restarts", "0"}});
+  for (const int host : {0, 1}) job.start(host);
+  job.start_in_container(2);
+  job.generation(1, 6);
+  ::kill(job.child_of(job.agent_of(2).pid()), SIGTERM);
+  CHECK(job.agent_of(2).wait() == 143);
+  job.generation(2, 4);
+  job.start_in_container(2);
+  job.generation(3, 6);
+  ::kill(job.child_of(job.agent_of(2).pid()), SIGKILL);
+  CHECK(job.agent_of(2).wait() != 0);
+  job.generation(4, 4);
+  CHECK(has_said(job.agent_of(1), "generation 4 (n2 was lost: silent for "));
+  job.finish();
+  for (const int host : {0, 1}) CHECK(job.agent_of(host).wait() == 0);
+}
+
 TEST_CASE("hosts: SIGTERM to all hosts within a second ends the job once") {
   if (!can_hold_hosts()) return;
   for (const milliseconds apart : {milliseconds(50), milliseconds(300)}) {

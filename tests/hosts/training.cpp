@@ -78,20 +78,26 @@ Training::~Training() {
 }
 
 Program& Training::start(int host, const Options& options) {
-  return run(host, worker_, options);
+  return cluster_[host].run(command(worker_, options));
 }
 
 Program& Training::start_coordinator(int host) {
-  return run(host, {}, {});
+  return cluster_[host].run(command({}, {}));
 }
 
-/// A node with that program, or a coordinator.
-Program& Training::run(int host, const Words& program, const Options& options) {
+Program& Training::start_in_container(int host) {
+  Words words{"unshare", "--pid", "--mount-proc", "--fork", "--kill-child"};
+  for (const std::string& word : command(worker_, {})) words.push_back(word);
+  return cluster_[host].run(words);
+}
+
+/// Of a node with that program, or of a coordinator.
+Words Training::command(const Words& program, const Options& options) const {
   Words words{E2E_DDPRUN};
   if (program.empty()) words.emplace_back("coordinator");
   add_options(words, merged(options_, options));
   words.insert(words.end(), program.begin(), program.end());
-  return cluster_[host].run(words);
+  return words;
 }
 
 void Training::start_all() {
@@ -99,9 +105,12 @@ void Training::start_all() {
 }
 
 int Training::agent_process(int host) {
-  const int guard = agent_of(host).pid();
-  wait_until("an agent", [&] { return !e2e::children_of(guard).empty(); });
-  return e2e::children_of(guard).front();
+  return child_of(agent_of(host).pid());
+}
+
+int Training::child_of(int pid) {
+  wait_until("a child process", [&] { return !e2e::children_of(pid).empty(); });
+  return e2e::children_of(pid).front();
 }
 
 void Training::wait_until(const std::string& what, const std::function<bool()>& happened) {

@@ -55,6 +55,8 @@ class Training {
 
   /// Runs ddprun on a host, with more or other options.
   Program& start(int host, const Options& options = {});
+  /// The same as the first process of a container, which ends with it: child_of() the program.
+  Program& start_in_container(int host);
   /// Runs a coordinator without workers there.
   Program& start_coordinator(int host);
   /// On every host, in order.
@@ -64,6 +66,8 @@ class Training {
 
   /// The inner one of the newest ddprun's two processes, the parent of workers; waits for it.
   [[nodiscard]] int agent_process(int host);
+  /// The first one; waits for it.
+  [[nodiscard]] int child_of(int pid);
 
   /// Throws as the cluster's does, and as soon as every ddprun has ended.
   void wait_until(const std::string& what, const std::function<bool()>& happened);
@@ -88,7 +92,7 @@ class Training {
 
  private:
   [[nodiscard]] bool all_ended();
-  Program& run(int host, const Words& program, const Options& options);
+  [[nodiscard]] Words command(const Words& program, const Options& options) const;
 
   Options options_;
   Cluster cluster_;
