@@ -46,8 +46,6 @@ class Control:
 
 def main():
     control = Control()
-    if control.socket:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # "stop" says more
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     told_at = began = time.monotonic()
     stop_at = steps
@@ -56,6 +54,8 @@ def main():
         if step == steps or time.monotonic() - told_at > 0.2:  # not after each step
             told_at = time.monotonic()
             control.tell(f"step {step} {1000 * (told_at - began) / step:.3f}")
+            if control.socket:
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)  # "stop" comes now, and says more
         requests = control.requests()
         for request in requests:
             if request.startswith("stop "):

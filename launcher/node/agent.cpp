@@ -141,6 +141,7 @@ void Agent::on(Instant, const SaveGeneration& save, Actions& out) {
 void Agent::on(Instant, const SaveAnswered& answered, Actions& out) {
   const bool is_awaited = std::exchange(reports_save_, false);
   if (!is_awaited || state_ != State::running) return;
+  if (held_ && !answered.step) return;  // its failure is the news
   out.emplace_back(TellCoordinator{SaveReported{node_, part_.number, answered.step}});
 }
 
@@ -161,9 +162,6 @@ void Agent::on(Instant now, const WorkerEnded& ended, Actions& out) {
   if (state_ != State::running && state_ != State::stopping) return;
   if (state_ == State::stopping && alive_.empty()) return kill_all(now, out);
   if (state_ == State::stopping || held_) return;  // A2; after a delayed report these are victims
-  if (alive_.empty() && std::exchange(reports_save_, false)) {
-    out.emplace_back(TellCoordinator{SaveReported{node_, part_.number, std::nullopt}});
-  }
   if (answers_interrupt(now, ended)) return request_stop(now, SIGINT, out);
   const int signal = ended.end.kind == WorkerEnd::Kind::killed ? ended.end.code : 0;
   const bool by_signal = sent_to_jobs(signal) && !signals_sent_.contains(signal);

@@ -19,6 +19,7 @@
 //   events end.
 #pragma once
 
+#include "launcher/node/progress.hpp"
 #include "launcher/workers/terminal_owner.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 #include "rendezvous/machine_events.hpp"
@@ -74,10 +75,6 @@ struct StoreUnavailable {
 struct SnapshotSeen {
   std::optional<SnapshotPosition> position;  ///< Nothing: it cannot be told.
 };
-/// After AskToSave, once at most.
-struct SaveAnswered {
-  std::optional<std::int64_t> step;  ///< Of a snapshot begun since; nothing: none can be asked.
-};
 /// After KillAll: no descendant is left.
 struct AllGone {};
 struct SignalArrived {
@@ -125,7 +122,7 @@ struct SignalWorkers {
   int signal = 0;
   friend bool operator==(const SignalWorkers&, const SignalWorkers&) = default;
 };
-/// Ask those that can be asked to save, and answer SaveAnswered.
+/// Ask those that can be asked to save; if the coordinator wants it, answer SaveAnswered.
 struct AskToSave {
   int signal = 0;  ///< That a user has sent; 0: the coordinator wants it.
   friend bool operator==(const AskToSave&, const AskToSave&) = default;

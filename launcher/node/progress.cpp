@@ -34,6 +34,17 @@ std::string rate_text(double step_ms) {
   return fmt::format("{:.{}f} steps/s", rate, rate < 1 ? 3 : rate < 100 ? 1 : 0);
 }
 
+/// A quarter of a second from now, and one more, if it goes on as it was told so long ago.
+std::int64_t step_after(const StepsFinished& steps, Millis ago) {
+  constexpr double ahead_ms = 250;
+  constexpr double steps_max = 1'000'000;
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const double time_ms = ahead_ms + static_cast<double>(ago.count);
+  const double count = steps.step_ms > 0 ? std::ceil(time_ms / steps.step_ms) : 1;
+  const auto ahead = static_cast<std::int64_t>(std::min(count, steps_max)) + 1;
+  return steps.count + std::min(ahead, most - steps.count);
+}
+
 /// Behind the others, or as far as they are and slower.
 bool is_behind(const StepsFinished& one, const StepsFinished& other) {
   return std::tuple(one.count, -one.step_ms) < std::tuple(other.count, -other.step_ms);
@@ -46,51 +57,62 @@ void Progress::begin(const Part& part) {
   first_rank_ = part.first_rank;
 }
 
-void Progress::hear(LocalRank local_rank, const ControlMessage& message) {
+void Progress::hear(Instant now, LocalRank local_rank, const ControlMessage& message) {
   note_answer(local_rank, message);
   RankProgress& rank = ranks_[local_rank];
   rank.rank = Rank{first_rank_.value + local_rank.value};
   std::visit([&](const auto& what) { apply(what, rank); }, message);
+  if (std::holds_alternative<StepsFinished>(message)) rank.told = now;
 }
 
 void Progress::ended(LocalRank local_rank) {
   const auto found = ranks_.find(local_rank);
   if (found != ranks_.end()) found->second.has_ended = true;
+  closed(local_rank);
 }
 
-void Progress::asked_to_save() {
+void Progress::closed(LocalRank local_rank) {
+  if (!wish_ || wish_->asked.erase(local_rank) == 0 || !wish_->asked.empty()) return;
+  wish_.reset();
+  answer_.emplace();
+}
+
+void Progress::asked_to_save(std::set<LocalRank> local_ranks) {
   answer_.reset();
-  save_in_vain_.emplace();
+  wish_.emplace().asked = std::move(local_ranks);
   for (const auto& [local_rank, rank] : ranks_) {
-    if (rank.saving) save_in_vain_->insert(local_rank);
+    if (rank.saving) wish_->too_early.insert(local_rank);
   }
 }
 
-void Progress::note_answer(LocalRank local_rank, const ControlMessage& message) {
-  const auto* saved = std::get_if<SnapshotSaved>(&message);
-  if (saved == nullptr || !save_in_vain_ || save_in_vain_->erase(local_rank) > 0) return;
-  save_in_vain_.reset();
-  answer_ = saved->step;
+bool Progress::awaits_save(LocalRank local_rank) const {
+  return wish_ && wish_->asked.contains(local_rank);
 }
 
-std::optional<std::int64_t> Progress::take_answer() {
+/// Who begins to save, or begins anew, has done with what it wrote before.
+void Progress::note_answer(LocalRank local_rank, const ControlMessage& message) {
+  if (!wish_ || std::holds_alternative<StepsFinished>(message)) return;
+  const bool was_too_early = wish_->too_early.erase(local_rank) > 0;
+  const auto* saved = std::get_if<SnapshotSaved>(&message);
+  if (saved == nullptr || was_too_early) return;
+  wish_.reset();
+  answer_ = SaveAnswered{saved->step};
+}
+
+std::optional<SaveAnswered> Progress::take_answer() {
   return std::exchange(answer_, std::nullopt);
 }
 
-std::optional<std::int64_t> Progress::stop_step() const {
-  constexpr double ahead_ms = 500;       // ranks tell their steps a few times a second
-  constexpr double steps_max = 100'000;  // "0 ms each" may be told, too
-  std::optional<std::int64_t> newest;
-  double step_ms = ahead_ms;
+std::optional<std::int64_t> Progress::take_stop_step(Instant now) {
+  if (has_stop_step_) return std::nullopt;
+  std::optional<std::int64_t> last;
   for (const auto& [local_rank, rank] : ranks_) {
-    if (rank.has_ended || !rank.steps) continue;
-    newest = std::max(newest.value_or(0), rank.steps->count);
-    step_ms = std::min(step_ms, rank.steps->step_ms);
+    if (!rank.has_ended && rank.steps) {
+      last = std::max(last.value_or(0), step_after(*rank.steps, now - rank.told));
+    }
   }
-  if (!newest) return std::nullopt;
-  const double ahead = std::ceil(std::min(ahead_ms / step_ms, steps_max));
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  return *newest + std::min(static_cast<std::int64_t>(ahead), most - *newest);
+  has_stop_step_ = last.has_value();
+  return last;
 }
 
 std::string progress_text(const Progress& progress) {

@@ -20,7 +20,14 @@ struct RankProgress {
   std::optional<std::int64_t> saving = {};  ///< The step of a snapshot that is being written.
   std::optional<std::int64_t> saved = {};   ///< The step of the newest one.
   bool has_ended = false;
+  Instant told = {};  ///< When `steps` came.
   friend bool operator==(const RankProgress&, const RankProgress&) = default;
+};
+
+/// What has come of the wish that workers save.
+struct SaveAnswered {
+  std::optional<std::int64_t> step;  ///< Of a snapshot begun since; nothing: none can be asked.
+  friend bool operator==(const SaveAnswered&, const SaveAnswered&) = default;
 };
 
 class Progress {
@@ -29,28 +36,37 @@ class Progress {
 
   /// The workers of a generation start: they have told nothing yet.
   void begin(const Part& part);
-  void hear(LocalRank local_rank, const ControlMessage& message);
+  void hear(Instant now, LocalRank local_rank, const ControlMessage& message);
   void ended(LocalRank local_rank);
-  /// They are asked to save: what one is writing just now began too early to be the answer.
-  void asked_to_save();
-
-  /// The step of the first snapshot that is complete and was begun after they were asked; once.
-  [[nodiscard]] std::optional<std::int64_t> take_answer();
-
-  /// A step that no rank here has finished before it hears of it, at the speed that was told: half
-  /// a second after the newest one. Nothing: no living rank has told steps.
-  [[nodiscard]] std::optional<std::int64_t> stop_step() const;
+  /// It can be asked nothing more.
+  void closed(LocalRank local_rank);
 
   /// Of those that have said hello.
   [[nodiscard]] const Ranks& ranks() const { return ranks_; }
 
+  /// These are asked to save: what one is writing just now began too early to be the answer.
+  void asked_to_save(std::set<LocalRank> local_ranks);
+  /// It was asked, and none has saved since.
+  [[nodiscard]] bool awaits_save(LocalRank local_rank) const;
+  /// Once for each wish: when one has saved, or when all that were asked have ended or closed.
+  [[nodiscard]] std::optional<SaveAnswered> take_answer();
+
+  /// A step that no rank here has finished before it hears of it, at the speeds that were told.
+  /// Once in a generation, so that all get the same; nothing if no living rank has told steps.
+  [[nodiscard]] std::optional<std::int64_t> take_stop_step(Instant now);
+
  private:
+  struct Wish {
+    std::set<LocalRank> asked;
+    std::set<LocalRank> too_early;  // those that wrote a snapshot when they were asked
+  };
   void note_answer(LocalRank local_rank, const ControlMessage& message);
 
   Rank first_rank_;
   Ranks ranks_;
-  std::optional<std::set<LocalRank>> save_in_vain_;  // since asked: what those write is too old
-  std::optional<std::int64_t> answer_;
+  std::optional<Wish> wish_;
+  std::optional<SaveAnswered> answer_;
+  bool has_stop_step_ = false;
 };
 
 /// "step 1,200, 31.4 steps/s" of the living rank that is behind the others, and ", saving" while

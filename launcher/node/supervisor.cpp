@@ -47,6 +47,10 @@ Supervisor::Supervisor(Job job, GuardLink link)
                link_.user_signals,
                link_.fence.group_ends,
                {[this](LocalRank rank, const ControlMessage& message) { hear(rank, message); },
+                [this](LocalRank rank) {
+                  progress_.closed(rank);
+                  answer_save();
+                },
                 [this](const std::string& text) { say(text); }}),
       requests_(workers_, progress_, [this](const std::string& text) { say(text); }),
       failure_(job_, workers_),
@@ -149,9 +153,13 @@ void Supervisor::look_at_wait() {
 
 /// A worker that has the terminal may write there, too.
 void Supervisor::hear(LocalRank local_rank, const ControlMessage& message) {
-  progress_.hear(local_rank, message);
-  if (const auto step = progress_.take_answer()) agent_.tell(SaveAnswered{*step});
+  requests_.hear(local_rank, message);
+  if (!reaping_) answer_save();
   if (!agent_.machine().terminal_worker()) status_.steps_told();
+}
+
+void Supervisor::answer_save() {
+  if (const auto answer = progress_.take_answer()) agent_.tell(*answer);
 }
 
 void Supervisor::perform(const AgentAction& action) {
@@ -208,7 +216,7 @@ void Supervisor::perform(const SignalWorkers& signal) {
 }
 
 void Supervisor::perform(const AskToSave& ask) {
-  if (!requests_.save(ask.signal)) agent_.tell(SaveAnswered{});
+  if (!requests_.save(ask.signal) && ask.signal == 0) agent_.tell(SaveAnswered{});
 }
 
 void Supervisor::perform(const KillAll&) {
@@ -302,10 +310,13 @@ void Supervisor::take_signal(int signal, bool from_terminal) {
 void Supervisor::reap() {
   coordinator_->look_at_lease();  // workers die by the guard when their lease has ended
   std::vector<EndedChild> others;
+  reaping_ = true;
   for (const WorkerEnded& ended : workers_.reap(others)) {
     progress_.ended(ended.local_rank);
     agent_.push(ended);
   }
+  reaping_ = false;
+  if (const auto answer = progress_.take_answer()) agent_.push(*answer);
   if (workers_.living().empty()) status_.steps_over();
   for (const EndedChild& child : others) slurm_.on_child(child);
   if (sweeping_) sweep();

@@ -61,6 +61,7 @@ class Supervisor {
   void look_at_wait();
   [[nodiscard]] StatusRow::Redraw redraws_status();
   void hear(LocalRank local_rank, const ControlMessage& message);
+  void answer_save();
   void take_signal(int signal, bool from_terminal);
   void say_events_are_late();
   void lose_guard();
@@ -97,6 +98,7 @@ class Supervisor {
   std::string address_;    // of this node, for others
   Part part_;              // of the newest generation, for what is said about it
   bool sweeping_ = false;  // KillAll was asked for; AllGone was not answered yet
+  bool reaping_ = false;   // that workers have ended is told before what they said last
   bool told_ = false;      // by the coordinator how the job has ended
 };
 

@@ -16,7 +16,7 @@ Wait waited_for(const JobLink& link, const Agent& agent) {
 std::string wait_text(const JobLink& link, const Agent& agent) {
   if (agent.ends_workers()) return agent.waits_for(now());
   if (waited_for(link, agent) != Wait::start) return link.waits_for();
-  return "the coordinator to start the job with enough nodes";
+  return "the coordinator to start a generation with this node";
 }
 
 WaitWatch::WaitWatch(boost::asio::io_context& context, Handlers handlers)

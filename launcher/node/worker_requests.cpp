@@ -1,32 +1,43 @@
 #include "launcher/node/worker_requests.hpp"
 
+#include "launcher/system/clock.hpp"
 #include "launcher/text/text_of_count.hpp"
 #include "rendezvous/worker_end.hpp"
 
 #include <fmt/format.h>
 
+#include <utility>
+#include <variant>
+
 namespace ddprun {
 
+void WorkerRequests::hear(LocalRank local_rank, const ControlMessage& message) {
+  progress_.hear(now(), local_rank, message);
+  const bool is_new = std::holds_alternative<ControlHello>(message);
+  if (is_new && progress_.awaits_save(local_rank)) (void)workers_.ask(local_rank, SaveNow{});
+}
+
 bool WorkerRequests::save(int signal) {
-  const int asked = ask_all(SaveNow{});
-  if (signal != 0 || asked > 0) {
+  std::set<LocalRank> asked = ask_all(SaveNow{});
+  const bool can_save = !asked.empty();
+  if (signal != 0 || can_save) {
     say_(fmt::format("{}: {} of {} asked to save",
                      signal == 0 ? "nodes have joined" : signal_name(signal),
-                     asked,
+                     asked.size(),
                      text_of_count(workers_.living().size(), "worker")));
   }
-  if (asked > 0) progress_.asked_to_save();
-  return asked > 0;
+  if (signal == 0 && can_save) progress_.asked_to_save(std::move(asked));
+  return can_save;
 }
 
 void WorkerRequests::stop() {
-  if (const auto step = progress_.stop_step()) (void)ask_all(StopAfter{*step});
+  if (const auto step = progress_.take_stop_step(now())) ask_all(StopAfter{*step});
 }
 
-int WorkerRequests::ask_all(const ControlRequest& request) {
-  int asked = 0;
+std::set<LocalRank> WorkerRequests::ask_all(const ControlRequest& request) {
+  std::set<LocalRank> asked;
   for (const auto& [pid, local_rank] : workers_.living()) {
-    if (workers_.ask(local_rank, request)) ++asked;
+    if (workers_.ask(local_rank, request)) asked.insert(local_rank);
   }
   return asked;
 }

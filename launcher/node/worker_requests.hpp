@@ -1,10 +1,12 @@
-// What this node asks its workers over DDPRUN_CONTROL_FD; ddprun-protocol(7) describes the lines.
+// What this node asks its workers over DDPRUN_CONTROL_FD, and what they tell; ddprun-protocol(7)
+// describes the lines.
 #pragma once
 
 #include "launcher/node/progress.hpp"
 #include "launcher/workers/worker_group.hpp"
 
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -18,15 +20,20 @@ class WorkerRequests {
   WorkerRequests(WorkerGroup& workers, Progress& progress, Say say)
       : workers_(workers), progress_(progress), say_(std::move(say)) {}
 
+  /// A program that begins anew, in the place of one that was asked to save, is asked, too.
+  void hear(LocalRank local_rank, const ControlMessage& message);
+
   /// Asks all that can be asked to save and go on, by that signal of a user's; 0: since other nodes
-  /// have joined. Returns whether any can be asked.
+  /// have joined, and Progress then knows what comes of it. Returns whether any can be asked.
   bool save(int signal);
 
-  /// They get SIGTERM next: names a step after which all may end. Nothing if none has told steps.
+  /// They get SIGTERM next: names a step after which all may end, once in a generation, if any has
+  /// told steps.
   void stop();
 
  private:
-  [[nodiscard]] int ask_all(const ControlRequest& request);
+  /// Those that were asked.
+  std::set<LocalRank> ask_all(const ControlRequest& request);
 
   WorkerGroup& workers_;
   Progress& progress_;

@@ -7,6 +7,7 @@
 #include "launcher/text/values.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -129,10 +130,11 @@ Result<void> apply_conf(const Settings& all, Settings& effective, RendezvousOpti
                              fmt::format("write {}=VALUE", key));
     }
     if (!is_known) {
-      return refused_setting("rdzv-conf",
-                             conf,
-                             fmt::format("has '{}'", pair),
-                             did_you_mean(key, known, "write KEY=VALUE,KEY=VALUE"));
+      return refused_setting(
+          "rdzv-conf",
+          conf,
+          fmt::format("has '{}'", pair),
+          did_you_mean(key, known, fmt::format("the keys are {}", fmt::join(known, ", "))));
     }
     const Setting value{text, conf.origin};
     if (key == "join_timeout" && !is_given(all.at("join-timeout"))) {

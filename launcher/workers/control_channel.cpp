@@ -87,15 +87,18 @@ void ControlChannel::send_unsent() {
 
 void ControlChannel::finish() {
   if (!socket_.is_open()) return;
+  handlers_.close = nullptr;
   constexpr int reads_max = 4;  // more than such a socket holds of what ControlReader allows
   for (int i = 0; i < reads_max && read_once() == Left::more; ++i) continue;
   close();
 }
 
 void ControlChannel::close() {
+  if (!socket_.is_open()) return;
   tell(reader_.finish());
   boost::system::error_code ignored;
   socket_.close(ignored);
+  if (handlers_.close) handlers_.close();
 }
 
 }  // namespace ddprun

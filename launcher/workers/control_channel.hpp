@@ -39,6 +39,7 @@ class ControlChannel : public std::enable_shared_from_this<ControlChannel> {
   struct Handlers {
     std::function<void(const ControlMessage&)> hear;
     std::function<void(const std::string&)> say;  ///< A line for people.
+    std::function<void()> close;  ///< The worker lives, and can be asked nothing more.
   };
 
   ControlChannel(boost::asio::io_context& context, Fd agent_end, Rank rank, Handlers handlers);

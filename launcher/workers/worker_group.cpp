@@ -127,7 +127,8 @@ void WorkerGroup::listen_to(const WorkerPlace& place, Fd agent_end) {
       [this, local_rank = place.local_rank](const ControlMessage& message) {
         handlers_.on_control(local_rank, message);
       },
-      handlers_.say};
+      handlers_.say,
+      [this, local_rank = place.local_rank] { handlers_.on_control_closed(local_rank); }};
   const auto control = std::make_shared<ControlChannel>(
       context_, std::move(agent_end), place.rank, std::move(handlers));
   control->start();

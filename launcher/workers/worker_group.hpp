@@ -30,7 +30,8 @@ class WorkerGroup {
  public:
   struct Handlers {
     std::function<void(LocalRank, const ControlMessage&)> on_control;  ///< Of a living worker.
-    std::function<void(const std::string&)> say;                       ///< A line for people.
+    std::function<void(LocalRank)> on_control_closed;  ///< It lives, and can be asked nothing more.
+    std::function<void(const std::string&)> say;       ///< A line for people.
   };
 
   /// The mask of signals is what workers get. The ends of the fence are by local rank; none: there

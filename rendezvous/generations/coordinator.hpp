@@ -267,7 +267,7 @@ class Coordinator {
   [[nodiscard]] std::optional<Outcome> verdict(Instant now) const;
   void consider_joiners(Instant now, Actions& out);
   void ask_to_save(Instant now, Actions& out);
-  void end_for_joiners(Millis grace, Actions& out);
+  void end_for_joiners(std::string note, Millis grace, Actions& out);
   [[nodiscard]] bool can_still_save() const;
   void give_up_saving(Actions& out);
   void interrupt(std::string cause, Actions& out);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <string>
+#include <utility>
 
 namespace ddprun {
 
@@ -19,7 +21,7 @@ void Coordinator::consider_joiners(Instant now, Actions& out) {
   if (!last_call_) last_call_ = now + options_.gathering.last_call;
   if (count < room && now < *last_call_) return;
   if (options_.join_policy == JoinPolicy::snapshot) return ask_to_save(now, out);
-  end_for_joiners(restart_grace(), out);
+  end_for_joiners("", restart_grace(), out);
 }
 
 void Coordinator::ask_to_save(Instant now, Actions& out) {
@@ -36,14 +38,13 @@ void Coordinator::on(Instant now, const SaveReported& report, Actions& out) {
   if (!saving_ || report.generation != current_.number) return;
   if (!report.step) {
     saving_->in_vain.insert(report.node);
-    if (!can_still_save()) end_for_joiners(restart_grace(), out);
+    if (!can_still_save()) end_for_joiners("", restart_grace(), out);
     return;
   }
   // They may save once more when they are stopped, and that takes as long.
   const Millis took = now - saving_->since;
   const Millis grace = std::max(restart_grace(), std::min(took * 2, options_.grace));
-  out.emplace_back(Note{fmt::format("step {} is saved", *report.step)});
-  end_for_joiners(grace, out);
+  end_for_joiners(fmt::format("step {} is saved", *report.step), grace, out);
 }
 
 bool Coordinator::can_still_save() const {
@@ -53,21 +54,24 @@ bool Coordinator::can_still_save() const {
 }
 
 /// Unless they have left again.
-void Coordinator::end_for_joiners(Millis grace, Actions& out) {
+void Coordinator::end_for_joiners(std::string note, Millis grace, Actions& out) {
   saving_.reset();
   last_call_.reset();
   if (gathering_.count_without(aside_) == 0) return;
+  if (!note.empty()) out.emplace_back(Note{std::move(note)});
   cause_ = gathering_.hosts_without(aside_) + " joined";
   stop(SIGTERM, grace, out);
 }
 
+/// A snapshot may be under way, so the usual grace is not cut short.
 void Coordinator::give_up_saving(Actions& out) {
-  out.emplace_back(
-      Note{fmt::format("no worker has saved within {:g} s of being asked: generation "
-                       "{} ends without a new snapshot",
-                       in_seconds(options_.save_patience),
-                       current_.number.value)});
-  end_for_joiners(restart_grace(), out);
+  end_for_joiners(
+      fmt::format("no worker has saved within {:g} s of being asked: generation {} ends "
+                  "without a new snapshot",
+                  in_seconds(options_.save_patience),
+                  current_.number.value),
+      std::max(restart_grace(), options_.grace),
+      out);
 }
 
 }  // namespace ddprun

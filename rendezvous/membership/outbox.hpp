@@ -18,8 +18,8 @@ struct Numbered {
 };
 
 /// The sender's side: messages that the other side has not confirmed yet, in order, to be repeated
-/// on each new connection. Its owner bounds its length: no owner has more than one open question
-/// and one answer for each of its workers.
+/// on each new connection. Its owner bounds its length: no owner has more than a few open
+/// questions and one answer for each of its workers.
 template <typename Message>
 class Outbox {
  public:

@@ -32,7 +32,7 @@ TEST_CASE_FIXTURE(Case,
   Job& member = nodes.start(1, {"--nnodes", "3"}, stay);
   head.wait_for_err("waiting 3 s for nodes: ");
   CHECK(count_of("waiting 3 s for nodes: 2 of 3 have joined: ", plain(head.err)) == 1);
-  member.wait_for_err("waiting 3 s for the coordinator to start the job");
+  member.wait_for_err("waiting 3 s for the coordinator to start a generation");
   member.send(SIGINT);
   CHECK(head.wait() == 130);
   CHECK(member.wait() == 130);

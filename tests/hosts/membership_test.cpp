@@ -60,6 +60,21 @@ while not os.path.exists("finish"):
     control.sendall(f"saved {step}\n".encode())
 )";
 
+/// Rank 0 alone can be asked to save, and fails then, or closes its end of the socket.
+constexpr const char* leaver = R"(
+import os, socket, sys, time
+control = socket.socket(fileno=int(os.environ["DDPRUN_CONTROL_FD"]))
+if os.environ["RANK"] == "0" and os.environ["DDPRUN_GENERATION"] == "1":
+    control.sendall(b"hello 1\n")
+    open("speaks", "w").close()
+    control.recv(100)
+    if not os.path.exists("closes"):
+        sys.exit(3)
+    control.close()
+while not os.path.exists("finish"):
+    time.sleep(0.01)
+)";
+
 }  // namespace
 
 TEST_CASE("hosts: workers are asked to save before a node that joins takes part") {
@@ -80,6 +95,36 @@ TEST_CASE("hosts: workers are asked to save before a node that joins takes part"
   }
   CHECK(has_said(job.agent_of(0), "nodes have joined: 1 of 2 workers asked to save"));
   CHECK(has_said(job.agent_of(0), "step " + test.read("snapshot") + " is saved"));
+  job.finish();
+  job.expect_end(0);
+}
+
+TEST_CASE("hosts: a worker that fails when it is asked to save has failed, whoever joins") {
+  if (!can_hold_hosts()) return;
+  const Options one_worker{{"nnodes", "2:3"},
+                           {"join-policy", "snapshot"},
+                           {"nproc-per-node", "1"},
+                           {"max-restarts", "0"}};
+  Training job(3, one_worker, {}, {"python3", "leaver.py"});
+  job.cluster().test().write("leaver.py", leaver);
+  for (const int host : {0, 1}) job.start(host);
+  job.generation(1, 2);
+  job.wait_until("a rank that can be asked", [&] { return job.cluster().test().has("speaks"); });
+  job.start(2);
+  job.expect_end(3);
+  CHECK(job.newest() == 1);
+}
+
+TEST_CASE("hosts: a worker that closes its end when it is asked to save is not waited for") {
+  if (!can_hold_hosts()) return;
+  Training job(3, {{"nnodes", "2:3"}, {"join-policy", "snapshot"}}, {}, {"python3", "leaver.py"});
+  job.cluster().test().write("leaver.py", leaver);
+  job.cluster().test().write("closes", "");
+  for (const int host : {0, 1}) job.start(host);
+  job.generation(1, 4);
+  job.wait_until("a rank that can be asked", [&] { return job.cluster().test().has("speaks"); });
+  job.start(2);
+  CHECK(count_on(job[2], job.generation(2, 6)) == 2);
   job.finish();
   job.expect_end(0);
 }

@@ -58,8 +58,8 @@ TEST_CASE("job report: a success has no failure, and counts all generations") {
 TEST_CASE("job report: the newest step and snapshot of each rank that has told them") {
   JobReport report = report_of({0, "all good", {}});
   CHECK(parsed(report)["progress"].dump() == "[]");
-  report.progress.hear(LocalRank{0}, StepsFinished{12, 0.5});
-  report.progress.hear(LocalRank{1}, SnapshotSaved{10});
+  report.progress.hear(Instant{}, LocalRank{0}, StepsFinished{12, 0.5});
+  report.progress.hear(Instant{}, LocalRank{1}, SnapshotSaved{10});
   CHECK(parsed(report)["progress"].dump() ==
         R"([{"rank":0,"step":12,"snapshot":null},{"rank":1,"step":null,"snapshot":10}])");
 }

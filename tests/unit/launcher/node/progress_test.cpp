@@ -9,6 +9,7 @@ namespace {
 
 struct ProgressNode {
   Progress progress;
+  Instant now;
   ProgressNode() { begin(); }
 
   /// Of the second of two nodes.
@@ -19,7 +20,7 @@ struct ProgressNode {
     progress.begin(part);
   }
   void hears(int local_rank, const ControlMessage& message) {
-    progress.hear(LocalRank{local_rank}, message);
+    progress.hear(now, LocalRank{local_rank}, message);
   }
 };
 
@@ -60,42 +61,82 @@ TEST_CASE("progress: a rank that has ended is not what people wait for") {
 }
 
 TEST_CASE("progress: the first snapshot that was begun since they were asked is the answer") {
+  const std::set both{LocalRank{0}, LocalRank{1}};
   ProgressNode node;
   node.hears(0, SnapshotSaved{10});
   CHECK_FALSE(node.progress.take_answer());  // nobody has asked
   node.hears(0, SnapshotBegun{20});
-  node.progress.asked_to_save();
+  node.progress.asked_to_save(both);
+  CHECK(node.progress.awaits_save(LocalRank{1}));
+  node.hears(0, StepsFinished{20, 1});
   node.hears(0, SnapshotSaved{20});  // it was begun before
   CHECK_FALSE(node.progress.take_answer());
   node.hears(0, SnapshotBegun{21});
   CHECK_FALSE(node.progress.take_answer());
   node.hears(0, SnapshotSaved{21});
   node.hears(1, SnapshotSaved{21});
-  CHECK(node.progress.take_answer() == 21);
+  CHECK(node.progress.take_answer() == SaveAnswered{21});
   CHECK_FALSE(node.progress.take_answer());
-  node.progress.asked_to_save();
+  CHECK_FALSE(node.progress.awaits_save(LocalRank{1}));
+  node.progress.asked_to_save(both);
   node.begin();
   node.hears(1, SnapshotSaved{30});
   CHECK_FALSE(node.progress.take_answer());
 }
 
-TEST_CASE("progress: ranks may stop half a second after the newest step") {
+TEST_CASE("progress: who begins anew has done with what it wrote when it was asked") {
+  for (const ControlMessage& begins : {ControlMessage(ControlHello{}), {SnapshotBegun{2}}}) {
+    ProgressNode node;
+    node.hears(0, SnapshotBegun{1});
+    node.progress.asked_to_save({LocalRank{0}});
+    node.hears(0, begins);
+    node.hears(0, SnapshotSaved{2});
+    CHECK(node.progress.take_answer() == SaveAnswered{2});
+  }
+}
+
+TEST_CASE("progress: when all that were asked have ended or closed, none can be asked") {
   ProgressNode node;
-  node.hears(0, ControlHello{});
-  CHECK_FALSE(node.progress.stop_step());
-  node.hears(0, StepsFinished{70, 100});
-  CHECK(node.progress.stop_step() == 75);
-  node.hears(1, StepsFinished{71, 30});
-  CHECK(node.progress.stop_step() == 71 + 17);  // by the fastest
-  node.progress.ended(LocalRank{1});
-  CHECK(node.progress.stop_step() == 75);
-  node.hears(0, StepsFinished{70, 60'000});
-  CHECK(node.progress.stop_step() == 71);
-  node.hears(0, StepsFinished{70, 0});
-  CHECK(node.progress.stop_step() == 100'070);
+  node.progress.ended(LocalRank{0});  // before anybody asks
+  CHECK_FALSE(node.progress.take_answer());
+  node.progress.asked_to_save({LocalRank{0}, LocalRank{1}});
+  node.progress.closed(LocalRank{1});
+  node.progress.closed(LocalRank{1});
+  CHECK_FALSE(node.progress.take_answer());
+  node.progress.ended(LocalRank{0});
+  CHECK(node.progress.take_answer() == SaveAnswered{});
+  node.progress.closed(LocalRank{0});
+  CHECK_FALSE(node.progress.take_answer());
+}
+
+TEST_CASE("progress: ranks may stop a quarter of a second later, and one step more") {
+  const auto last = [](Millis age, const StepsFinished& steps) {
+    ProgressNode node;
+    node.hears(0, ControlHello{});
+    node.hears(0, steps);
+    return node.progress.take_stop_step(node.now + age);
+  };
+  CHECK(last(Millis{0}, {70, 100}) == 70 + 3 + 1);
+  CHECK(last(Millis{1'000}, {70, 100}) == 70 + 13 + 1);  // it has told for long
+  CHECK(last(Millis{0}, {70, 60'000}) == 70 + 1 + 1);
+  CHECK(last(Millis{0}, {70, 0}) == 70 + 1 + 1);  // it is unknown how long one takes
+  CHECK(last(Millis{0}, {70, 1e-300}) == 1'000'071);
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  node.hears(0, StepsFinished{most, 0});
-  CHECK(node.progress.stop_step() == most);
+  CHECK(last(Millis{0}, {most, 1}) == most);
+}
+
+TEST_CASE("progress: all ranks get one step to stop after, that of the one which is ahead") {
+  ProgressNode node;
+  CHECK_FALSE(node.progress.take_stop_step(node.now));
+  node.hears(0, StepsFinished{70, 100});
+  node.hears(1, StepsFinished{71, 25});
+  CHECK(node.progress.take_stop_step(node.now) == 71 + 10 + 1);
+  CHECK_FALSE(node.progress.take_stop_step(node.now));
+  node.begin();
+  node.hears(0, StepsFinished{90, 100});
+  node.hears(1, StepsFinished{99, 25});
+  node.progress.ended(LocalRank{1});
+  CHECK(node.progress.take_stop_step(node.now) == 90 + 3 + 1);
 }
 
 TEST_CASE("progress: for people, of the rank that is behind") {

@@ -95,7 +95,7 @@ TEST_CASE("coordinator: the wait for a snapshot is bounded, and ends with a line
   Actions expected{
       Note{"no worker has saved within 120 s of being asked: generation 1 ends without "
            "a new snapshot"}};
-  for (const CoordinatorAction& each : both_stop(Millis{1'000})) expected.push_back(each);
+  for (const CoordinatorAction& each : both_stop(Millis{10'000})) expected.push_back(each);
   CHECK(job.meets(Timeout{}) == expected);
   CHECK_FALSE(job.coordinator.next_deadline());
 }
@@ -104,7 +104,7 @@ TEST_CASE("coordinator: a generation goes on if who joined is lost before it has
   JoinersStory job;
   (void)job.joins(2);
   (void)job.loses(2);
-  CHECK(job.saves(0, 70) == Actions{Note{"step 70 is saved"}});
+  CHECK(job.saves(0, 70).empty());
   CHECK_FALSE(job.coordinator.next_deadline());
   CHECK(job.joins(5) == both_save());  // for the next one they save once more
 }
