@@ -111,6 +111,7 @@ void Agent::on(Instant, const StartGeneration& start, Actions& out) {
   interrupted_.reset();
   held_.reset();
   reports_save_ = false;
+  in_vain_at_.reset();
   state_ = State::running;
   out.emplace_back(SpawnWorkers{part_});
 }
@@ -135,14 +136,22 @@ void Agent::on(Instant now, const StopGeneration& stop, Actions& out) {
 void Agent::on(Instant, const SaveGeneration& save, Actions& out) {
   if (state_ != State::running || save.generation != part_.number) return;
   reports_save_ = true;
+  in_vain_at_.reset();
   out.emplace_back(AskToSave{});
 }
 
-void Agent::on(Instant, const SaveAnswered& answered, Actions& out) {
+/// If none can be asked because it ends, its end is told first.
+void Agent::on(Instant now, const SaveAnswered& answered, Actions& out) {
+  if (answered.step) return report_save(answered.step, out);
+  in_vain_at_ = now + options_.exit_patience;
+}
+
+/// A death that is held says more.
+void Agent::report_save(std::optional<std::int64_t> step, Actions& out) {
+  in_vain_at_.reset();
   const bool is_awaited = std::exchange(reports_save_, false);
-  if (!is_awaited || state_ != State::running) return;
-  if (held_ && !answered.step) return;  // its failure is the news
-  out.emplace_back(TellCoordinator{SaveReported{node_, part_.number, answered.step}});
+  if (!is_awaited || state_ != State::running || (held_ && !step)) return;
+  out.emplace_back(TellCoordinator{SaveReported{node_, part_.number, step}});
 }
 
 void Agent::on(Instant, const FinishJob& finish, Actions& out) {
@@ -298,7 +307,13 @@ void Agent::on(Instant now, const GiveUp& given_up, Actions& out) {
   exit_with(*given_up_, out);
 }
 
+std::optional<Instant> Agent::next_deadline() const {
+  if (!in_vain_at_ || !deadline_) return in_vain_at_ ? in_vain_at_ : deadline_;
+  return std::min(*in_vain_at_, *deadline_);
+}
+
 void Agent::on(Instant now, const Timeout&, Actions& out) {
+  if (in_vain_at_ && now >= *in_vain_at_) report_save(std::nullopt, out);
   if (!deadline_ || now < *deadline_) return;
   switch (state_) {
     case State::running: {
@@ -399,6 +414,7 @@ void Agent::close_store(Actions& out) {
 void Agent::exit_with(Outcome outcome, Actions& out) {
   state_ = State::finished;
   deadline_.reset();
+  in_vain_at_.reset();
   out.emplace_back(ExitWith{std::move(outcome)});
 }
 

@@ -57,6 +57,8 @@ struct AgentOptions {
   Millis own_signal_patience{500};
   /// A key may reach the worker that has the terminal before it reaches us.
   Millis key_patience{50};
+  /// A worker closes what it has when it dies, and the end itself is seen a little later.
+  Millis exit_patience{100};
   /// A worker that has the terminal and fails so soon after ctrl-C was ended by it.
   Millis interrupt_patience{10'000};
   /// Ctrl-C three times in it is not for the worker alone.
@@ -167,7 +169,7 @@ class Agent {
   void on_event(Instant now, const AgentEvent& event, std::vector<AgentAction>& out);
 
   /// When to call again with Timeout, or nothing while only an event can change anything.
-  [[nodiscard]] std::optional<Instant> next_deadline() const { return deadline_; }
+  [[nodiscard]] std::optional<Instant> next_deadline() const;
 
   /// It waits to be told to start workers, or that the job is over.
   [[nodiscard]] bool has_joined() const { return state_ == State::joined; }
@@ -217,6 +219,7 @@ class Agent {
   void join_if_ready(Actions& out);
   void join(Actions& out);
   void report(const WorkerEnded& ended, Actions& out) const;
+  void report_save(std::optional<std::int64_t> step, Actions& out);
   void kill_all(Instant now, Actions& out);
   void tell_of_stuck(Actions& out) const;
   [[nodiscard]] std::string alive_text() const;
@@ -241,6 +244,7 @@ class Agent {
   Instant insists_since_;               // the first of those that came one soon after the other
   int insists_ = 0;                     // how many they are
   bool reports_save_ = false;           // the coordinator waits for an answer
+  std::optional<Instant> in_vain_at_;   // when it is told that no worker can be asked
   std::optional<WorkerEnded> held_;     // a death that may turn out to be the end of the whole job
   std::uint16_t store_port_ = 0;        // 0: none is open
   std::string store_address_;

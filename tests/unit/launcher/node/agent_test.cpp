@@ -186,7 +186,11 @@ TEST_CASE("agent: the coordinator is told once what has come of its wish to save
   CHECK(node.meets(SaveAnswered{70}) == Lines{"tell: in generation 1 node 1 has saved step 70"});
   CHECK(node.meets(SaveAnswered{71}).empty());
   CHECK(node.meets(asked(1)) == Lines{"ask to save"});
-  CHECK(node.meets(SaveAnswered{}) == Lines{"tell: in generation 1 node 1 cannot save"});
+  CHECK(node.meets(SaveAnswered{}).empty());
+  CHECK(node.after(Millis{99}).empty());
+  CHECK(node.agent.next_deadline() == node.now + Millis{1});
+  CHECK(node.after(Millis{1}) == Lines{"tell: in generation 1 node 1 cannot save"});
+  CHECK_FALSE(node.agent.next_deadline());
   (void)node.meets(asked(1));
   (void)node.is_stopped(1, SIGTERM, Millis{1'000});
   CHECK(node.meets(SaveAnswered{72}).empty());
@@ -197,7 +201,16 @@ TEST_CASE("agent: a death that is held is not overtaken by the answer that it is
   (void)node.meets(SaveGeneration{NodeId{1}, GenerationNumber{1}});
   CHECK(node.ends(0, killed(SIGTERM)).empty());  // perhaps the whole job is to end
   CHECK(node.meets(SaveAnswered{}).empty());
-  CHECK(node.after(Millis{500}).size() == 1);
+  CHECK(node.after(Millis{100}).empty());
+  CHECK(node.after(Millis{400}).size() == 1);
+}
+
+TEST_CASE("agent: a worker that ends when it is asked to save has ended first") {
+  Node node = running_node();
+  (void)node.meets(SaveGeneration{NodeId{1}, GenerationNumber{1}});
+  (void)node.meets(SaveAnswered{});
+  CHECK(node.ends(0, {}) == Lines{"tell: in generation 1 rank 2 succeeded"});
+  CHECK(node.after(Millis{100}) == Lines{"tell: in generation 1 node 1 cannot save"});
 }
 
 TEST_CASE("agent: a signal by which its node leaves is told as that") {
