@@ -347,7 +347,8 @@ void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
   }
 }
 
-/// Whether enough nodes could form the next generation without that one and those that leave.
+/// Whether enough nodes could form the next generation without that one and those that leave. Who
+/// has taken over does not know yet who is there, so one node is enough of those that it does know.
 bool Coordinator::enough_without(NodeId node) const {
   std::set<NodeId> left;
   for (const Member& member : current_.members) {
@@ -358,18 +359,15 @@ bool Coordinator::enough_without(NodeId node) const {
     for (const Member& member : proposal_->members) left.insert(member.offer.node);
   }
   std::erase_if(left, [&](NodeId each) { return each == node || leavers_.contains(each); });
-  return static_cast<int>(left.size()) >= options_.gathering.nodes_min;
+  return static_cast<int>(left.size()) >= (inherited_ ? 1 : options_.gathering.nodes_min);
 }
 
 void Coordinator::on(Instant now, const LeaveRequested& request, Actions& out) {
   const NodeId node = request.node;
   if (outcome_ || leavers_.contains(node)) return;
   const bool has_begun = current_.number != GenerationNumber{};
-  // Who has taken over does not know yet who is there.
-  const bool are_enough = inherited_ || (has_begun ? enough_without(node) : !request.with_lead);
-  if (!are_enough) {
-    return stop_with_last(now, request, out);
-  }
+  const bool are_enough = has_begun ? enough_without(node) : !request.with_lead;
+  if (!are_enough) return stop_with_last(now, request, out);
   if (!lives_on(node) && !request.with_lead) return let_go(now, request, out);
   leavers_.add(node, request.signal);
   const Member* member = current_.member_on(node);
@@ -400,14 +398,18 @@ void Coordinator::leave_with_lead(Instant now, const LeaveRequested& request, Ac
   if (state_ == State::forming) hand_over(out);
 }
 
+/// If nobody is left to go on, the job ends with this node.
 void Coordinator::hand_over(Actions& out) {
   state_ = State::forming;
+  if (gathering_.ready().empty()) return end_with_lead(out);
   out.emplace_back(HandOver{leavers_.nodes()});
 }
 
-/// The job ends with this node.
 void Coordinator::on(Instant, const LeadKept&, Actions& out) {
-  if (!hands_over_ || state_ != State::forming) return;
+  if (hands_over_ && state_ == State::forming) end_with_lead(out);
+}
+
+void Coordinator::end_with_lead(Actions& out) {
   outcome_ = outcome_of(StopRequested{*hands_over_}, {});
   finish(out);
 }

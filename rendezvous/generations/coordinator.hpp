@@ -27,7 +27,8 @@
 //       makes progress or fails, the job ends.
 //   C9  A node that leaves is no member of a later generation. If its vote may be needed for the
 //       next one, it is told to end only when that starts, or with the job.
-//   C10 It hands over only when no worker lives, and forms no generation any more.
+//   C10 It hands over only when no worker lives and another node can go on, and forms no generation
+//       any more.
 //   C11 By JoinPolicy::snapshot a generation ends for nodes that joined only once a worker has
 //       saved since, no member has one that can be asked, or `save_patience` is over.
 // Bounds
@@ -291,6 +292,7 @@ class Coordinator {
   void let_go(Instant now, const LeaveRequested& request, Actions& out);
   void leave_with_lead(Instant now, const LeaveRequested& request, Actions& out);
   void hand_over(Actions& out);
+  void end_with_lead(Actions& out);
   void let_leave(Actions& out);
   void start(Instant now, Generation next, Actions& out);
   void give_up(Actions& out);

@@ -173,6 +173,31 @@ TEST_CASE("coordinator: its own node hands over what it coordinates when no work
   CHECK(job.meets(Timeout{}).empty());
 }
 
+TEST_CASE("coordinator: who has taken over ends the job once all that it knows leave") {
+  const LeavingStory first;
+  LeavingStory job;
+  job.coordinator =
+      Coordinator(LeavingStory::options(), first.coordinator.newest(), "head n0 left");
+  CHECK(job.meets(LeaveRequested{NodeId{1}, SIGTERM, false, true}).empty());
+  CHECK(job.asks_to_leave(0).empty());  // fewer than MIN; but there may be others
+  CHECK(job.asks_to_leave(2).empty());  // there is none that is known
+  for (const int node : {0, 1}) CHECK(job.joins(node, 1).empty());
+  const Outcome outcome{128 + SIGTERM, "stopped by SIGTERM (15)", {}};
+  CHECK(job.joins(2, 1) == Actions{finish(outcome, 0), finish(outcome, 1), finish(outcome, 2)});
+}
+
+TEST_CASE("coordinator: who would hand over to nobody ends the job") {
+  const LeavingStory first;
+  LeavingStory job;
+  job.coordinator =
+      Coordinator(LeavingStory::options(), first.coordinator.newest(), "head n0 left");
+  (void)job.meets(LeaveRequested{NodeId{1}, SIGTERM, false, true});
+  (void)job.asks_to_leave(0);
+  for (const int node : {0, 1}) CHECK(job.joins(node, 1).empty());
+  const Outcome outcome{128 + SIGTERM, "stopped by SIGTERM (15)", {}};
+  CHECK(job.loses(2) == Actions{finish(outcome, 0), finish(outcome, 1)});
+}
+
 TEST_CASE("coordinator: who asks to leave before it has joined takes no part") {
   LeavingStory job;
   (void)job.loses(2);
