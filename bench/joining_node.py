@@ -8,21 +8,16 @@ usage: joining_node.py DDPRUN SLOW_SAVER [ROUNDS]
 """
 import pathlib
 import re
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+from announced_losses import free_port
+
 NODES = 4
 SAVE_SECONDS = (0.2, 2.0)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def start(command, port, node, policy, folder):
@@ -45,7 +40,7 @@ def resumed_at(job, generation):
 
 
 def measure(command, policy):
-    """Steps lost, and the seconds from the fifth node's start to its first step."""
+    """Steps lost, and the seconds from the fifth node's start to the next generation's workers."""
     port = free_port()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

@@ -143,7 +143,7 @@ void Agent::on(Instant, const SaveGeneration& save, Actions& out) {
 /// If none can be asked because it ends, its end is told first.
 void Agent::on(Instant now, const SaveAnswered& answered, Actions& out) {
   if (answered.step) return report_save(answered.step, out);
-  in_vain_at_ = now + options_.exit_patience;
+  if (reports_save_) in_vain_at_ = now + options_.exit_patience;
 }
 
 /// A death that is held says more.

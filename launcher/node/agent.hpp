@@ -15,7 +15,8 @@
 //   A3  Once the guard is lost, no process outlives this one.
 //   A4  A store closes only after the last process that may use it is gone.
 // Bounds
-//   One wait at a time, each with a deadline except `running`, `joined` and `stuck`, which only
+//   One wait at a time, and in `running` one more, before it is told that no worker can save; each
+//   with a deadline except `running`, `joined` and `stuck` themselves, which only
 //   events end.
 #pragma once
 

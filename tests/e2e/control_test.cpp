@@ -83,7 +83,7 @@ TEST_CASE_FIXTURE(ControlCase, "e2e control: a signal asks the workers to save t
   CHECK(progress() == Json::parse(R"([{"rank":0,"step":null,"snapshot":null}])"));
 }
 
-/// Rank 1 is told of SIGTERM by the line alone, as rank 0 is; both have finished many steps before.
+/// Both ranks ignore SIGTERM, and end by the line alone; they have finished many steps before.
 TEST_CASE_FIXTURE(ControlCase, "e2e control: the ranks of a node are told where to stop") {
   Job& job = start(Words{"--nproc-per-node=2", "--report=report.json"} +
                    python("import signal\n"

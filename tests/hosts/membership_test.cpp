@@ -76,6 +76,16 @@ while not os.path.exists("finish"):
     time.sleep(0.01)
 )";
 
+/// Two hosts run that program; the third one joins once rank 0 can be asked.
+void join_leaver(Training& job, int world_size) {
+  const e2e::Case& test = job.cluster().test();
+  test.write("leaver.py", leaver);
+  for (const int host : {0, 1}) job.start(host);
+  job.generation(1, world_size);
+  job.wait_until("a rank that can be asked", [&] { return test.has("speaks"); });
+  job.start(2);
+}
+
 }  // namespace
 
 TEST_CASE("hosts: workers are asked to save before a node that joins takes part") {
@@ -107,11 +117,7 @@ TEST_CASE("hosts: a worker that fails while it saves has failed, whoever joins")
                            {"nproc-per-node", "1"},
                            {"max-restarts", "0"}};
   Training job(3, one_worker, {}, {"python3", "leaver.py"});
-  job.cluster().test().write("leaver.py", leaver);
-  for (const int host : {0, 1}) job.start(host);
-  job.generation(1, 2);
-  job.wait_until("a rank that can be asked", [&] { return job.cluster().test().has("speaks"); });
-  job.start(2);
+  join_leaver(job, 2);
   job.expect_end(3);
   CHECK(job.newest() == 1);
 }
@@ -119,12 +125,8 @@ TEST_CASE("hosts: a worker that fails while it saves has failed, whoever joins")
 TEST_CASE("hosts: a worker that closes its end when it is asked to save is not waited for") {
   if (!can_hold_hosts()) return;
   Training job(3, {{"nnodes", "2:3"}, {"join-policy", "snapshot"}}, {}, {"python3", "leaver.py"});
-  job.cluster().test().write("leaver.py", leaver);
   job.cluster().test().write("closes", "");
-  for (const int host : {0, 1}) job.start(host);
-  job.generation(1, 4);
-  job.wait_until("a rank that can be asked", [&] { return job.cluster().test().has("speaks"); });
-  job.start(2);
+  join_leaver(job, 4);
   CHECK(count_on(job[2], job.generation(2, 6)) == 2);
   job.finish();
   job.expect_end(0);
