@@ -155,6 +155,9 @@ class Uplink {
   /// The address of the leader that has admitted this agent, as ConnectionUp told it; or empty.
   [[nodiscard]] const std::string& served_at() const { return served_at_; }
 
+  /// The leader of this life of the agent, whether or not it still leads.
+  [[nodiscard]] const std::optional<Leader>& served_by() const { return served_; }
+
   /// To be asked when its leader is lost: the newest voters that it knows, or none.
   [[nodiscard]] const Voters& voters() const { return voters_; }
 

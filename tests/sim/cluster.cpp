@@ -18,6 +18,7 @@ NetworkOptions network_options(const Story& story) {
 JobOptions options_of(const Story& story) {
   JobOptions options = read_options(command_line_of(story));
   options.coordinator.voters_decide = story.elects;
+  options.coordinator.save_patience = story.save_patience;
   return options;
 }
 

@@ -228,12 +228,17 @@ bool Cluster::enough_are_left() const {
   return has_head && is_founder_found() && hosts_left() >= needed_first();
 }
 
-/// Whether all who are there know that nobody is elected without the newest generation's head.
+/// Whether all who are there know that nobody is elected without the newest generation's head. None
+/// does who follows another that was elected or named since.
 bool Cluster::all_can_tell() const {
   if (decided_.empty()) return true;
   const Generation& last = decided_.rbegin()->second;
-  return std::ranges::all_of(
-      hosts_, [&](const auto& each) { return each->agent_id() == 0 || can_tell(*each, last); });
+  return std::ranges::all_of(hosts_, [&](const auto& each) {
+    if (each->agent_id() == 0) return true;
+    const std::optional<Leader>& leader = each->uplink()->served_by();
+    if (leader && host_of_.at(leader->agent) != story_.founder) return false;
+    return can_tell(*each, last);
+  });
 }
 
 /// Whether nobody can be elected, all nodes are there, and all of them can tell: another process

@@ -105,6 +105,7 @@ class Shrinker {
     try_change([&](Story& story) { story.last_call = usual.last_call; });
     try_change([&](Story& story) { story.join_policy = usual.join_policy; });
     try_change([&](Story& story) { story.save_max = usual.save_max; });
+    try_change([&](Story& story) { story.save_patience = usual.save_patience; });
     try_change([&](Story& story) { story.may_lose_majority = false; });
     try_change([&](Story& story) { story.ending = usual.ending; });
     try_change([&](Story& story) {

@@ -119,6 +119,7 @@ void visit_settings(Of& story, Visit visit) {
   visit("kill_min", story.kill_min);
   visit("kill_max", story.kill_max);
   visit("save_max", story.save_max);
+  visit("save_patience", story.save_patience);
   visit("faults_for", story.faults_for);
   visit("calm_for", story.calm_for);
   visit("generations_max", story.generations_max);

@@ -139,6 +139,7 @@ struct Story {
   Millis kill_min{1};       ///< From SIGKILL to the last process's end.
   Millis kill_max{300};
   Millis save_max{0};  ///< For so long workers save that are asked to; 0: none can be asked.
+  Millis save_patience = shipped().coordinator.save_patience;
   Millis faults_for{120'000};
   Millis calm_for{60'000};   ///< In which nothing may happen, before the end.
   int generations_max = 0;   ///< More than these are needless; 0: any number may be needed.

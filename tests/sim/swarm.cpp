@@ -177,6 +177,7 @@ void draw_nodes(Prng& chance, Story& story) {
   if (policy < 2) story.join_policy = JoinPolicy::defer;
   if (policy == 2) story.join_policy = JoinPolicy::now;
   if (policy > 5) story.save_max = Millis{chance.between(1, 5'000)};
+  if (policy > 7) story.save_patience = Millis{chance.between(1, 5'000)};
   story.have_places = chance.percent(50);
   story.know_hosts = chance.percent(50);
 }
