@@ -165,8 +165,9 @@ bool Coordinator::lives_on(NodeId node) const {
 
 void Coordinator::on(Instant now, const Join& join, Actions& out) {
   const NodeId node = join.offer.node;
+  lost_.erase(node);
   if (state_ == State::finished) {
-    out.emplace_back(FinishJob{node, *outcome_});
+    out.emplace_back(FinishJob{node, *outcome_, may_go_on_elsewhere()});
     return;
   }
   if (join.offer.is_of_witness()) {
@@ -219,6 +220,7 @@ void Coordinator::on(Instant now, const NodeLost& lost, Actions& out) {
   if (member != nullptr) {
     stopped_.insert(lost.node);
     member_lost_ = true;
+    lost_.insert(lost.node);
     interrupt(fmt::format("{} was lost: {}", member->offer.host, lost.why), out);
   }
   if (state_ == State::ending) conclude(now, out);
@@ -298,7 +300,7 @@ void Coordinator::on(Instant now, const MarkFound& found, Actions& out) {
 void Coordinator::on(Instant now, const WorkersStuck& stuck, Actions& out) {
   const NodeId node = stuck.node;
   if (state_ == State::finished) {
-    out.emplace_back(FinishJob{node, *outcome_});
+    out.emplace_back(FinishJob{node, *outcome_, may_go_on_elsewhere()});
     return;
   }
   const bool has_joined =
@@ -383,6 +385,7 @@ void Coordinator::on(Instant now, const LeaveRequested& request, Actions& out) {
 /// Too few would be left: the job stops, and workers have the same time as where it goes on.
 void Coordinator::stop_with_last(Instant now, const LeaveRequested& request, Actions& out) {
   if (state_ == State::deciding) withdraw(now);
+  ends_by_leave_ = true;
   const Outcome stopped = outcome_of(StopRequested{request.signal}, {});
   outcome_ = state_ == State::ending ? verdict(now).value_or(stopped) : stopped;
   if (state_ == State::forming) return finish(out);
@@ -410,6 +413,7 @@ void Coordinator::on(Instant, const LeadKept&, Actions& out) {
 }
 
 void Coordinator::end_with_lead(Actions& out) {
+  ends_by_leave_ = true;
   outcome_ = outcome_of(StopRequested{*hands_over_}, {});
   finish(out);
 }

@@ -294,6 +294,7 @@ class Coordinator {
   void hand_over(Actions& out);
   void end_with_lead(Actions& out);
   void let_leave(Actions& out);
+  [[nodiscard]] bool may_go_on_elsewhere() const;
   void start(Instant now, Generation next, Actions& out);
   void give_up(Actions& out);
   [[nodiscard]] Instant give_up_deciding_at() const;
@@ -324,11 +325,13 @@ class Coordinator {
   GenerationNumber newest_number_;        // ever given
   std::set<NodeId> stopped_;              // members of current_ that have joined again or were lost
   bool member_lost_ = false;              // one was lost before it had joined again
+  std::set<NodeId> lost_;                 // members of current_ that have not come back
   std::set<Rank> succeeded_;              // of current_
   std::optional<WorkerFailure> failure_;  // the first one of current_
   std::set<NodeId> newcomers_;            // to a store that others use, since the last progress
   Leavers leavers_;                       // nodes that are to end before the job does
   std::optional<Instant> leave_at_;       // unless others ask to leave, too
+  bool ends_by_leave_ = false;            // since too few would be left
   std::optional<int> hands_over_;         // the signal by which its own node leaves
   std::set<NodeId> left_out_;             // newcomers that cannot reach it, until they are lost
   std::optional<Instant> straggler_deadline_;

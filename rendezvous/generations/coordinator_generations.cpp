@@ -199,8 +199,14 @@ void Coordinator::note_repeated_host(const Generation& next, Actions& out) const
 void Coordinator::let_leave(Actions& out) {
   for (const auto& [node, signal] : leavers_.take_stopped()) {
     const Outcome outcome = outcome_ ? *outcome_ : outcome_of(LeaveRequested{node, signal});
-    out.emplace_back(FinishJob{node, outcome, !outcome_});
+    out.emplace_back(FinishJob{node, outcome, !outcome_ || may_go_on_elsewhere()});
   }
+}
+
+/// Nodes that are only lost may live where this coordinator does not hear them, and nobody has asked
+/// for their end.
+bool Coordinator::may_go_on_elsewhere() const {
+  return ends_by_leave_ && !lost_.empty();
 }
 
 void Coordinator::start(Instant now, Generation next, Actions& out) {
@@ -213,6 +219,7 @@ void Coordinator::start(Instant now, Generation next, Actions& out) {
   stopped_.clear();
   inherited_ = false;
   member_lost_ = false;
+  lost_.clear();
   succeeded_.clear();
   failure_.reset();
   note_newcomers(next);
@@ -289,11 +296,14 @@ void Coordinator::finish(Actions& out) {
   DDPRUN_ASSERT(outcome_.has_value());
   state_ = State::finished;
   let_leave(out);
+  const auto tell = [&](NodeId node) {
+    out.emplace_back(FinishJob{node, *outcome_, may_go_on_elsewhere()});
+  };
   for (const auto* all : {&gathering_.ready(), &std::as_const(witnesses_)}) {
-    for (const auto& [node, offer] : *all) out.emplace_back(FinishJob{node, *outcome_});
+    for (const auto& [node, offer] : *all) tell(node);
   }
-  for (const auto& [node, stuck] : stuck_) out.emplace_back(FinishJob{node, *outcome_});
-  for (const NodeId node : left_out_) out.emplace_back(FinishJob{node, *outcome_});
+  for (const auto& [node, stuck] : stuck_) tell(node);
+  for (const NodeId node : left_out_) tell(node);
 }
 
 }  // namespace ddprun

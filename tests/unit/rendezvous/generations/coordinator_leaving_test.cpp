@@ -173,6 +173,17 @@ TEST_CASE("coordinator: its own node hands over what it coordinates when no work
   CHECK(job.meets(Timeout{}).empty());
 }
 
+TEST_CASE("coordinator: who leaves as the last one does not end the job of nodes that were lost") {
+  LeavingStory job;
+  for (const int node : {1, 2}) (void)job.loses(node);
+  (void)job.joins(0, 1);
+  const Outcome outcome{128 + SIGTERM, "stopped by SIGTERM (15)", {}};
+  CHECK(job.meets(LeaveRequested{NodeId{0}, SIGTERM, false, true}) ==
+        Actions{FinishJob{NodeId{0}, outcome, true}});
+  CHECK(job.joins(2, 1) == Actions{FinishJob{NodeId{2}, outcome, true}});
+  CHECK(job.joins(1, 1) == Actions{finish(outcome, 1)});  // none is lost any more
+}
+
 TEST_CASE("coordinator: who has taken over ends the job once all that it knows leave") {
   const LeavingStory first;
   LeavingStory job;
@@ -195,7 +206,8 @@ TEST_CASE("coordinator: who would hand over to nobody ends the job") {
   (void)job.asks_to_leave(0);
   for (const int node : {0, 1}) CHECK(job.joins(node, 1).empty());
   const Outcome outcome{128 + SIGTERM, "stopped by SIGTERM (15)", {}};
-  CHECK(job.loses(2) == Actions{finish(outcome, 0), finish(outcome, 1)});
+  CHECK(job.loses(2) ==
+        Actions{FinishJob{NodeId{0}, outcome, true}, FinishJob{NodeId{1}, outcome, true}});
 }
 
 TEST_CASE("coordinator: who asks to leave before it has joined takes no part") {
@@ -244,7 +256,8 @@ TEST_CASE("coordinator: a node that was lost is not one of those that are left")
   CHECK(job.asks_to_leave(1).empty());  // workers stop already
   (void)job.joins(0, 1);
   const Outcome outcome{128 + SIGTERM, "stopped by SIGTERM (15)", {}};
-  CHECK(job.joins(1, 1) == Actions{finish(outcome, 0), finish(outcome, 1)});
+  CHECK(job.joins(1, 1) ==
+        Actions{FinishJob{NodeId{0}, outcome, true}, FinishJob{NodeId{1}, outcome, true}});
 }
 
 TEST_CASE("coordinator: who leaves while too few wait for a restart ends the job") {
@@ -253,7 +266,8 @@ TEST_CASE("coordinator: who leaves while too few wait for a restart ends the job
   (void)job.loses(1);
   (void)job.joins(0, 1);
   REQUIRE(job.coordinator.state() == Coordinator::State::forming);
-  CHECK(job.asks_to_leave(0) == Actions{finish({128 + SIGTERM, "stopped by SIGTERM (15)", {}}, 0)});
+  const Outcome outcome{128 + SIGTERM, "stopped by SIGTERM (15)", {}};
+  CHECK(job.asks_to_leave(0) == Actions{FinishJob{NodeId{0}, outcome, true}});
 }
 
 TEST_CASE("coordinator: a node that is lost while it leaves is not waited for") {
