@@ -254,11 +254,17 @@ void Uplink::hear(Instant now,
   out.emplace_back(PassOn{instruction.message});
 }
 
-/// A process that is to stop does not wait for a silent coordinator.
-void Uplink::on(Instant, const TellNews& tell, Actions& out) {
+/// A process that is to stop does not wait for a silent coordinator; but one that leaves may be
+/// between two of them, and unheard it would be waited for.
+void Uplink::on(Instant now, const TellNews& tell, Actions& out) {
   if (end_asked_in(tell.news)) {
     end_asked_ = tell.news;
-    if (!lease_end_) stop_waiting(out);
+    const bool may_be_heard = answered_ && std::holds_alternative<LeaveRequested>(tell.news);
+    if (!lease_end_ && !may_be_heard) stop_waiting(out);
+    if (!lease_end_ && may_be_heard) {
+      const Instant soon = now + options_.times.dead_after / 4;
+      give_up_at_ = give_up_at_ ? std::min(*give_up_at_, soon) : soon;
+    }
   }
   const Numbered<News>& news = outbox_.push(tell.news);
   if (const Line* line = newest_entered()) out.emplace_back(SendUp{line->id, news});

@@ -230,8 +230,7 @@ class Cluster {
   Instant founded_again_;              // the job that is over was lost before
   bool all_could_tell_ = true;         // when the newest founder began: see can_begin_anew()
   bool is_calm_ = false;
-  bool is_asked_ = false;           // for the end
-  bool has_ended_unheard_ = false;  // since then: it had no coordinator, and none knows of it
+  bool is_asked_ = false;  // for the end
   bool is_early_ = false;
   bool has_waited_ = false;  // since all is calm, before a restart
   bool is_lost_ = false;

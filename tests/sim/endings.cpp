@@ -59,11 +59,7 @@ void Cluster::ask_for_stop() {
   for (const auto& each : hosts_) {
     schedule_.after(Millis{chance_.between(0, 3'000)}, [&each, signal] { each->gets(signal); });
   }
-  if (story_.ending != Ending::stop_amid) {
-    play_until(schedule_.now() + soon);
-    const Millis for_a_lease = has_ended_unheard_ ? times_.dead_after : Millis{};
-    return expect_end(schedule_.now() + for_a_lease, {128 + signal});
-  }
+  if (story_.ending != Ending::stop_amid) return expect_end(schedule_.now() + soon, {128 + signal});
   std::set<int> statuses{stopped, stuck};
   for (const Fault& fault : story_.faults) {  // one that leaves may be the last that is left
     if (fault.kind == FaultKind::leaves) statuses.insert(128 + SIGUSR2);
@@ -198,8 +194,6 @@ void Cluster::ended(int host, const Outcome& outcome) {
   mix(outcome.exit_status);
   if (this->host(host).living() != nullptr) break_rule("S5: workers outlive their agent");
   if (const std::string broken = causes_.ended(outcome); !broken.empty()) break_rule(broken);
-  const bool is_unheard = outcome.text.find("was waiting for a coordinator") != std::string::npos;
-  has_ended_unheard_ = has_ended_unheard_ || (is_asked_ && is_unheard);
   const bool is_end = is_asked_ && story_.ending == Ending::unreachable;  // by the same statuses
   if (!is_end || this->host(host).gave_up()) ended_early(host, outcome);
 }

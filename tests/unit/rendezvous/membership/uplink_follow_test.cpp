@@ -50,6 +50,20 @@ TEST_CASE("uplink: who leaves waits for no coordinator") {
       "give up with 143: stopped by SIGTERM (15); this node was waiting"));
 }
 
+TEST_CASE("uplink: who leaves between two coordinators waits a little for the second") {
+  UplinkStory story = leased();
+  (void)story.follows(leader_at(2, 2));
+  CHECK(story.meets(TellNews{LeaveRequested{{}, SIGTERM}}).empty());
+  const auto gives_up = [&](std::int64_t time) {
+    for (const std::string& line : story.after(time)) {
+      if (line.starts_with("give up with 143: stopped by SIGTERM (15)")) return true;
+    }
+    return false;
+  };
+  CHECK_FALSE(gives_up(999));
+  CHECK(gives_up(1));
+}
+
 TEST_CASE("uplink: whoever wants to stop waits no longer for another leader than for a lost one") {
   UplinkStory story = leased();
   (void)story.is_asked_to_stop();
