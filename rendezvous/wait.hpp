@@ -12,6 +12,7 @@ enum class Wait : std::uint8_t {
   nodes,
   voters,
   workers,  ///< To end.
+  pause,    ///< Before a restart.
 };
 
 }  // namespace ddprun

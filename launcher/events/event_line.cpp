@@ -47,6 +47,8 @@ std::string_view word_of(Wait wait) {
       return "voters";
     case Wait::workers:
       return "workers";
+    case Wait::pause:
+      return "pause";
   }
   return "nothing";
 }
@@ -189,6 +191,7 @@ void append(const StopGeneration& event, const EventContext&, Json& line) {
   line["signal"] = event.signal;
   line["signal_name"] = signal_word(event.signal);
   line["grace_ms"] = event.grace.count;
+  line["why"] = event.why;
 }
 
 constexpr std::string_view name_of(const WorkersKilled&) {

@@ -1,6 +1,7 @@
 #include "launcher/node/agent.hpp"
 
 #include "launcher/options/stop_options.hpp"
+#include "launcher/text/text_of_count.hpp"
 #include "rendezvous/generations/gathering.hpp"
 
 #include <fmt/format.h>
@@ -124,13 +125,27 @@ void Agent::on(Instant now, const StopGeneration& stop, Actions& out) {
   }
   const bool lives = state_ == State::running || state_ == State::stopping;
   if (!lives || stop.generation != part_.number) return;
+  say_why(stop, out);
+  stop_ = stop;
   if (alive_.empty() || stop.grace <= Millis{0}) return kill_all(now, out);
   state_ = State::stopping;
-  stop_ = stop;
   deadline_ = now + stop.grace;
   const auto own = terminal_worker();
   if (own && alive_.size() == 1 && stop.signal == terminal_signal_) return;  // it has it already
   out.emplace_back(SignalWorkers{stop.signal});
+}
+
+/// Who has asked for it here knows; a job of one worker ends at once, and says the same then.
+void Agent::say_why(const StopGeneration& stop, Actions& out) const {
+  const bool kills = stop.grace <= Millis{0};
+  const bool is_said = state_ == State::stopping && stop.why == stop_.why && !kills;
+  if (stop.why.empty() || is_said || asked_ || part_.world_size == 1) return;
+  if (alive_.empty()) return (void)out.emplace_back(Note{stop.why});
+  out.emplace_back(Note{fmt::format("{}; {} {}{}",
+                                    stop.why,
+                                    kills ? "killing" : "stopping",
+                                    text_of_count(static_cast<int>(alive_.size()), "worker"),
+                                    part_.group_world_size > 1 ? " here" : "")});
 }
 
 void Agent::on(Instant, const SaveGeneration& save, Actions& out) {
@@ -271,7 +286,8 @@ void Agent::on(Instant, const Resumed& resumed, Actions&) {
 /// That the job is to end, while workers live here.
 void Agent::say_request(int signal, Actions& out) const {
   const bool has_workers = state_ == State::running || state_ == State::stopping;
-  if (!has_workers && !leaves_by(signal)) return;
+  const bool others_stop = state_ == State::joined && !why_it_waits().empty();
+  if (!has_workers && !others_stop && !leaves_by(signal)) return;
   const bool is_first = !asked_ || asked_to_leave_;
   if (!is_first && signal != SIGINT) return;
   const char* const what = !is_first           ? "killing the workers"
@@ -374,11 +390,20 @@ void Agent::tell_of_stuck(Actions& out) const {
   out.emplace_back(TellCoordinator{WorkersStuck{node_, part_.number, stuck_text()}});
 }
 
-/// "rank 2 to end, or SIGKILL in 7 s"
+/// "rank 2 to end, or SIGKILL in 7 s; n3 was lost: …"
 std::string Agent::waits_for(Instant now) const {
+  if (state_ == State::joined) {
+    return "the coordinator to start a generation with this node" + why_it_waits();
+  }
   if (state_ != State::stopping) return alive_text() + " to end after SIGKILL";
   const double left = in_seconds(std::max(*deadline_ - now, Millis{0}));
-  return fmt::format("{} to end, or SIGKILL in {:.0f} s", alive_text(), left);
+  return fmt::format("{} to end, or SIGKILL in {:.0f} s{}", alive_text(), left, why_it_waits());
+}
+
+/// Why the newest generation here was stopped.
+std::string Agent::why_it_waits() const {
+  const bool was_stopped = stop_.generation == part_.number && !stop_.why.empty();
+  return was_stopped ? "; " + stop_.why : "";
 }
 
 /// "rank 2, 3 and 1 more"

@@ -175,11 +175,12 @@ class Agent {
   /// It waits to be told to start workers, or that the job is over.
   [[nodiscard]] bool has_joined() const { return state_ == State::joined; }
 
-  /// It cannot go on before workers of it have ended: which, for people.
+  /// It cannot go on before workers of it have ended.
   [[nodiscard]] bool ends_workers() const {
     return state_ == State::stopping || state_ == State::killing;
   }
   [[nodiscard]] bool kills_workers() const { return state_ == State::killing; }
+  /// What it waits for then, or once it has joined a coordinator elsewhere; for people.
   [[nodiscard]] std::string waits_for(Instant now) const;
 
   /// Its worker that has the terminal, while that lives.
@@ -216,6 +217,8 @@ class Agent {
   void suspend(Actions& out) const;
   [[nodiscard]] bool leave_to_worker(Instant now, Actions& out);
   [[nodiscard]] bool answers_interrupt(Instant now, const WorkerEnded& ended) const;
+  void say_why(const StopGeneration& stop, Actions& out) const;
+  [[nodiscard]] std::string why_it_waits() const;
   void bind(Instant now, Actions& out);
   void join_if_ready(Actions& out);
   void join(Actions& out);
@@ -232,7 +235,7 @@ class Agent {
   AgentOptions options_;
   State state_ = State::binding;
   std::optional<Instant> deadline_;
-  StopGeneration stop_;                 // the newest one, while it is stopping
+  StopGeneration stop_;                 // the newest one that was heeded
   Part part_;                           // in the newest generation; number 0 before the first
   GenerationNumber newest_told_;        // to start or to stop, in this life
   NodeId node_;                         // its place in the order of nodes, once it was told

@@ -14,9 +14,8 @@ Wait waited_for(const JobLink& link, const Agent& agent) {
 }
 
 std::string wait_text(const JobLink& link, const Agent& agent) {
-  if (agent.ends_workers()) return agent.waits_for(now());
-  if (waited_for(link, agent) != Wait::start) return link.waits_for();
-  return "the coordinator to start a generation with this node";
+  const bool knows = agent.ends_workers() || waited_for(link, agent) == Wait::start;
+  return knows ? agent.waits_for(now()) : link.waits_for();
 }
 
 WaitWatch::WaitWatch(boost::asio::io_context& context, Handlers handlers)

@@ -123,7 +123,7 @@ std::string Coordinator::reason() const {
 Wait Coordinator::waits() const {
   switch (state_) {
     case State::forming:
-      return resume_at_ ? Wait::nothing : Wait::nodes;
+      return resume_at_ ? Wait::pause : Wait::nodes;
     case State::deciding:
       return Wait::voters;
     case State::ending:
@@ -138,6 +138,7 @@ Wait Coordinator::waits() const {
 std::string Coordinator::waits_for() const {
   const Wait what = waits();
   if (what == Wait::nothing) return {};
+  if (what == Wait::pause) return cause_;
   if (what == Wait::nodes) {
     return fmt::format("nodes: {} of {} have joined: {}{}",
                        gathering_.ready().size(),
@@ -227,18 +228,14 @@ void Coordinator::on(Instant now, const NodeLost& lost, Actions& out) {
   if (state_ == State::forming) form(now, out);
 }
 
-void Coordinator::on(Instant, const WorkerFailed& failed, Actions& out) {
+void Coordinator::on(Instant now, const WorkerFailed& failed, Actions& out) {
   if (state_ != State::running || failed.generation != current_.number) return;  // C5
   // Workers may have got the signal by which a node leaves, or may miss those that have.
-  if (leave_at_) return stop(SIGTERM, options_.grace, out);
+  if (leave_at_) return stop(SIGTERM, options_.grace, cause_, out);
   failure_ = failed.failure;
-  const int others = current_.world_size() - 1 - static_cast<int>(succeeded_.size());
-  if (others > 0) {
-    const std::string whom =
-        others == 1 ? "the other worker" : fmt::format("the other {} workers", others);
-    out.emplace_back(Note{fmt::format("{}; stopping {}", describe(*failure_), whom)});
-  }
-  stop(SIGTERM, options_.restart_grace, out);
+  std::string why = describe(*failure_);
+  if (!verdict(now)) why += fmt::format(", {} follows", restarts_.next(now));
+  stop(SIGTERM, options_.restart_grace, why, out);
 }
 
 void Coordinator::on(Instant now, const WorkerSucceeded& succeeded, Actions& out) {
@@ -247,7 +244,7 @@ void Coordinator::on(Instant now, const WorkerSucceeded& succeeded, Actions& out
   succeeded_.insert(succeeded.rank);
   if (static_cast<int>(succeeded_.size()) < current_.world_size()) return;
   outcome_ = Outcome{0, "all workers ended with success", {}};
-  stop(SIGTERM, Millis{0}, out);  // to end processes that workers left
+  stop(SIGTERM, Millis{0}, {}, out);  // to end processes that workers left
 }
 
 /// A fault between nodes would happen again: a restart would not help, except one without a
@@ -272,7 +269,7 @@ void Coordinator::on(Instant, const StoreUnreachable& unreachable, Actions& out)
   const bool first = current_.restart_count == 0;
   const auto status = first ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
   outcome_ = Outcome{static_cast<int>(status), std::move(text), {}};
-  stop(SIGTERM, restart_grace(), out);
+  stop(SIGTERM, restart_grace(), outcome_->text, out);
 }
 
 void Coordinator::on(Instant now, const Decided& decided, Actions& out) {
@@ -338,8 +335,8 @@ void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
       outcome_ = outcome_of(request, options_.saving_signals);
       asked_ = now;
       asked_by_ = request;
-      if (saving) return stop(SIGTERM, options_.save_grace, out);
-      stop(request.signal, options_.grace, out);
+      if (saving) return stop(SIGTERM, options_.save_grace, outcome_->text, out);
+      stop(request.signal, options_.grace, outcome_->text, out);
       break;
     case State::ending:
       stop_sooner(now, request, out);
@@ -378,7 +375,7 @@ void Coordinator::on(Instant now, const LeaveRequested& request, Actions& out) {
   }
   if (request.with_lead) leave_with_lead(now, request, out);
   if (state_ != State::running) return;
-  if (!request.may_be_for_all) return stop(SIGTERM, options_.grace, out);
+  if (!request.may_be_for_all) return stop(SIGTERM, options_.grace, cause_, out);
   if (!leave_at_) leave_at_ = now + options_.same_wish;
 }
 
@@ -389,7 +386,7 @@ void Coordinator::stop_with_last(Instant now, const LeaveRequested& request, Act
   const Outcome stopped = outcome_of(StopRequested{request.signal}, {});
   outcome_ = state_ == State::ending ? verdict(now).value_or(stopped) : stopped;
   if (state_ == State::forming) return finish(out);
-  if (state_ == State::running) stop(SIGTERM, options_.grace, out);
+  if (state_ == State::running) stop(SIGTERM, options_.grace, outcome_->text, out);
 }
 
 /// The lead goes to another process as soon as no worker lives, whatever this node does.
@@ -447,7 +444,8 @@ void Coordinator::stop_sooner(Instant now, const StopRequested& request, Actions
   const bool is_saving = asked_ && saves(asked_by_, saving) && request.signal != SIGINT;
   asked_ = now;
   asked_by_ = request;
-  if (ends_anyway) stop(request.signal, is_saving ? options_.grace : Millis{0}, out);
+  if (!ends_anyway) return;
+  stop(request.signal, is_saving ? options_.grace : Millis{0}, outcome_->text, out);
 }
 
 void Coordinator::on(Instant now, const Timeout&, Actions& out) {
@@ -463,7 +461,7 @@ void Coordinator::on(Instant now, const Timeout&, Actions& out) {
     out.emplace_back(Note{reason() + ": all nodes must be able to connect to each other"});
   }
   if (state_ != State::running) return;
-  if (due(leave_at_)) return stop(SIGTERM, options_.grace, out);
+  if (due(leave_at_)) return stop(SIGTERM, options_.grace, cause_, out);
   if (due(settled_at_)) settle();
   if (due(straggler_deadline_)) name_stragglers(out);
   if (due(last_call_)) consider_joiners(now, out);

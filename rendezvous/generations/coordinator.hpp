@@ -193,6 +193,7 @@ struct StopGeneration {
   GenerationNumber generation;
   int signal = 0;
   Millis grace;
+  std::string why = {};  ///< For people: "n2 was lost: …". Empty: the workers have succeeded.
   friend bool operator==(const StopGeneration&, const StopGeneration&) = default;
 };
 /// Ask its workers to save and go on, if any can be asked, and answer SaveReported once one has.
@@ -273,7 +274,7 @@ class Coordinator {
   void give_up_saving(Actions& out);
   void interrupt(std::string cause, Actions& out);
   [[nodiscard]] Millis restart_grace() const;
-  void stop(int signal, Millis grace, Actions& out);
+  void stop(int signal, Millis grace, const std::string& why, Actions& out);
   void conclude(Instant now, Actions& out);
   void restart(Instant now, Actions& out);
   void form(Instant now, Actions& out);

@@ -14,8 +14,8 @@ namespace ddprun {
 /// Ends the generation for a reason that spends no budget. An end that has begun only changes its
 /// cause.
 void Coordinator::interrupt(std::string cause, Actions& out) {
+  if (state_ == State::running) stop(SIGTERM, restart_grace(), cause, out);
   if (!inherited_) cause_ = std::move(cause);
-  if (state_ == State::running) stop(SIGTERM, restart_grace(), out);
 }
 
 /// What ends a generation that a node is about to leave anyway takes no time from its saving.
@@ -23,7 +23,7 @@ Millis Coordinator::restart_grace() const {
   return leave_at_ ? options_.grace : options_.restart_grace;
 }
 
-void Coordinator::stop(int signal, Millis grace, Actions& out) {
+void Coordinator::stop(int signal, Millis grace, const std::string& why, Actions& out) {
   state_ = State::ending;
   straggler_deadline_.reset();
   last_call_.reset();
@@ -31,7 +31,7 @@ void Coordinator::stop(int signal, Millis grace, Actions& out) {
   leave_at_.reset();
   for (const Member& member : current_.members) {
     if (!lives_on(member.offer.node)) continue;
-    out.emplace_back(StopGeneration{member.offer.node, current_.number, signal, grace});
+    out.emplace_back(StopGeneration{member.offer.node, current_.number, signal, grace, why});
   }
 }
 
@@ -203,8 +203,8 @@ void Coordinator::let_leave(Actions& out) {
   }
 }
 
-/// Nodes that are only lost may live where this coordinator does not hear them, and nobody has asked
-/// for their end.
+/// Nodes that are only lost may live where this coordinator does not hear them, and nobody has
+/// asked for their end.
 bool Coordinator::may_go_on_elsewhere() const {
   return ends_by_leave_ && !lost_.empty();
 }

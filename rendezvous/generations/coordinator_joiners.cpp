@@ -60,7 +60,7 @@ void Coordinator::end_for_joiners(std::string note, Millis grace, Actions& out) 
   if (gathering_.count_without(aside_) == 0) return;
   if (!note.empty()) out.emplace_back(Note{std::move(note)});
   cause_ = gathering_.hosts_without(aside_) + " joined";
-  stop(SIGTERM, grace, out);
+  stop(SIGTERM, grace, cause_, out);
 }
 
 /// A snapshot may be under way, so the usual grace is not cut short.

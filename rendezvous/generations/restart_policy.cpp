@@ -90,7 +90,15 @@ std::string RestartPolicy::in_window() const {
 }
 
 std::string RestartPolicy::which(Instant now) const {
-  return fmt::format("restart {} of {}{}", failures_count(now), options_.count_max, in_window());
+  return name(failures_count(now));
+}
+
+std::string RestartPolicy::next(Instant now) const {
+  return name(failures_count(now) + 1);
+}
+
+std::string RestartPolicy::name(int number) const {
+  return fmt::format("restart {} of {}{}", number, options_.count_max, in_window());
 }
 
 void RestartPolicy::record(Instant now, Generation& next) const {

@@ -65,6 +65,9 @@ class RestartPolicy {
   /// "restart 2 of 3", of the newest one.
   [[nodiscard]] std::string which(Instant now) const;
 
+  /// The same of one that would follow now.
+  [[nodiscard]] std::string next(Instant now) const;
+
   /// Writes into `next` what a later coordinator must know.
   void record(Instant now, Generation& next) const;
 
@@ -73,6 +76,7 @@ class RestartPolicy {
  private:
   [[nodiscard]] int failures_count(Instant now) const;
   [[nodiscard]] std::string in_window() const;
+  [[nodiscard]] std::string name(int number) const;
   [[nodiscard]] Millis wait() const;
 
   RestartOptions options_;

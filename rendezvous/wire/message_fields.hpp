@@ -352,6 +352,7 @@ void fields(auto& archive, Is<StopGeneration> auto& stop) {
   fields(archive, stop.generation);
   archive.integer(stop.signal, 0, signal_max);
   fields(archive, stop.grace);
+  archive.string(stop.why, text_bytes_max);
 }
 void fields(auto& archive, Is<SaveGeneration> auto& save) {
   fields(archive, save.node);

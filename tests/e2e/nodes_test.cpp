@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: the others go on without one that was killed
   CHECK(jobs[1]->wait() == 137);
   jobs[0]->wait_for_out("rank 0 of 4, node 0 of 2");
   jobs[2]->wait_for_out("rank 2 of 4, node 1 of 2");
-  CHECK(count_of("was lost: its ddprun has ended", jobs[0]->err) == 1);
+  CHECK(count_of("was lost: its ddprun has ended", jobs[0]->err) == 2);  // an end, and a start
   jobs[0]->send(SIGTERM);
   CHECK(jobs[0]->wait() == 143);
   CHECK(jobs[2]->wait() == 143);
@@ -147,7 +147,7 @@ TEST_CASE_FIXTURE(Case, "e2e nodes: an agent that goes on before it is lost has 
                       [&] { return state_of(workers[0]) == 'Z' && state_of(workers[1]) == 'Z'; });
   kill(agent, SIGCONT);
   jobs[0]->wait_for_out("restart 1");  // there is no budget for failures
-  CHECK(count_of("was cut off and stopped its workers", jobs[0]->err) == 1);
+  CHECK(count_of("was cut off and stopped its workers", jobs[0]->err) == 2);  // an end, and a start
   jobs[0]->send(SIGINT);
   for (Job* job : jobs) CHECK(job->wait() == 130);
 }

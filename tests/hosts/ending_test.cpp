@@ -2,6 +2,7 @@
 #include "tests/hosts/training.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <signal.h>
 
@@ -19,6 +20,11 @@ TEST_CASE("hosts: a signal to one ddprun ends the job on every host") {
       job.agent_of(host).send(signal);
       job.expect_end(128 + signal);
       CHECK(job.newest() == 1);
+      const std::string said = fmt::format("({}); stopping 2 workers here", signal);
+      for (int other = 0; other < 3; ++other) {
+        const std::string err = job.agent_of(other).err();
+        CHECK_MESSAGE((err.find(said) != err.npos) == (other != host), err);
+      }
     }
   }
 }

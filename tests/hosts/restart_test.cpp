@@ -30,6 +30,10 @@ TEST_CASE("hosts: the last failure is the status and the first cause on every no
   job.generation(1, 6);
   job.fail(1, 1, 4);
   const std::vector<Start> second = job.generation(2, 6);
+  for (int host = 0; host < 3; ++host) {
+    const std::string err = job.agent_of(host).err();
+    CHECK_MESSAGE(err.find(") exited with 4, restart 1 of 1 follows; stopping ") != err.npos, err);
+  }
   job.fail(2, 3, 7);
   job.expect_end(7);
   const std::string where = " on " + second.at(3).host + ") exited with 7";

@@ -107,11 +107,12 @@ std::string text_of(const CoordinatorAction& action) {
             return fmt::format("node {} starts {}", start.node.value, text_of(start.part));
           },
           [](const StopGeneration& stop) {
-            return fmt::format("node {} stops generation {} by {}, grace {}",
+            return fmt::format("node {} stops generation {} by {}, grace {}{}",
                                stop.node.value,
                                stop.generation.value,
                                signal_name(stop.signal),
-                               text_of(stop.grace));
+                               text_of(stop.grace),
+                               stop.why.empty() ? "" : ": " + stop.why);
           },
           [](const SaveGeneration& save) {
             return fmt::format(

@@ -98,5 +98,50 @@ TEST_CASE("agent: without a coordinator or a guard nobody waits for what is stuc
   }
 }
 
+TEST_CASE("agent: a node says why its workers stop, once, and that it waits for others so long") {
+  Node node = running_node();
+  const std::string why = "rank 0 (pid 41 on n0) exited with 3, restart 1 of 3 follows";
+  CHECK(node.is_stopped(1, SIGTERM, Millis{9'000}, why) ==
+        Lines{"note: " + why + "; stopping 2 workers here", "signal SIGTERM (15)"});
+  CHECK(node.agent.waits_for(node.now) == "rank 2, 3 to end, or SIGKILL in 9 s; " + why);
+  CHECK(node.is_stopped(1, SIGTERM, Millis{9'000}, why) == Lines{"signal SIGTERM (15)"});
+  for (const int local_rank : {0, 1}) (void)node.ends(local_rank, killed(SIGTERM));
+  (void)node.meets(AllGone{});
+  (void)node.store_opens();
+  REQUIRE(node.agent.has_joined());
+  CHECK(node.agent.waits_for(node.now) ==
+        "the coordinator to start a generation with this node; " + why);
+  (void)node.starts(2);
+  CHECK(node.is_stopped(2, SIGTERM, Millis{9'000}, "n3 joined").size() == 2);
+}
+
+TEST_CASE("agent: a node whose workers have all ended still says why the others stop") {
+  Node node = running_node();
+  for (const int local_rank : {0, 1}) (void)node.ends(local_rank, {WorkerEnd::Kind::exited, 3});
+  CHECK(node.is_stopped(1, SIGTERM, Millis{9'000}, "rank 2 has failed") ==
+        Lines{"note: rank 2 has failed", "kill all"});
+}
+
+TEST_CASE("agent: who has asked for the end is not told of it, unless workers are killed for it") {
+  Node asked = running_node();
+  (void)asked.gets(SIGINT);
+  CHECK(asked.is_stopped(1, SIGINT, Millis{9'000}, "stopped by SIGINT (2)") ==
+        Lines{"signal SIGINT (2)"});
+  Node other = running_node();
+  CHECK(other.is_stopped(1, SIGINT, Millis{9'000}, "stopped by SIGINT (2)").front() ==
+        "note: stopped by SIGINT (2); stopping 2 workers here");
+  CHECK(other.is_stopped(1, SIGINT, Millis{0}, "stopped by SIGINT (2)") ==
+        Lines{"note: stopped by SIGINT (2); killing 2 workers here", "kill all"});
+}
+
+TEST_CASE("agent: ctrl-C while others still stop is acknowledged") {
+  Node node = running_node();
+  (void)node.is_stopped(1, SIGTERM, Millis{9'000}, "n3 was lost");
+  for (const int local_rank : {0, 1}) (void)node.ends(local_rank, killed(SIGTERM));
+  (void)node.meets(AllGone{});
+  (void)node.store_opens();
+  CHECK(node.gets(SIGINT) == told_stop_int);
+}
+
 }  // namespace
 }  // namespace ddprun

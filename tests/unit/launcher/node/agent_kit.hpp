@@ -54,8 +54,9 @@ struct Node {
   }
   Lines store_opens() { return meets(StoreBound{4002, "10.0.0.2"}); }
   Lines starts(std::int64_t number) { return meets(StartGeneration{NodeId{1}, part(number)}); }
-  Lines is_stopped(std::int64_t number, int signal, Millis grace) {
-    return meets(StopGeneration{NodeId{1}, GenerationNumber{number}, signal, grace});
+  Lines is_stopped(std::int64_t number, int signal, Millis grace, std::string why = "") {
+    return meets(
+        StopGeneration{NodeId{1}, GenerationNumber{number}, signal, grace, std::move(why)});
   }
   Lines ends(int local_rank, WorkerEnd end) {
     return meets(WorkerEnded{LocalRank{local_rank}, 70 + local_rank, end});

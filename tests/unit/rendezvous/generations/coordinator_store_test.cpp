@@ -47,13 +47,13 @@ TEST_CASE("coordinator: C4 a store that cannot be reached ends the job, whatever
     job.runs_next();
     if (status == 75) job.runs_next();  // workers have met before
     const GenerationNumber number{job.number};
-    CHECK(job.cannot_reach(job.number) ==
-          Actions{StopGeneration{NodeId{0}, number, SIGTERM, Millis{1'000}}});
-    CHECK(job.cannot_reach(job.number).empty());
     const Outcome outcome{status,
                           "n0 cannot reach the workers' store of n0 at [fd00::1]:4000 (Connection "
                           "timed out): check --advertise, --interface and firewalls",
                           {}};
+    CHECK(job.cannot_reach(job.number) ==
+          Actions{StopGeneration{NodeId{0}, number, SIGTERM, Millis{1'000}, outcome.text}});
+    CHECK(job.cannot_reach(job.number).empty());
     CHECK(job.joins() == Actions{FinishJob{NodeId{0}, outcome}});
   }
 }

@@ -29,16 +29,38 @@ TEST_CASE("coordinator: what it cannot go on without") {
   CHECK(job.coordinator.waits_for() == "workers to end on n1");
 }
 
-TEST_CASE("coordinator: a failure is told at once, with how many are stopped for it") {
-  JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
-  (void)job.joins(0);
+TEST_CASE("coordinator: all nodes are told why their workers stop, and whether a restart follows") {
+  JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 2}, .restarts = {.count_max = 1}});
+  for (const int node : {0, 1}) (void)job.joins(node);
+  CHECK(job.fails(1, 3, exited(3)).size() == 2);
+  CHECK(job.why == "rank 3 (pid 73 on n0) exited with 3, restart 1 of 1 follows");
+  for (const int node : {0, 1}) (void)job.joins(node, 1);
+  (void)job.loses(1);
+  CHECK(job.why == "n1 was lost: silent for 4 s");
+  (void)job.joins(0, 2);
   (void)job.joins(1);
-  (void)job.succeeds(1, 0);
-  const Actions told = job.meets(
-      WorkerFailed{GenerationNumber{1}, JobStory::failure(3, {WorkerEnd::Kind::exited, 3})});
-  REQUIRE(told.size() == 3);
-  CHECK(told.front() == CoordinatorAction(Note{
-                            "rank 3 (pid 73 on n0) exited with 3; stopping the other 2 workers"}));
+  (void)job.fails(3, 3, exited(3));
+  CHECK(job.why == "rank 3 (pid 73 on n0) exited with 3");
+  (void)job.is_asked_to_stop({SIGINT});  // nothing else is told: no restart was to follow
+  CHECK(job.why == "rank 3 (pid 73 on n0) exited with 3, after 1 of 1 restarts");
+}
+
+TEST_CASE("coordinator: all nodes are told that somebody has stopped the job") {
+  JobStory job({.gathering = {.nodes_min = 2, .nodes_max = 2}});
+  for (const int node : {0, 1}) (void)job.joins(node);
+  CHECK(job.is_asked_to_stop({SIGINT}).size() == 2);
+  CHECK(job.why == "stopped by SIGINT (2)");
+}
+
+TEST_CASE("coordinator: the pause before a restart is a wait") {
+  JobStory job(
+      {.restarts = {.count_max = 3, .wait_min = Millis{9'000}, .wait_max = Millis{9'000}}});
+  (void)job.joins(0);
+  (void)job.fails(1, 1, exited(3));
+  (void)job.joins(0, 1);
+  CHECK(job.coordinator.waits() == Wait::pause);
+  CHECK(job.coordinator.waits_for() == "restart 1 of 3: rank 1 (pid 71 on n0) exited with 3");
+  CHECK(members_of(job.waits(Millis{9'000})) == std::vector{0});
 }
 
 TEST_CASE("coordinator: a host name of two nodes is told once") {

@@ -124,7 +124,8 @@ std::vector<ToAgent> messages_down() {
       Refused{"its place is taken", Millis{700}, sample_leader},
       Refused{"", {}, {}},
       Numbered<Instruction>{1, StartGeneration{NodeId{2}, sample_part}},
-      Numbered<Instruction>{2, StopGeneration{NodeId{2}, GenerationNumber{7}, 15, Millis{1'000}}},
+      Numbered<Instruction>{
+          2, StopGeneration{NodeId{2}, GenerationNumber{7}, 15, Millis{1'000}, "n1 was lost"}},
       Numbered<Instruction>{2, SaveGeneration{NodeId{2}, GenerationNumber{7}}},
       Numbered<Instruction>{3, FinishJob{NodeId{2}, {0, "all 8 workers succeeded", {}}}},
       Numbered<Instruction>{3, FinishJob{NodeId{2}, {143, "left", {}}, true}},
@@ -169,9 +170,9 @@ TEST_CASE("message codec: the bytes are those of the manual") {
   CHECK(hex(encode(ToCoordinator{Numbered<News>{2, StopRequested{15}}})) ==
         hex(wire("03 #2 14 0f 00 00 00 00")));
   CHECK(hex(encode(ToAgent{Ack{12, 3, Millis{258}}})) == hex(wire("81 #12 #3 #258")));
-  const Instruction stop = StopGeneration{NodeId{2}, GenerationNumber{7}, 15, Millis{1}};
+  const Instruction stop = StopGeneration{NodeId{2}, GenerationNumber{7}, 15, Millis{1}, "why"};
   CHECK(hex(encode(ToAgent{Numbered<Instruction>{4, stop}})) ==
-        hex(wire("83 #4 92 02 00 00 00 #7 0f 00 00 00 #1")));
+        hex(wire("83 #4 92 02 00 00 00 #7 0f 00 00 00 #1 03 00 00 00 'why'")));
   CHECK(hex(encode(ToCoordinator{Ballot{Vote{12, Epoch{4}, Instant{99}}}})) ==
         hex(wire("04 22 #12 #4 #99")));
   CHECK(
