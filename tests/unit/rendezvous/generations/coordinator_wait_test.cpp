@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <csignal>
+
 namespace ddprun {
 namespace {
 
