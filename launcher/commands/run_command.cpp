@@ -93,11 +93,12 @@ std::string cores_note_of(const Environment& environment, int core_count, const 
 /// The first of a job's agents prints what is noteworthy about options, GPUs and cores for all.
 void note_options(const Environment& environment, int core_count, Job& job) {
   if (job.options.rendezvous.node_rank.value_or(NodeId{0}).value != 0) return;
-  for (const std::string& note : {needless_note(job.options.effective),
-                                  job.options.gpus.note,
-                                  cores_note_of(environment, core_count, job),
-                                  idle_gpus_note_of(job),
-                                  placement_text(job.setup, job.options.worker_count)}) {
+  for (const std::string& note :
+       {needless_note(job.options.effective, job.options.rendezvous.unused_conf),
+        job.options.gpus.note,
+        cores_note_of(environment, core_count, job),
+        idle_gpus_note_of(job),
+        placement_text(job.setup, job.options.worker_count)}) {
     if (!note.empty()) job.notes.push_back(note);
   }
 }

@@ -2,6 +2,7 @@
 
 #include "launcher/options/option_table.hpp"
 #include "launcher/text/nearest.hpp"
+#include "launcher/text/values.hpp"
 
 #include <boost/program_options.hpp>
 #include <fmt/format.h>
@@ -88,6 +89,33 @@ std::string full_name(const OptionSpec& option) {
   return fmt::format("--{}", option.name);
 }
 
+/// Whether a word of the option's name begins with `part`, as "restarts" of --max-restarts does
+/// with "restart".
+bool has_word(const OptionSpec& option, std::string_view part) {
+  const std::string name = fmt::format("-{}", option.name);
+  return name.find(fmt::format("-{}", part)) != std::string::npos;
+}
+
+/// The options that have all words of "--restart-wait", else those that have the first one. None if
+/// they are more than a line holds.
+std::vector<std::string> related_options(std::string_view word) {
+  constexpr std::size_t count_max = 5;
+  constexpr std::size_t letters_min = 3;
+  std::string dashes_as_commas(word.substr(2));
+  std::ranges::replace(dashes_as_commas, '-', ',');
+  const std::vector<std::string_view> parts = parts_of(dashes_as_commas);
+  if (parts.empty() || parts.front().size() < letters_min) return {};
+  std::vector<std::string> with_all;
+  std::vector<std::string> with_first;
+  for (const OptionSpec& option : option_table()) {
+    const auto has = [&](std::string_view part) { return has_word(option, part); };
+    if (has(parts.front())) with_first.push_back(full_name(option));
+    if (std::ranges::all_of(parts, has)) with_all.push_back(full_name(option));
+  }
+  const std::vector<std::string>& found = with_all.empty() ? with_first : with_all;
+  return found.size() <= count_max ? found : std::vector<std::string>();
+}
+
 Error unknown_option(const std::string& word) {
   std::vector<std::string> names;
   if (word.starts_with("--")) {
@@ -102,10 +130,17 @@ Error unknown_option(const std::string& word) {
             fmt::format("write {}", fmt::join(names, " or "))};
   }
   for (const OptionSpec& option : option_table()) names.push_back(full_name(option));
-  return {ExitStatus::usage,
-          fmt::format("unknown option '{}' on {}", word, origin),
-          "",
-          did_you_mean(with_dashes(word), names, "ddprun --help lists all options")};
+  const std::string text = fmt::format("unknown option '{}' on {}", word, origin);
+  const std::string dashed = with_dashes(word);
+  constexpr std::size_t few_errors = 2;
+  if (word.starts_with("--") && nearest(dashed, names, few_errors).empty()) {
+    const std::vector<std::string> related = related_options(dashed);
+    if (!related.empty()) {
+      return {ExitStatus::usage, text, "", fmt::format("there is {}", fmt::join(related, ", "))};
+    }
+  }
+  return {
+      ExitStatus::usage, text, "", did_you_mean(dashed, names, "ddprun --help lists all options")};
 }
 
 /// To words that end with the name of an option. The parser knows no empty value that is joined,

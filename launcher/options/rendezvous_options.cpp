@@ -101,8 +101,8 @@ Result<bool> read_is_host(const Setting& conf, const Setting& value) {
                          "write is_host=1 or is_host=0");
 }
 
-/// torchrun's times are used if ddprun's were not given; keys that ddprun does not need are
-/// accepted and ignored.
+/// torchrun's times are used if ddprun's were not given. It hands all keys to its backend: those that
+/// are no typing errors are accepted, too, and change nothing.
 Result<void> apply_conf(const Settings& all, Settings& effective, RendezvousOptions& options) {
   const Setting conf = without_quotes(all.at("rdzv-conf"));
   const std::vector<std::string> known{"join_timeout",
@@ -130,13 +130,18 @@ Result<void> apply_conf(const Settings& all, Settings& effective, RendezvousOpti
                              fmt::format("write {}=VALUE", key));
     }
     if (!is_known) {
+      const std::string guess = nearest(key, known);
+      if (guess.empty() && !key.empty()) {
+        options.unused_conf.push_back(key);
+        continue;
+      }
       return refused_setting(
           "rdzv-conf",
           conf,
           fmt::format("has '{}'", pair),
-          did_you_mean(key, known, fmt::format("the keys are {}", fmt::join(known, ", "))));
+          guess.empty() ? "write KEY=VALUE,..." : fmt::format("did you mean '{}'?", guess));
     }
-    const Setting value{text, conf.origin};
+    const Setting value{text, fmt::format("{} in --rdzv-conf of {}", key, conf.origin)};
     if (key == "join_timeout" && !is_given(all.at("join-timeout"))) {
       effective["join-timeout"] = value;
     } else if (key == "last_call_timeout" && !is_given(all.at("last-call"))) {

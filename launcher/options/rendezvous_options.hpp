@@ -39,6 +39,7 @@ struct RendezvousOptions {
   std::string state_dir;  ///< For marks of jobs; "none": none are kept; empty: the usual one.
   std::vector<IpNetwork> store_allow;  ///< Who may use the store, besides the nodes.
   bool requires_token = false;
+  std::vector<std::string> unused_conf;  ///< Keys of --rdzv-conf that ddprun does not know.
 
   [[nodiscard]] bool has_many_nodes() const { return gathering.nodes_max > 1; }
 };

@@ -57,11 +57,12 @@ Result<void> check_torchrun_options(const Settings& all) {
   return use_env ? Result<void>() : Result<void>(use_env.error());
 }
 
-std::string needless_note(const Settings& all) {
+std::string needless_note(const Settings& all, const std::vector<std::string>& unused_conf) {
   std::vector<std::string> given;
   for (const char* name : {"monitor-interval", "start-method", "use-env"}) {
     if (is_given(all.at(name))) given.push_back(fmt::format("--{}", name));
   }
+  for (const std::string& key : unused_conf) given.push_back("--rdzv-conf " + key);
   if (given.empty()) return {};
   return fmt::format("{}: not needed, changes nothing", fmt::join(given, ", "));
 }

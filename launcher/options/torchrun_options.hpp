@@ -6,6 +6,7 @@
 #include "rendezvous/result.hpp"
 
 #include <string>
+#include <vector>
 
 namespace ddprun {
 
@@ -13,7 +14,9 @@ namespace ddprun {
 /// for a value that asks for something that ddprun does not have.
 [[nodiscard]] Result<void> check_torchrun_options(const Settings& all);
 
-/// The line about those that were given although they change nothing; empty: none was.
-[[nodiscard]] std::string needless_note(const Settings& all);
+/// The line about those that were given although they change nothing, and such keys of
+/// --rdzv-conf; empty: none was.
+[[nodiscard]] std::string needless_note(const Settings& all,
+                                        const std::vector<std::string>& unused_conf);
 
 }  // namespace ddprun

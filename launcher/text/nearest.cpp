@@ -31,11 +31,13 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+std::string nearest(std::string_view word,
+                    const std::vector<std::string>& candidates,
+                    std::size_t errors_max) {
   constexpr std::size_t word_bytes_max = 256;  // a longer "word" is no typing error
   if (word.size() > word_bytes_max) return {};
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  std::size_t best_distance = std::min(std::max<std::size_t>(1, word.size() / 3), errors_max) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t errors = distance(word, candidate);
     if (errors >= best_distance) continue;

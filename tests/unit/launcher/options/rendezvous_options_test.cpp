@@ -200,7 +200,17 @@ TEST_CASE("rendezvous options: torchrun's configuration is ours, where ours was 
         "'join_timeout'?");
   CHECK_FALSE(meeting_at("n0").with("rdzv-conf", "join_timeout").error().empty());
   CHECK(meeting_at("n0").with("rdzv-conf", "join_timeout=soon").error() ==
-        "--join-timeout: 'soon' from the command line is no time; write 250ms, 5s, 2m or 1h");
+        "--join-timeout: 'soon' from join_timeout in --rdzv-conf of the command line is no time; "
+        "write 250ms, 5s, 2m or 1h");
+}
+
+TEST_CASE("rendezvous options: keys of other backends are accepted, typing errors are not") {
+  const RendezvousOptions options =
+      meeting_at("n0").with("rdzv-conf", "a=1,protocol=https").options();
+  CHECK(options.unused_conf == std::vector<std::string>{"a", "protocol"});
+  CHECK(meeting_at("n0").with("rdzv-conf", "timeout=5").options().unused_conf.empty());
+  CHECK(meeting_at("n0").with("rdzv-conf", "=5").error() ==
+        "--rdzv-conf: '=5' from the command line has '=5'; write KEY=VALUE,...");
 }
 
 TEST_CASE("rendezvous options: ours") {

@@ -53,12 +53,14 @@ TEST_CASE("torchrun options: what would ask for something else is refused with w
 }
 
 TEST_CASE("torchrun options: people are told of what they need not write") {
-  CHECK(needless_note(torchrun_settings()).empty());
-  CHECK(needless_note(torchrun_settings("logs-specs", "default")).empty());
+  CHECK(needless_note(torchrun_settings(), {}).empty());
+  CHECK(needless_note(torchrun_settings("logs-specs", "default"), {}).empty());
   Settings all = torchrun_settings("monitor-interval", "1");
-  CHECK(needless_note(all) == "--monitor-interval: not needed, changes nothing");
+  CHECK(needless_note(all, {}) == "--monitor-interval: not needed, changes nothing");
   all["use-env"] = {"true", "the command line"};
-  CHECK(needless_note(all) == "--monitor-interval, --use-env: not needed, changes nothing");
+  CHECK(needless_note(all, {}) == "--monitor-interval, --use-env: not needed, changes nothing");
+  CHECK(needless_note(torchrun_settings(), {"a", "b"}) ==
+        "--rdzv-conf a, --rdzv-conf b: not needed, changes nothing");
 }
 
 }  // namespace
