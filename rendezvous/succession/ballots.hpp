@@ -112,7 +112,8 @@ struct VoteRequest {
 struct Vote {
   AgentId voter = 0;
   Epoch epoch;
-  Instant sent;  ///< Of the request.
+  Instant sent;           ///< Of the request.
+  RecordId decided = {};  ///< The newest record, if this voter knows that it is decided.
   friend bool operator==(const Vote&, const Vote&) = default;
 };
 /// To a candidate or a leader of an epoch that is too low, or of a job that does not stand.

@@ -86,9 +86,12 @@ void Succession::ask(Instant now, Actions& out) {
 
 /// A vote may come after the candidate has given up, for a request that travelled long: the
 /// release may have overtaken the request, or have been lost.
+/// If a voter knows that the record is decided, its own voters are enough. Those before it may be
+/// lost by now.
 void Succession::hear(Instant now, const Vote& vote, Actions& out) {
   if (vote.epoch == given_up_) return release_again(vote.voter, out);
   if (!election_ || vote.epoch != election_->epoch()) return;
+  if (state_ == State::standing && vote.decided == known_->id()) known_->decided = true;
   election_->count(now, vote);
   if (state_ == State::leading) reign_->lead.heard(vote.voter, vote.sent);
   conclude_election(now, out);

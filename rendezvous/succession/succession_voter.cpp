@@ -92,8 +92,8 @@ void Succession::hear(Instant now, const VoteRequest& request, Actions& out) {
   const bool asked_by_leader = leader_ && leader_->agent == candidate.agent;
   pledge_.vote(now + options_.times.lease, request.epoch, candidate.agent);
   if (!asked_by_leader) unfollow(out);
-  out.emplace_back(
-      SendBallot{candidate.address, Vote{options_.self.agent, request.epoch, request.sent}});
+  const Vote vote{options_.self.agent, request.epoch, request.sent, decided_record()};
+  out.emplace_back(SendBallot{candidate.address, vote});
 }
 
 void Succession::hear(Instant now, const Release& release, Actions&) {

@@ -249,6 +249,7 @@ void fields(auto& archive, Is<Vote> auto& vote) {
   archive.integer(vote.voter);
   fields(archive, vote.epoch);
   fields(archive, vote.sent);
+  fields(archive, vote.decided);
 }
 void fields(auto& archive, Is<Refusal> auto& refusal) {
   archive.integer(refusal.voter);

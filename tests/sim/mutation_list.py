@@ -302,6 +302,8 @@ MUTATIONS = [
     Mutation("V2", "who resigns goes on leading", "succession_leader.cpp",
              "  resigned_for_ = next->agent;\n  step_down(now, out);\n",
              "  resigned_for_ = next->agent;\n  return;\n"),
+    Mutation("L4", "a vote does not say that the record is decided", "succession_voter.cpp",
+             "request.sent, decided_record()};", "request.sent, {}};"),
     Mutation("C9", "who leaves ends the job of nodes that are only lost",
              "coordinator_generations.cpp",
              "return ends_by_leave_ && !lost_.empty();", "return false;"),

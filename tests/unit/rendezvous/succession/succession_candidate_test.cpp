@@ -105,6 +105,40 @@ TEST_CASE("succession: an undecided record is decided by its own voters and thos
   CHECK(story.succession.knowledge()->decided);
 }
 
+TEST_CASE("succession: by the vote of who knows it decided a record's own voters are enough") {
+  Knowledge known = record_of(3, 2);
+  known.decided = false;
+  known.before.all = {voter(0), voter(1), voter(3)};
+  SuccessionStory story;
+  (void)story.is_led(leader_on(0, 1), known);
+  (void)story.at(3'000);
+  SuccessionStory other = story;
+  const Vote vote{voter(2).agent, Epoch{2}, Instant{3'000}, known.id()};
+  CHECK(story.hears(vote).front() == "take lead, inheriting");
+  CHECK(story.succession.knowledge()->decided);
+  const Vote of_older{voter(2).agent, Epoch{2}, Instant{3'000}, record_of(3, 1).id()};
+  CHECK(other.hears(of_older).empty());
+}
+
+TEST_CASE("succession: a vote says that the voter knows its record to be decided") {
+  for (const bool decided : {false, true}) {
+    Knowledge known = record_of(3, 2);
+    known.decided = decided;
+    known.before.all = {voter(0), voter(1), voter(2)};
+    SuccessionStory story;
+    (void)story.is_led(leader_on(0, 1), known);
+    story.now = Instant{3'000};
+    std::vector<SuccessionAction> actions;
+    const VoteRequest asks{
+        voter(2), Epoch{2}, Instant{88}, known.id(), {known.record.voters, known.before}};
+    story.succession.on_event(story.now, BallotArrived{asks}, actions);
+    const auto* sent = std::get_if<SendBallot>(&actions.back());
+    REQUIRE(sent != nullptr);
+    const RecordId told = decided ? known.id() : RecordId{};
+    CHECK(sent->ballot == Ballot{Vote{voter(1).agent, Epoch{2}, Instant{88}, told}});
+  }
+}
+
 TEST_CASE("succession: a leader that hears of a higher epoch asks for one, and goes on leading") {
   SuccessionStory story = leading();
   (void)story.hears(Refusal{voter(2).agent, Epoch{5}});

@@ -83,7 +83,7 @@ std::vector<ToCoordinator> messages_up() {
       Numbered<News>{4, StoreUnreachable{NodeId{3}, GenerationNumber{7}, "Connection timed out"}},
       Ballot{VoteRequest{
           sample_voters.all[1], Epoch{4}, Instant{99}, record_id, {sample_voters, sample_founder}}},
-      Ballot{Vote{12, Epoch{4}, Instant{99}}},
+      Ballot{Vote{12, Epoch{4}, Instant{99}, RecordId{Epoch{3}, GenerationNumber{2}}}},
       Ballot{Refusal{12, Epoch{5}}},
       Ballot{Release{11, Epoch{4}}},
       Ballot{Leading{sample_leader, Instant{100}, record_id, true, 0, {}}},
@@ -174,7 +174,7 @@ TEST_CASE("message codec: the bytes are those of the manual") {
   CHECK(hex(encode(ToAgent{Numbered<Instruction>{4, stop}})) ==
         hex(wire("83 #4 92 02 00 00 00 #7 0f 00 00 00 #1 03 00 00 00 'why'")));
   CHECK(hex(encode(ToCoordinator{Ballot{Vote{12, Epoch{4}, Instant{99}}}})) ==
-        hex(wire("04 22 #12 #4 #99")));
+        hex(wire("04 22 #12 #4 #99 #0 #0")));
   CHECK(
       hex(encode(ToAgent{Redirect{Leader{11, "n1", "n1:9", Epoch{4}, Epoch{2}, {Epoch{1}, 7}}}})) ==
       hex(wire("86 01 #11 02 00 00 00 'n1' 04 00 00 00 'n1:9' #4 #2 #1 #7")));
