@@ -53,7 +53,9 @@ int dispatch(const std::vector<std::string>& words, const Versions& versions) {
   const int skipped = role == Role::own ? 0 : 1;
   Source command_line = parse_command_line({arguments.begin() + skipped, arguments.end()}).value();
   command_line.called_as = called_as;
-  if (command_line.settings.contains("help")) return print(help_text(terminal_columns()));
+  if (command_line.settings.contains("help")) {
+    return print(help_text(terminal_columns(), is_torchrun(called_as)));
+  }
   if (command_line.settings.contains("print-schema")) return print(job_file_schema());
   if (const auto shell = command_line.settings.find("print-completion");
       shell != command_line.settings.end()) {

@@ -15,6 +15,19 @@ namespace {
 constexpr std::array<std::string_view, 7> group_titles{
     "Job", "Nodes", "Workers", "Restarts", "Output", "Accepted for torchrun's sake", "Other"};
 
+constexpr std::string_view usage =
+    "Usage: ddprun [options] PROGRAM [ARGS...]\n"
+    "       ddprun [options] -f JOB.yaml [-- ARGS...]\n"
+    "       ddprun coordinator [options]\n"
+    "       ddprun hostlist expand|fold|count LIST...\n"
+    "Start the workers of a job; restart all when one fails\n";
+
+constexpr std::string_view usage_as_torchrun =
+    "Usage: torchrun [options] PROGRAM.py [ARGS...]\n"
+    "       torchrun [options] -m MODULE [ARGS...]\n"
+    "       torchrun [options] --no-python PROGRAM [ARGS...]\n"
+    "This is ddprun, called as torchrun: start the workers of a job; restart all when one fails\n";
+
 constexpr std::string_view footer =
     "Each option may be spelt with dashes or underscores, set as DDPRUN_<NAME> in the environment "
     "(torchrun's also as PET_<NAME>), or written by its name in the job file. "
@@ -30,15 +43,10 @@ std::string label(const OptionSpec& option) {
 
 }  // namespace
 
-std::string help_text(int columns) {
+std::string help_text(int columns, bool as_torchrun) {
   constexpr std::size_t indent = 32;
   const std::size_t width = static_cast<std::size_t>(std::clamp(columns, 60, 120));
-  std::string text =
-      "Usage: ddprun [options] PROGRAM [ARGS...]\n"
-      "       ddprun [options] -f JOB.yaml [-- ARGS...]\n"
-      "       ddprun coordinator [options]\n"
-      "       ddprun hostlist expand|fold|count LIST...\n"
-      "Start the workers of a job; restart all when one fails\n";
+  std::string text(as_torchrun ? usage_as_torchrun : usage);
   for (std::size_t group = 0; group < group_titles.size(); ++group) {
     text += fmt::format("\n{}:\n", group_titles[group]);
     for (const OptionSpec& option : option_table()) {

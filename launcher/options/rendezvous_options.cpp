@@ -101,8 +101,8 @@ Result<bool> read_is_host(const Setting& conf, const Setting& value) {
                          "write is_host=1 or is_host=0");
 }
 
-/// torchrun's times are used if ddprun's were not given. It hands all keys to its backend: those that
-/// are no typing errors are accepted, too, and change nothing.
+/// torchrun's times are used if ddprun's were not given. It hands all keys to its backend: those
+/// that are no typing errors are accepted, too, and change nothing.
 Result<void> apply_conf(const Settings& all, Settings& effective, RendezvousOptions& options) {
   const Setting conf = without_quotes(all.at("rdzv-conf"));
   const std::vector<std::string> known{"join_timeout",

@@ -75,7 +75,7 @@ std::string python_beside(const std::string& called_as, const Environment& envir
   const std::filesystem::path absolute = std::filesystem::absolute(called, error);
   if (called.empty() || error || (!by_path && !called.starts_with('/'))) return {};
   const std::string folder = absolute.parent_path().string();
-  if (!by_path && !is_of_environment(folder)) return {};
+  if (!called_as.starts_with('/') && !is_of_environment(folder)) return {};
   const std::string python = folder + "/python3";
   return is_executable_file(python) ? python : std::string();
 }

@@ -11,9 +11,10 @@ namespace ddprun {
 
 /// Finds the program: an executable is executed (without a slash in its name ./PROGRAM if that can
 /// be executed, else the first on PATH), and Python's programs are run by an interpreter, with -u:
-/// $PYTHON_EXEC, else the python3 beside ddprun if it was called by a path or belongs to a Python
-/// environment, else the first on PATH; never one below the current folder, since that may be
-/// anybody's. The error says why not and has sh's status: 127 not found, 126 not executable.
+/// $PYTHON_EXEC, else the python3 beside ddprun if it was called by an absolute path or belongs to
+/// a Python environment, else the first on PATH; never another one below the current folder, since
+/// that may be anybody's. The error says why not and has sh's status: 127 not found, 126 not
+/// executable.
 [[nodiscard]] Result<Command> find_program(const Options& options, const Environment& environment);
 
 /// The python3 in the folder where this program was called, through links as they are: that of

@@ -52,6 +52,13 @@ TEST_CASE("help text: it names every option with its value, its default and its 
   }
 }
 
+TEST_CASE("help text: called as torchrun it names no subcommands") {
+  const std::string help = help_text(100, true);
+  CHECK(help.starts_with("Usage: torchrun [options] PROGRAM.py"));
+  CHECK(help.find("hostlist") == std::string::npos);
+  CHECK(help.ends_with(help_text(100).substr(help_text(100).find("\nJob:"))));
+}
+
 TEST_CASE("help text: a terminal narrower or wider than that gets the nearest width") {
   CHECK(help_text(0) == help_text(60));
   CHECK(help_text(-1) == help_text(60));

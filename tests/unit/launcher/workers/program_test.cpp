@@ -144,6 +144,18 @@ TEST_CASE("program: called by its path, the python3 beside it counts for more th
   CHECK(user.runs("train.py").executable == on_path);
 }
 
+TEST_CASE("program: called by a relative path, only an environment's python3 counts") {
+  User user;
+  const std::string on_path = user.bin.write_program("python3");
+  (void)user.here.write("train.py", "");
+  const std::string beside = user.here.write_program("venv/bin/python3");
+  (void)user.here.write_program("venv/bin/ddprun");
+  user.options.called_as = "venv/bin/ddprun";
+  CHECK(user.runs("train.py").executable == on_path);
+  (void)user.here.write("venv/pyvenv.cfg", "");
+  CHECK(user.runs("train.py").executable == beside);
+}
+
 TEST_CASE("program: found on PATH, only an environment's python3 counts for more") {
   User user;
   const TempFolder other;
