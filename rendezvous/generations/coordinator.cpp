@@ -56,7 +56,10 @@ Outcome outcome_of(const LeaveRequested& request) {
       {}};
 }
 
-Coordinator::Coordinator(CoordinatorOptions options, const Generation& inherited, std::string cause)
+Coordinator::Coordinator(CoordinatorOptions options,
+                         const Generation& inherited,
+                         const std::vector<NodeId>& gone,
+                         std::string cause)
     : options_(options),
       state_(State::ending),
       gathering_(options.gathering),
@@ -66,7 +69,11 @@ Coordinator::Coordinator(CoordinatorOptions options, const Generation& inherited
       inherited_(true),
       newest_number_(inherited.number),
       member_lost_(true),
-      cause_(std::move(cause)) {}
+      cause_(std::move(cause)) {
+  for (const NodeId node : gone) {
+    if (current_.member_on(node) != nullptr) stopped_.insert(node);
+  }
+}
 
 void Coordinator::on_event(Instant now, const CoordinatorEvent& event, Actions& out) {
   std::visit([&](const auto& happened) { on(now, happened, out); }, event);
@@ -402,7 +409,13 @@ void Coordinator::leave_with_lead(Instant now, const LeaveRequested& request, Ac
 void Coordinator::hand_over(Actions& out) {
   state_ = State::forming;
   if (gathering_.ready().empty()) return end_with_lead(out);
-  out.emplace_back(HandOver{leavers_.nodes()});
+  HandOver wish{leavers_.nodes(), {}};
+  for (const Member& member : current_.members) {
+    const NodeId node = member.offer.node;
+    const bool is_there = gathering_.contains(node) || leavers_.contains(node);
+    if (!is_there && !lost_.contains(node)) wish.gone.push_back(node);
+  }
+  out.emplace_back(std::move(wish));
 }
 
 void Coordinator::on(Instant, const LeadKept&, Actions& out) {

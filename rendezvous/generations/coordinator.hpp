@@ -217,8 +217,12 @@ class Coordinator {
       : options_(options), gathering_(options.gathering), restarts_(options.restarts) {}
 
   /// Continues after a lost coordinator: ends the generation that it may have started, and
-  /// forms the next. A node that joins this coordinator has no worker of that generation left.
-  Coordinator(CoordinatorOptions options, const Generation& inherited, std::string cause);
+  /// forms the next. A node that joins this coordinator has no worker of that generation left, nor
+  /// have those that are `gone`.
+  Coordinator(CoordinatorOptions options,
+              const Generation& inherited,
+              const std::vector<NodeId>& gone,
+              std::string cause);
 
   /// Applies one event and appends what must be done, in order. Never blocks, reads a clock, logs
   /// or throws. Events of a generation that is not the current one change nothing.

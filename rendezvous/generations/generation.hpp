@@ -135,6 +135,7 @@ struct Propose {
 /// the answer is this coordinator's end, or LeadKept.
 struct HandOver {
   std::set<NodeId> leavers;  ///< It should be on none of these.
+  std::vector<NodeId> gone;  ///< Members that have ended: it waits for none of these.
   friend bool operator==(const HandOver&, const HandOver&) = default;
 };
 /// No other process could coordinate.

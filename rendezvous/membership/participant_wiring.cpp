@@ -134,7 +134,8 @@ void Participant::take_lead(Instant now, const TakeLead& lead, Actions& out) {
   if (!lead.record) return;
   const std::string old = lead.record->head_host();
   const std::string what = lead.was_resigned ? " left" : " was lost";
-  office_->coordinator = Coordinator(options_.coordinator, *lead.record, "head " + old + what);
+  office_->coordinator =
+      Coordinator(options_.coordinator, *lead.record, lead.gone, "head " + old + what);
   office_->roster.inherit(now, *lead.record, lead.old_head_heard);
   say(notes_.inherits(old), out);
 }

@@ -247,9 +247,9 @@ class Succession {
   Instant stand_after_;       // a random pause after an attempt
   bool workers_live_ = false;
   std::optional<Election> election_;
-  std::optional<Epoch> given_up_;     // the newest, in which it only stood
-  std::optional<Leader> names_self_;  // the leader that has resigned for this process
-  AgentId resigned_for_ = 0;          // then it never leads again
+  std::optional<Epoch> given_up_;          // the newest, in which it only stood
+  std::optional<SteppedDown> names_self_;  // of the leader that has resigned for this process
+  std::optional<SteppedDown> resigned_;    // then it never leads again
   bool job_over_ = false;
   std::optional<Instant> stepped_down_at_;
   std::optional<Reign> reign_;

@@ -21,7 +21,7 @@ std::int64_t scattered(AgentId agent, Epoch epoch, Millis below) {
 std::optional<Instant> Succession::stand_at() const {
   const AgentId self = options_.self.agent;
   if (state_ != State::following || workers_live_) return std::nullopt;
-  if (!known_ || job_over_ || resigned_for_ != 0) return std::nullopt;
+  if (!known_ || job_over_ || resigned_) return std::nullopt;
   if (known_->place && options_.folder.empty()) return std::nullopt;
   const bool may_be_undecided = known_->place || !known_->decided;
   const bool is_elector =
@@ -78,7 +78,7 @@ void Succession::ask(Instant now, Actions& out) {
                         electors(),
                         known_->record.founding,
                         {}};
-    if (names_self_) request.resigned = {names_self_->agent, names_self_->epoch};
+    if (names_self_) request.resigned = {names_self_->leader, names_self_->epoch};
     out.emplace_back(SendBallot{voter.address, std::move(request)});
   }
   conclude_election(now, out);
@@ -129,9 +129,14 @@ void Succession::take_lead(Instant now, Epoch epoch, Instant old_head_heard, Act
   reign_->base_of = decided_record();
   reign_->accepted = {{self.agent, known_->id()}};
   reign_->call_at = now;
-  out.emplace_back(TakeLead{
-      *leader_, known_->record, names_self_ ? now : old_head_heard, names_self_.has_value()});
-  names_self_.reset();
+  TakeLead lead{*leader_, known_->record, old_head_heard};
+  if (names_self_) {  // since then it has followed nobody, and so knows no newer record
+    lead.old_head_heard = now;
+    lead.was_resigned = true;
+    lead.gone = names_self_->gone;
+    names_self_.reset();
+  }
+  out.emplace_back(std::move(lead));
   lead_changed(out);
   tell_voters(out);
   out.emplace_back(Follow{*leader_});

@@ -15,7 +15,7 @@ void Succession::hear(Instant now, const Refusal& refusal, Actions& out) {
 void Succession::hear(Instant now, const SteppedDown& stepped_down, Actions& out) {
   const bool is_followed = leader_ && leader_->agent == stepped_down.leader;
   if (!is_followed || leader_->epoch != stepped_down.epoch) return;
-  if (stepped_down.successor == options_.self.agent) names_self_ = leader_;
+  if (stepped_down.successor == options_.self.agent) names_self_ = stepped_down;
   if (stepped_down.successor != 0) return be_free(now, out);
   const Instant bound_since = now + stepped_down.binds - options_.times.lease;
   heard_ = patience_ = std::min(heard_, std::max(heard_before_, bound_since));

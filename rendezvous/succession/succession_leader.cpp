@@ -88,9 +88,10 @@ void Succession::hear(Instant now, const Following& following, Actions& out) {
 void Succession::deny_lead(Instant now, const Following& following, Actions& out) const {
   if (!stepped_down_at_) return;
   const Instant end = std::max(now, *stepped_down_at_ + options_.times.lease);
-  answer(following.voter,
-         SteppedDown{options_.self.agent, following.epoch, end - now, resigned_for_},
-         out);
+  SteppedDown denial = resigned_.value_or(SteppedDown{options_.self.agent});
+  denial.epoch = following.epoch;
+  denial.binds = end - now;
+  answer(following.voter, denial, out);
 }
 
 /// Itself first. A claimant must have been a member, and know of which generation.
@@ -206,9 +207,9 @@ void Succession::on(Instant now, const HandOver& wish, Actions& out) {
   const bool leads = !founding() && now < reign_->lead.until();
   const Voter* next = leads ? successor(now, wish.leavers) : nullptr;
   if (next == nullptr) return (void)out.emplace_back(LeadKept{});
-  const SteppedDown resigns{options_.self.agent, leader_->epoch, Millis{0}, next->agent};
-  for (const Voter& voter : others()) out.emplace_back(SendBallot{voter.address, resigns});
-  resigned_for_ = next->agent;
+  resigned_ = SteppedDown{options_.self.agent, leader_->epoch, Millis{0}, next->agent, wish.gone};
+  if (wish.gone.size() > SteppedDown::gone_max) resigned_->gone.resize(SteppedDown::gone_max);
+  for (const Voter& voter : others()) out.emplace_back(SendBallot{voter.address, *resigned_});
   step_down(now, out);
   stepped_down_at_ = heard_ = patience_ = now - options_.times.lease;
   pledge_.abstain(now);
@@ -223,7 +224,7 @@ void Succession::step_down(Instant now, Actions& out) {
   stepped_down_at_ = now;
   heard_ = patience_ = now;
   pledge_.abstain(now + options_.times.lease);
-  out.emplace_back(StepDown{resigned_for_ != 0});
+  out.emplace_back(StepDown{resigned_.has_value()});
   out.emplace_back(Unfollow{});
 }
 

@@ -118,7 +118,7 @@ TEST_CASE("coordinator: who has taken over lets a node leave before it knows who
   before.number = GenerationNumber{1};
   before.members = {{offer_of(0), Rank{0}}, {offer_of(1), Rank{2}}};
   JobStory job(LeavingStory::options());
-  job.coordinator = Coordinator(LeavingStory::options(), before, "head n0 left");
+  job.coordinator = Coordinator(LeavingStory::options(), before, {}, "head n0 left");
   CHECK(job.meets(LeaveRequested{NodeId{0}, SIGTERM}).empty());
   for (const int node : {0, 1}) (void)job.joins(node, 1);
   const Actions next = job.joins(2);  // a spare
@@ -169,8 +169,26 @@ TEST_CASE("coordinator: its own node hands over what it coordinates when no work
   LeavingStory job;
   CHECK(job.meets(own_node_leaves) == all_stop(SIGTERM, CoordinatorOptions{}.grace));
   for (const int node : {0, 1}) CHECK(job.joins(node, 1).empty());
-  CHECK(job.joins(2, 1) == Actions{HandOver{{NodeId{0}}}});
+  CHECK(job.joins(2, 1) == Actions{HandOver{{NodeId{0}}, {}}});
   CHECK(job.meets(Timeout{}).empty());
+}
+
+TEST_CASE("coordinator: who hands over names those that have ended, and no others are waited for") {
+  CoordinatorOptions options = LeavingStory::options();
+  options.gathering.nodes_min = 1;
+  options.gathering.nodes_max = 4;
+  JobStory first(options);
+  for (const int node : {0, 1, 2, 3}) (void)first.joins(node);
+  (void)first.meets(own_node_leaves);
+  for (const int node : {0, 1}) (void)first.joins(node, 1);
+  (void)first.loses(3);  // but that one may live
+  CHECK(first.meets(LeaveRequested{NodeId{1}, SIGTERM}) == Actions{left(1)});
+  CHECK(first.joins(2, 1) == Actions{HandOver{{NodeId{0}}, {NodeId{1}}}});
+  JobStory job(options);
+  job.coordinator = Coordinator(options, first.coordinator.newest(), {NodeId{1}}, "head n0 left");
+  CHECK(job.coordinator.reason() == "generation 1 ends: 1 of 4 nodes have stopped");
+  for (const int node : {0, 2}) CHECK(job.joins(node, 1).empty());
+  CHECK(members_of(job.joins(3)) == std::vector{0, 2, 3});
 }
 
 TEST_CASE("coordinator: who leaves as the last one does not end the job of nodes that were lost") {
@@ -188,7 +206,7 @@ TEST_CASE("coordinator: who has taken over ends the job once all that it knows l
   const LeavingStory first;
   LeavingStory job;
   job.coordinator =
-      Coordinator(LeavingStory::options(), first.coordinator.newest(), "head n0 left");
+      Coordinator(LeavingStory::options(), first.coordinator.newest(), {}, "head n0 left");
   CHECK(job.meets(LeaveRequested{NodeId{1}, SIGTERM, false, true}).empty());
   CHECK(job.asks_to_leave(0).empty());  // fewer than MIN; but there may be others
   CHECK(job.asks_to_leave(2).empty());  // there is none that is known
@@ -201,7 +219,7 @@ TEST_CASE("coordinator: who would hand over to nobody ends the job") {
   const LeavingStory first;
   LeavingStory job;
   job.coordinator =
-      Coordinator(LeavingStory::options(), first.coordinator.newest(), "head n0 left");
+      Coordinator(LeavingStory::options(), first.coordinator.newest(), {}, "head n0 left");
   (void)job.meets(LeaveRequested{NodeId{1}, SIGTERM, false, true});
   (void)job.asks_to_leave(0);
   for (const int node : {0, 1}) CHECK(job.joins(node, 1).empty());

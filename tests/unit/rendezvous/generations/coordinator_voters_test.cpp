@@ -234,6 +234,7 @@ TEST_CASE("coordinator: who inherits a generation ends it first, spends no budge
                                  .voters_decide = true,
                                  .restarts = {.count_max = 3}},
                                 record,
+                                {},
                                 "head n0 was lost");
   CHECK(job.coordinator.reason() == "generation 1 ends: 0 of 3 nodes have stopped");
   CHECK(job.joins(1, 0).empty());  // has never started it, and never will

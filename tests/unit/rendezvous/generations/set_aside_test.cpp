@@ -168,7 +168,7 @@ TEST_CASE("coordinator: another coordinator leaves out whom the last one has set
   Generation record = with_members({0, 1, 2});
   record.number = GenerationNumber{7};
   record.blames = {{NodeId{2}, 3, false}};
-  job.coordinator = Coordinator({.gathering = {.nodes_min = 2, .nodes_max = 3}}, record, "why");
+  job.coordinator = Coordinator({.gathering = {.nodes_min = 2, .nodes_max = 3}}, record, {}, "why");
   for (const int node : {0, 1}) (void)job.joins(node, 7);
   CHECK(members_of(job.joins(2, 7)) == std::vector{0, 1});
 }
@@ -250,7 +250,7 @@ TEST_CASE("coordinator: who inherits a generation does not wait for what is stuc
   JobStory job;
   Generation record = with_members({0, 1});
   record.number = GenerationNumber{7};
-  job.coordinator = Coordinator({.gathering = {.nodes_max = 2}}, record, "why");
+  job.coordinator = Coordinator({.gathering = {.nodes_max = 2}}, record, {}, "why");
   CHECK(is_stuck(job, 1, 7) == Actions{stuck_note});
   CHECK(members_of(job.joins(0, 7)) == std::vector{0});
 }
