@@ -261,22 +261,21 @@ void Coordinator::on(Instant, const StoreUnreachable& unreachable, Actions& out)
   if (state_ != State::running || unreachable.generation != current_.number) return;
   if (member == nullptr) return;
   const Offer& owner = current_.members.front().offer;
-  std::string text = fmt::format(
-      "{} cannot reach the workers' store of {} at {} ({}): check --advertise, --interface and "
-      "firewalls",
-      member->offer.host,
-      owner.host,
-      endpoint_text(owner.address, owner.store_port),
-      unreachable.why);
+  std::string why =
+      fmt::format("{} cannot reach the workers' store of {}", member->offer.host, owner.host);
+  std::string text = fmt::format("{} at {} ({}): check --advertise, --interface and firewalls",
+                                 why,
+                                 endpoint_text(owner.address, owner.store_port),
+                                 unreachable.why);
   if (newcomers_.contains(unreachable.node)) {
     left_out_.insert(unreachable.node);
     out.emplace_back(Note{text + "; the node is left out"});
-    return interrupt(std::move(text), out);
+    return interrupt(std::move(why), out);
   }
   const bool first = current_.restart_count == 0;
   const auto status = first ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
   outcome_ = Outcome{static_cast<int>(status), std::move(text), {}};
-  stop(SIGTERM, restart_grace(), outcome_->text, out);
+  stop(SIGTERM, restart_grace(), why, out);
 }
 
 void Coordinator::on(Instant now, const Decided& decided, Actions& out) {
