@@ -35,6 +35,7 @@ until [ -e finish ]; do
   [ "$told" != USR1 ] || touch "heard.$RANK"
   read -r -t 0.05 <>fifo
 done
+[ "$told" != TERM ] || save
 exit 0
 )sh";
 
