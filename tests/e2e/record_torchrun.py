@@ -11,7 +11,8 @@ import subprocess
 import sys
 import tempfile
 
-# One option each, but for what it needs. The program is added.
+# One option each, but for what it needs. The program is added. Not here: --numa-binding, which
+# torchrun refuses without GPUs, and --use-env, which only torch.distributed.launch has.
 LINES = [
     "--nproc-per-node=2",
     "",
@@ -26,6 +27,9 @@ LINES = [
     "--nproc-per-node=2 --monitor-interval=1",
     "--nproc-per-node=2 --start-method=fork",
     "--nproc-per-node=2 --event-log-handler=null",
+    "--nproc-per-node=2 --logs-specs=default",
+    "--nproc-per-node=2 --run-path",
+    "--nproc-per-node=2 --module",
     "--nproc-per-node=2 --role=trainer",
     "--nproc-per-node=2 --log-dir=logs",
     "--nproc-per-node=2 --log-dir=/dev/null",
@@ -50,6 +54,10 @@ BASE = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C"}
 BY_THE_SHELL = ("PWD", "SHLVL", "_", "OLDPWD")
 
 WORKER = '#!/bin/sh\nexec /usr/bin/env > "$WORKER_FOLDER/$RANK"\n'
+PYTHON_WORKER = """import os
+with open(os.path.join(os.environ["WORKER_FOLDER"], os.environ["RANK"]), "w") as file:
+    file.writelines(f"{name}={value}\\n" for name, value in os.environ.items())
+"""
 
 
 def free_port():
@@ -71,15 +79,18 @@ def workers_of(torchrun, line):
     """The variables of each worker, by rank."""
     with tempfile.TemporaryDirectory() as folder:
         worker = os.path.join(folder, "worker")
-        with open(worker, "w") as file:
-            file.write(WORKER)
-        os.chmod(worker, 0o700)
+        for path, text in ((worker, WORKER), (worker + ".py", PYTHON_WORKER)):
+            with open(path, "w") as file:
+                file.write(text)
+            os.chmod(path, 0o700)
         out = os.path.join(folder, "out")
         os.mkdir(out)
         port = str(free_port())
         words = line.replace("PORT", port).split()
         environment = {**BASE, "WORKER_FOLDER": out}
-        subprocess.run([torchrun, *words, "--no-python", worker], cwd=folder, env=environment,
+        program = {"--module": ["worker"], "--run-path": ["worker.py"]}.get(
+            words[-1] if words else "", ["--no-python", worker])
+        subprocess.run([torchrun, *words, *program], cwd=folder, env=environment,
                        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         workers = {}
         for rank in os.listdir(out):

@@ -104,7 +104,7 @@ class EnvironmentCase : public Case {
       if (at != std::string::npos) word.replace(at, 4, port);
       words.push_back(word);
     }
-    const Job& job = run(Setup{.arguments = words + Words{"--no-python", worker_},
+    const Job& job = run(Setup{.arguments = words + program_of(expected.line),
                                .environment = {{"WORKER_FOLDER", out}, {"TMPDIR", out}}});
     CHECK_MESSAGE(job.status() == 0, job.err);
     for (std::size_t rank = 0; rank < expected.workers.size(); ++rank) {
@@ -125,12 +125,22 @@ class EnvironmentCase : public Case {
   }
 
  private:
+  [[nodiscard]] Words program_of(const std::string& line) const {
+    if (has_option(line, "module")) return {"worker"};
+    if (has_option(line, "run-path")) return {python_worker_};
+    return {"--no-python", worker_};
+  }
   static std::string read_file(const std::string& path) {
     std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
   std::string worker_ = script("worker", "#!/bin/sh\nexec env > \"$WORKER_FOLDER/$RANK\"\n");
+  std::string python_worker_ = script(
+      "worker.py",
+      "import os\n"
+      "with open(os.path.join(os.environ['WORKER_FOLDER'], os.environ['RANK']), 'w') as file:\n"
+      "    file.writelines(f'{name}={value}\\n' for name, value in os.environ.items())\n");
   int line_count_ = 0;
 };
 
