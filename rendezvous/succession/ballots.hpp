@@ -10,6 +10,7 @@
 #include "rendezvous/units.hpp"
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
