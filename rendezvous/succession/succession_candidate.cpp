@@ -86,6 +86,7 @@ void Succession::ask(Instant now, Actions& out) {
 
 /// A vote may come after the candidate has given up, for a request that travelled long: the
 /// release may have overtaken the request, or have been lost.
+///
 /// If a voter knows that the record is decided, its own voters are enough. Those before it may be
 /// lost by now.
 void Succession::hear(Instant now, const Vote& vote, Actions& out) {

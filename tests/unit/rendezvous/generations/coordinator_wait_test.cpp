@@ -43,7 +43,7 @@ TEST_CASE("coordinator: all nodes are told why their workers stop, and whether a
   (void)job.joins(1);
   (void)job.fails(3, 3, exited(3));
   CHECK(job.why == "rank 3 (pid 73 on n0) exited with 3");
-  (void)job.is_asked_to_stop({SIGINT});  // nothing else is told: no restart was to follow
+  (void)job.is_asked_to_stop({SIGINT});  // the job was to end anyway, for that failure
   CHECK(job.why == "rank 3 (pid 73 on n0) exited with 3, after 1 of 1 restarts");
 }
 
