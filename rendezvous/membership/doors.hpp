@@ -14,11 +14,13 @@ namespace ddprun {
 
 class Doors {
  public:
-  /// `given`: the endpoint, then other hosts. None: the shell knows the endpoint.
-  explicit Doors(std::vector<std::string> given) : given_(std::move(given)) {}
+  /// `given`: the endpoint, then other hosts. None: the shell knows the endpoint. `own`: where this
+  /// process listens, which is not asked.
+  explicit Doors(std::vector<std::string> given, std::string own = {})
+      : given_(std::move(given)), own_(std::move(own)) {}
 
   /// The address to try next, "" for the endpoint's: the leader's twice, then in turn with others:
-  /// a voter's, any host's, the endpoint's.
+  /// a voter's, the endpoint's, any host's. What stands at several of these places has one turn.
   [[nodiscard]] std::string next(const std::optional<Leader>& followed, const Voters& voters);
 
   /// The leader's twice again: it has answered, or another one leads.
@@ -32,8 +34,11 @@ class Doors {
 
  private:
   std::vector<std::string> given_;
-  std::size_t others_ = 0;  // attempts that were not made at the leader's
+  std::string own_;
   int attempts_ = 0;
+  std::size_t kinds_ = 0;
+  std::size_t voters_tried_ = 0;
+  std::size_t hosts_tried_ = 0;
 };
 
 }  // namespace ddprun

@@ -229,6 +229,8 @@ MUTATIONS = [
              "if (!told && calls_endpoint() && now >= reign_->call_at) {", "if (false) {"),
     Mutation("R18", "who founds counts a node twice that was started again", "gathering.cpp",
              "contact.empty() || machines.insert(machine_of(contact)).second;", "true;"),
+    Mutation("L5", "who looks for a leader asks one place several times in a round", "doors.cpp",
+             "return place != own_ && place != leader;", "return !place.empty();"),
     Mutation("C7", "a proposal waits for voters that are lost", "coordinator.cpp",
              "needs(*proposal_, lost.node)",
              "proposal_->member_on(lost.node) != nullptr"),
