@@ -1,8 +1,6 @@
 #include "launcher/node/agent.hpp"
 
-#include "launcher/options/stop_options.hpp"
-#include "launcher/text/text_of_count.hpp"
-#include "rendezvous/generations/gathering.hpp"
+#include "rendezvous/result.hpp"
 
 #include <fmt/format.h>
 
@@ -55,17 +53,6 @@ void Agent::on(Instant, const SnapshotSeen& seen, Actions& out) {
   looks_ = false;
   snapshot_ = seen.position;
   join_if_ready(out);
-}
-
-bool Agent::asks_to_stop(int signal) const {
-  return !is_for_workers(signal) || options_.stopping_signals.contains(signal) ||
-         options_.leaving_signals.contains(signal) || options_.evicting_signals.contains(signal);
-}
-
-/// A witness is no member that the job could go on without.
-bool Agent::leaves_by(int signal) const {
-  return !options_.witness &&
-         (options_.leaving_signals.contains(signal) || options_.evicting_signals.contains(signal));
 }
 
 /// After the end of a generation, when no worker writes any more.
@@ -135,19 +122,6 @@ void Agent::on(Instant now, const StopGeneration& stop, Actions& out) {
   out.emplace_back(SignalWorkers{stop.signal});
 }
 
-/// Who has asked for it here knows; a job of one worker ends at once, and says the same then.
-void Agent::say_why(const StopGeneration& stop, Actions& out) const {
-  const bool kills = stop.grace <= Millis{0};
-  const bool is_said = state_ == State::stopping && stop.why == stop_.why && !kills;
-  if (stop.why.empty() || is_said || asked_ || part_.world_size == 1) return;
-  if (alive_.empty()) return (void)out.emplace_back(Note{stop.why});
-  out.emplace_back(Note{fmt::format("{}; {} {}{}",
-                                    stop.why,
-                                    kills ? "killing" : "stopping",
-                                    text_of_count(static_cast<int>(alive_.size()), "worker"),
-                                    part_.group_world_size > 1 ? " here" : "")});
-}
-
 void Agent::on(Instant, const SaveGeneration& save, Actions& out) {
   if (state_ != State::running || save.generation != part_.number) return;
   reports_save_ = true;
@@ -206,95 +180,6 @@ void Agent::on(Instant now, const AllGone&, Actions& out) {
   }
   if (given_up_) return exit_with(*given_up_, out);
   bind(now, out);
-}
-
-void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
-  if (arrived.signal == SIGTSTP) return suspend(out);
-  if (arrived.from_terminal) terminal_signal_ = arrived.signal;
-  const bool interrupts = arrived.from_terminal && arrived.signal == SIGINT;
-  if (interrupts && leave_to_worker(now, out)) return;
-  if (asks_to_stop(arrived.signal)) {
-    request_stop(now, arrived.signal, out);
-  } else if (state_ == State::running && options_.snapshot_signals.contains(arrived.signal)) {
-    out.emplace_back(AskToSave{arrived.signal});
-  } else if (state_ == State::running) {
-    signals_sent_.insert(arrived.signal);
-    out.emplace_back(SignalWorkers{arrived.signal});
-  }
-}
-
-void Agent::request_stop(Instant now, int signal, Actions& out) {
-  const bool same_wish = asked_ && now - *asked_ <= options_.same_wish_patience;
-  if (same_wish && signal != SIGINT) return;
-  say_request(signal, out);
-  asked_ = now;
-  asked_to_leave_ = leaves_by(signal);
-  if (state_ == State::running) {
-    held_.reset();
-    deadline_.reset();
-  }
-  if (!asked_to_leave_) return (void)out.emplace_back(TellCoordinator{StopRequested{signal}});
-  const bool may_be_for_all = options_.evicting_signals.contains(signal);
-  out.emplace_back(TellCoordinator{LeaveRequested{{}, signal, may_be_for_all}});
-}
-
-std::optional<LocalRank> Agent::terminal_worker() const {
-  const auto worker = options_.terminal.in(part_);
-  return worker && alive_.contains(*worker) ? worker : std::nullopt;
-}
-
-/// Ctrl-C is for a worker that has the terminal, which may be in a debugger, unless it is pressed
-/// as by somebody who wants the end.
-bool Agent::leave_to_worker(Instant now, Actions& out) {
-  constexpr int presses_max = 2;
-  const auto worker = terminal_worker();
-  if (state_ != State::running || asked_ || !worker) return false;
-  if (now - insists_since_ > options_.insistence) insists_ = 0;
-  if (insists_ == 0) insists_since_ = now;
-  if (++insists_ > presses_max) return false;
-  if (!interrupted_) {
-    out.emplace_back(
-        Note{fmt::format("ctrl-C goes to rank {}, which has the terminal; three times "
-                         "within {} s stops the job",
-                         part_.first_rank.value + worker->value,
-                         in_seconds(options_.insistence))});
-  }
-  interrupted_ = now;
-  return true;
-}
-
-/// One that ends well, as after "continue" in a debugger, has done its work.
-bool Agent::answers_interrupt(Instant now, const WorkerEnded& ended) const {
-  if (ended.end.success() || !interrupted_ || now - *interrupted_ > options_.interrupt_patience)
-    return false;
-  return ended.local_rank == options_.terminal.in(part_);
-}
-
-/// A node that other nodes wait for cannot be stopped without being lost; the terminal has stopped
-/// the worker that has it.
-void Agent::suspend(Actions& out) const {
-  if (options_.can_be_suspended) return (void)out.emplace_back(Suspend{});
-  if (terminal_worker()) out.emplace_back(SignalWorkers{SIGCONT});
-  out.emplace_back(
-      Note{"ctrl-Z is ignored: the other nodes would take a node that stops for lost"});
-}
-
-void Agent::on(Instant, const Resumed& resumed, Actions&) {
-  if (deadline_) *deadline_ = *deadline_ + resumed.after;
-}
-
-/// That the job is to end, while workers live here.
-void Agent::say_request(int signal, Actions& out) const {
-  const bool has_workers = state_ == State::running || state_ == State::stopping;
-  const bool others_stop = state_ == State::joined && !why_it_waits().empty();
-  if (!has_workers && !others_stop && !leaves_by(signal)) return;
-  const bool is_first = !asked_ || asked_to_leave_;
-  if (!is_first && signal != SIGINT) return;
-  const char* const what = !is_first           ? "killing the workers"
-                           : leaves_by(signal) ? "this node asks to leave the job"
-                           : signal == SIGINT  ? "stopping the job; once more kills the workers"
-                                               : "stopping the job";
-  out.emplace_back(Note{fmt::format("{}: {}", signal_name(signal), what)});
 }
 
 void Agent::on(Instant now, const GuardLost&, Actions& out) {
@@ -388,42 +273,6 @@ void Agent::kill_all(Instant now, Actions& out) {
 
 void Agent::tell_of_stuck(Actions& out) const {
   out.emplace_back(TellCoordinator{WorkersStuck{node_, part_.number, stuck_text()}});
-}
-
-/// "rank 2 to end, or SIGKILL in 7 s; n3 was lost: …"
-std::string Agent::waits_for(Instant now) const {
-  if (state_ == State::joined) {
-    return "the coordinator to start a generation with this node" + why_it_waits();
-  }
-  if (state_ != State::stopping) return alive_text() + " to end after SIGKILL";
-  const double left = in_seconds(std::max(*deadline_ - now, Millis{0}));
-  return fmt::format("{} to end, or SIGKILL in {:.0f} s{}", alive_text(), left, why_it_waits());
-}
-
-/// Why the newest generation here was stopped.
-std::string Agent::why_it_waits() const {
-  const bool was_stopped = stop_.generation == part_.number && !stop_.why.empty();
-  return was_stopped ? "; " + stop_.why : "";
-}
-
-/// "rank 2, 3 and 1 more"
-std::string Agent::alive_text() const {
-  std::vector<std::string> ranks;
-  for (const LocalRank rank : alive_) {
-    ranks.push_back(std::to_string(part_.first_rank.value + rank.value));
-  }
-  return ranks.empty() ? "processes that workers have started" : "rank " + few_of(ranks);
-}
-
-/// "rank 2, 3 of generation 5 on n1: still there 5 s after SIGKILL, ...".
-std::string Agent::stuck_text() const {
-  return fmt::format(
-      "{} of generation {} on {}: still there {} s after SIGKILL, stuck inside the kernel, on a "
-      "device or a file system",
-      alive_text(),
-      part_.number.value,
-      options_.host,
-      in_seconds(options_.kill_patience));
 }
 
 Outcome Agent::stuck_outcome() const {

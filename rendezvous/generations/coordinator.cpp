@@ -1,16 +1,15 @@
 #include "rendezvous/generations/coordinator.hpp"
 
-#include "rendezvous/assert.hpp"
 #include "rendezvous/endpoint_text.hpp"
 #include "rendezvous/result.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <csignal>
 #include <initializer_list>
 #include <optional>
 #include <utility>
+#include <variant>
 
 namespace ddprun {
 
@@ -24,37 +23,7 @@ std::optional<Instant> earliest(std::initializer_list<std::optional<Instant>> de
   return first;
 }
 
-bool votes(const Generation& generation, NodeId node) {
-  const std::vector<Voter>& all = generation.voters.all;
-  return std::ranges::find(all, node, &Voter::node) != all.end();
-}
-
-/// As a member, or as a voter: without enough of those it would never be decided.
-bool needs(const Generation& proposal, NodeId node) {
-  return proposal.member_on(node) != nullptr || votes(proposal, node);
-}
-
 }  // namespace
-
-bool saves(const StopRequested& request, const std::set<int>& saving_signals) {
-  return request.time_is_up || saving_signals.contains(request.signal);
-}
-
-Outcome outcome_of(const StopRequested& request, const std::set<int>& saving_signals) {
-  const std::string by = request.time_is_up ? "" : "by " + signal_name(request.signal);
-  if (!saves(request, saving_signals)) return {128 + request.signal, "stopped " + by, {}};
-  return {static_cast<int>(ExitStatus::run_again),
-          fmt::format("stopped {}; what was saved is kept: run again",
-                      request.time_is_up ? "before its time limit" : by),
-          {}};
-}
-
-Outcome outcome_of(const LeaveRequested& request) {
-  return {
-      128 + request.signal,
-      fmt::format("stopped by {}; the job goes on without this node", signal_name(request.signal)),
-      {}};
-}
 
 Coordinator::Coordinator(CoordinatorOptions options,
                          const Generation& inherited,
@@ -98,71 +67,6 @@ std::optional<Instant> Coordinator::next_deadline() const {
       break;
   }
   return std::nullopt;
-}
-
-std::string Coordinator::reason() const {
-  switch (state_) {
-    case State::forming:
-      if (resume_at_) return fmt::format("waiting before {}", cause_);
-      return fmt::format("waiting: {} of {} nodes joined",
-                         gathering_.ready().size(),
-                         options_.gathering.nodes_max);
-    case State::deciding:
-      return fmt::format("generation {} waits for its {} voters",
-                         proposal_->number.value,
-                         proposal_->voters.all.size());
-    case State::running:
-      return fmt::format("generation {} runs: {} of {} workers have ended",
-                         current_.number.value,
-                         succeeded_.size(),
-                         current_.world_size());
-    case State::ending:
-      return fmt::format("generation {} ends: {} of {} nodes have stopped",
-                         current_.number.value,
-                         stopped_.size(),
-                         current_.members.size());
-    case State::finished:
-      break;
-  }
-  return outcome_->text;
-}
-
-Wait Coordinator::waits() const {
-  switch (state_) {
-    case State::forming:
-      return resume_at_ ? Wait::pause : Wait::nodes;
-    case State::deciding:
-      return Wait::voters;
-    case State::ending:
-      return Wait::workers;
-    case State::running:
-    case State::finished:
-      break;
-  }
-  return Wait::nothing;
-}
-
-std::string Coordinator::waits_for() const {
-  const Wait what = waits();
-  if (what == Wait::nothing) return {};
-  if (what == Wait::pause) return cause_;
-  if (what == Wait::nodes) {
-    return fmt::format("nodes: {} of {} have joined: {}{}",
-                       gathering_.ready().size(),
-                       options_.gathering.nodes_max,
-                       gathering_.hosts_without({}),
-                       details_of_wait());
-  }
-  if (what == Wait::voters) {
-    return fmt::format("voters: {} are to accept generation {}",
-                       proposal_->voters.all.size(),
-                       proposal_->number.value);
-  }
-  std::vector<std::string> hosts;
-  for (const Member& member : current_.members) {
-    if (!stopped_.contains(member.offer.node)) hosts.push_back(member.offer.host);
-  }
-  return fmt::format("workers to end on {}", few_of(hosts));
 }
 
 /// Whether workers of the current generation may live on `node`.
@@ -220,7 +124,7 @@ void Coordinator::on(Instant now, const NodeLost& lost, Actions& out) {
     out.emplace_back(Note{fmt::format("witness {} was lost: {}", witness.mapped().host, lost.why)});
   }
   const Member* member = lives_on(lost.node) ? current_.member_on(lost.node) : nullptr;
-  if (state_ == State::deciding && needs(*proposal_, lost.node)) withdraw(now);
+  if (state_ == State::deciding && proposal_->needs(lost.node)) withdraw(now);
   gathering_.remove(lost.node);
   leavers_.remove(lost.node);
   stuck_.erase(lost.node);
@@ -320,144 +224,6 @@ void Coordinator::on(Instant now, const WorkersStuck& stuck, Actions& out) {
   stopped_.insert(node);
   interrupt(stuck.text, out);
   conclude(now, out);
-}
-
-bool Coordinator::is_same_wish(Instant now, const StopRequested& request) const {
-  return asked_ && now - *asked_ < options_.same_wish && request == asked_by_ &&
-         request.signal != SIGINT;
-}
-
-void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
-  const bool saving = saves(request, options_.saving_signals);
-  switch (state_) {
-    case State::deciding:
-      withdraw(now);
-      [[fallthrough]];
-    case State::forming:
-      outcome_ = outcome_of(request, options_.saving_signals);
-      finish(out);
-      break;
-    case State::running:
-      outcome_ = outcome_of(request, options_.saving_signals);
-      asked_ = now;
-      asked_by_ = request;
-      if (saving) return stop(SIGTERM, options_.save_grace, outcome_->text, out);
-      stop(request.signal, options_.grace, outcome_->text, out);
-      break;
-    case State::ending:
-      stop_sooner(now, request, out);
-      break;
-    case State::finished:
-      break;
-  }
-}
-
-/// Whether enough nodes could form the next generation without that one and those that leave. Who
-/// has taken over does not know yet who is there, so one node is enough of those that it does know.
-bool Coordinator::enough_without(NodeId node) const {
-  std::set<NodeId> left;
-  for (const Member& member : current_.members) {
-    if (lives_on(member.offer.node)) left.insert(member.offer.node);
-  }
-  for (const auto& [ready, offer] : gathering_.ready()) left.insert(ready);
-  if (proposal_) {
-    for (const Member& member : proposal_->members) left.insert(member.offer.node);
-  }
-  std::erase_if(left, [&](NodeId each) { return each == node || leavers_.contains(each); });
-  return static_cast<int>(left.size()) >= (inherited_ ? 1 : options_.gathering.nodes_min);
-}
-
-void Coordinator::on(Instant now, const LeaveRequested& request, Actions& out) {
-  const NodeId node = request.node;
-  if (outcome_ || leavers_.contains(node)) return;
-  const bool has_begun = current_.number != GenerationNumber{};
-  const bool are_enough = has_begun ? enough_without(node) : !request.with_lead;
-  if (!are_enough) return stop_with_last(now, request, out);
-  if (!lives_on(node) && !request.with_lead) return let_go(now, request, out);
-  leavers_.add(node, request.signal);
-  const Member* member = current_.member_on(node);
-  if (!inherited_ && member != nullptr) {
-    cause_ = fmt::format("{} left by {}", member->offer.host, signal_name(request.signal));
-  }
-  if (request.with_lead) leave_with_lead(now, request, out);
-  if (state_ != State::running) return;
-  if (!request.may_be_for_all) return stop(SIGTERM, options_.grace, cause_, out);
-  if (!leave_at_) leave_at_ = now + options_.same_wish;
-}
-
-/// Too few would be left: the job stops, and workers have the same time as where it goes on.
-void Coordinator::stop_with_last(Instant now, const LeaveRequested& request, Actions& out) {
-  if (state_ == State::deciding) withdraw(now);
-  ends_by_leave_ = true;
-  const Outcome stopped = outcome_of(StopRequested{request.signal}, {});
-  outcome_ = state_ == State::ending ? verdict(now).value_or(stopped) : stopped;
-  if (state_ == State::forming) return finish(out);
-  if (state_ == State::running) stop(SIGTERM, options_.grace, outcome_->text, out);
-}
-
-/// The lead goes to another process as soon as no worker lives, whatever this node does.
-void Coordinator::leave_with_lead(Instant now, const LeaveRequested& request, Actions& out) {
-  hands_over_ = request.signal;
-  if (!lives_on(request.node)) leavers_.stopped(request.node);
-  gathering_.remove(request.node);
-  if (state_ == State::deciding) withdraw(now);
-  if (state_ == State::forming) hand_over(out);
-}
-
-/// If nobody is left to go on, the job ends with this node.
-void Coordinator::hand_over(Actions& out) {
-  state_ = State::forming;
-  if (gathering_.ready().empty()) return end_with_lead(out);
-  HandOver wish{leavers_.nodes(), {}};
-  for (const Member& member : current_.members) {
-    const NodeId node = member.offer.node;
-    const bool is_there = gathering_.contains(node) || leavers_.contains(node);
-    if (!is_there && !lost_.contains(node)) wish.gone.push_back(node);
-  }
-  out.emplace_back(std::move(wish));
-}
-
-void Coordinator::on(Instant, const LeadKept&, Actions& out) {
-  if (hands_over_ && state_ == State::forming) end_with_lead(out);
-}
-
-void Coordinator::end_with_lead(Actions& out) {
-  ends_by_leave_ = true;
-  outcome_ = outcome_of(StopRequested{*hands_over_}, {});
-  finish(out);
-}
-
-/// A node without workers may go at once, unless its vote may be needed for the next generation.
-void Coordinator::let_go(Instant now, const LeaveRequested& request, Actions& out) {
-  const NodeId node = request.node;
-  const bool waits = gathering_.contains(node) || left_out_.contains(node) || stuck_.contains(node);
-  const bool is_needed = proposal_ && needs(*proposal_, node);
-  if (!waits && !is_needed) return leavers_.add(node, request.signal);  // it has yet to join
-  if (is_needed) withdraw(now);
-  gathering_.remove(node);
-  left_out_.erase(node);
-  stuck_.erase(node);
-  if (state_ != State::running && votes(current_, node)) {
-    leavers_.add(node, request.signal);
-    leavers_.stopped(node);
-  } else {
-    out.emplace_back(FinishJob{node, outcome_of(request), true});
-  }
-  if (state_ == State::forming) form(now, out);
-}
-
-/// Replaces the restart that is under way, or is a repeated request.
-void Coordinator::stop_sooner(Instant now, const StopRequested& request, Actions& out) {
-  if (is_same_wish(now, request)) return;
-  const std::set<int>& saving = options_.saving_signals;
-  const bool ends_anyway = verdict(now).has_value();
-  outcome_ = verdict(now).value_or(outcome_of(request, saving));
-  if (saves(request, saving)) return;
-  const bool is_saving = asked_ && saves(asked_by_, saving) && request.signal != SIGINT;
-  asked_ = now;
-  asked_by_ = request;
-  if (!ends_anyway) return;
-  stop(request.signal, is_saving ? options_.grace : Millis{0}, outcome_->text, out);
 }
 
 void Coordinator::on(Instant now, const Timeout&, Actions& out) {

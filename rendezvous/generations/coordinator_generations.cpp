@@ -95,29 +95,6 @@ void Coordinator::form(Instant now, Actions& out) {
   }
 }
 
-/// When twice as many have joined as the last time.
-void Coordinator::say_who_is_here(Instant now, Actions& out) {
-  const std::size_t count = gathering_.ready().size();
-  if (count < 2 * hosts_told_ || count == 0) return;
-  hosts_told_ = count;
-  const Millis left = gathering_.next_deadline().value_or(now) - now;
-  out.emplace_back(Note{fmt::format("{}: {}; {:.0f} s left{}",
-                                    reason(),
-                                    gathering_.hosts_without({}),
-                                    in_seconds(left),
-                                    details_of_wait())});
-}
-
-std::string Coordinator::details_of_wait() const {
-  const std::string why = gathering_.why_not_yet();
-  return (why.empty() ? why : "; " + why) + not_seen();
-}
-
-std::string Coordinator::not_seen() const {
-  const std::string missing = gathering_.hosts_missing(current_);
-  return missing.empty() ? missing : "; not seen: " + missing;
-}
-
 void Coordinator::propose(Instant now, Actions& out) {
   const bool first = current_.number == GenerationNumber{};
   Generation next;
@@ -182,31 +159,6 @@ void Coordinator::note_newcomers(const Generation& next) {
     const bool is_new = before == nullptr || before->offer.agent != member.offer.agent;
     if (is_new) newcomers_.insert(member.offer.node);
   }
-}
-
-/// Once, while that name is there.
-void Coordinator::note_repeated_host(const Generation& next, Actions& out) const {
-  const std::string host = next.repeated_host();
-  if (host.empty() || host == current_.repeated_host()) return;
-  out.emplace_back(Note{fmt::format(
-      "several nodes are called {}: lines about them look alike, and NCCL may take their GPUs for "
-      "those of one machine; give each a host name of its own, or set NCCL_HOSTID to a text of its "
-      "own",
-      host)});
-}
-
-/// Those that have stopped.
-void Coordinator::let_leave(Actions& out) {
-  for (const auto& [node, signal] : leavers_.take_stopped()) {
-    const Outcome outcome = outcome_ ? *outcome_ : outcome_of(LeaveRequested{node, signal});
-    out.emplace_back(FinishJob{node, outcome, !outcome_ || may_go_on_elsewhere()});
-  }
-}
-
-/// Nodes that are only lost may live where this coordinator does not hear them, and nobody has
-/// asked for their end.
-bool Coordinator::may_go_on_elsewhere() const {
-  return ends_by_leave_ && !lost_.empty();
 }
 
 void Coordinator::start(Instant now, Generation next, Actions& out) {
@@ -275,21 +227,6 @@ void Coordinator::give_up_for(std::string why, Actions& out) {
   outcome_ = Outcome{static_cast<int>(status), std::move(why), {}};
   if (state_ == State::deciding) put_back();
   finish(out);
-}
-
-void Coordinator::name_stragglers(Actions& out) {
-  straggler_deadline_.reset();
-  std::string ranks;
-  for (int rank = 0; rank < current_.world_size(); ++rank) {
-    if (!succeeded_.contains(Rank{rank}))
-      ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", rank);
-  }
-  out.emplace_back(Note{fmt::format(
-      "{:.0f} s after the first success {} of {} workers have ended; still running: rank {}",
-      in_seconds(options_.straggler_after),
-      succeeded_.size(),
-      current_.world_size(),
-      ranks)});
 }
 
 void Coordinator::finish(Actions& out) {

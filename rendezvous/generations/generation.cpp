@@ -27,6 +27,10 @@ const Member* Generation::member_on(NodeId node) const {
   return found != members.end() && found->offer.node == node ? &*found : nullptr;
 }
 
+bool Generation::has_voter_on(NodeId node) const {
+  return std::ranges::find(voters.all, node, &Voter::node) != voters.all.end();
+}
+
 const Member* Generation::member_with(Rank rank) const {
   const auto after = std::ranges::upper_bound(members, rank, {}, &Member::first_rank);
   if (after == members.begin()) return nullptr;

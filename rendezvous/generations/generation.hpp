@@ -122,6 +122,13 @@ struct Generation {
   /// The member on `node`, or null.
   [[nodiscard]] const Member* member_on(NodeId node) const;
 
+  [[nodiscard]] bool has_voter_on(NodeId node) const;
+
+  /// Whether it has a member or a voter there: without enough voters it would never be decided.
+  [[nodiscard]] bool needs(NodeId node) const {
+    return member_on(node) != nullptr || has_voter_on(node);
+  }
+
   /// The member that runs `rank`, or null.
   [[nodiscard]] const Member* member_with(Rank rank) const;
 };

@@ -1,26 +1,9 @@
 #include "rendezvous/membership/uplink.hpp"
 
-#include "rendezvous/result.hpp"
-#include "rendezvous/worker_end.hpp"
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 namespace ddprun {
-namespace {
-
-constexpr int unavailable = static_cast<int>(ExitStatus::rendezvous_unavailable);
-
-/// The end of this node that `news` asks for, with the job's or without it; nothing if none.
-std::optional<StopRequested> end_asked_in(const News& news) {
-  if (const auto* stop = std::get_if<StopRequested>(&news)) return *stop;
-  if (const auto* leave = std::get_if<LeaveRequested>(&news)) return StopRequested{leave->signal};
-  return std::nullopt;
-}
-
-}  // namespace
 
 Uplink::Uplink(UplinkOptions options)
     : options_(std::move(options)),
@@ -75,13 +58,6 @@ void Uplink::hear(Instant now, ConnectionId from, const Welcome& welcome, Action
   }
 }
 
-void Uplink::hear(Instant now, ConnectionId from, const Redirect& redirect, Actions& out) {
-  std::erase_if(lines_, [&](const Line& line) { return line.id == from; });
-  out.emplace_back(Disconnect{from});
-  if (lines_.empty()) connect_later(now);
-  if (redirect.leader) out.emplace_back(HeardOf{*redirect.leader});
-}
-
 void Uplink::hear(Instant, ConnectionId from, const VotersChanged& changed, Actions& out) {
   if (!leads_to_followed(*find(from))) return;
   take_voters(changed.voters, changed.record, out);
@@ -108,40 +84,6 @@ void Uplink::learn_of(const Leader& leader, Actions& out) {
   out.emplace_back(HeardOf{leader});
 }
 
-void Uplink::on(Instant now, const Follow& follow, Actions& out) {
-  const bool is_another = served_ && !served_->continues(follow.leader);
-  const bool begins_anew = is_another && coordinator_ != 0;
-  followed_ = served_ = follow.leader;
-  knows_ = follow.leader.epoch == Epoch{} ? Epoch{} : std::max(knows_, follow.leader.epoch);
-  if (is_another) {
-    served_at_.clear();
-    voters_of_ = {};
-  }
-  doors_.begin_anew();
-  retry_ = options_.retry_first;
-  if (begins_anew) {  // U4; it may follow the earlier leader again
-    ++self_.life;
-    forget_all(now, out);
-  } else if (is_another && give_up_at_ && !end_asked_) {
-    give_up_at_ = now + patience();  // as in a new life
-  }
-  std::optional<ConnectionId> there;
-  for (const Line& line : lines_) {
-    if (leads_to_followed(line)) there = line.id;
-  }
-  keep_only(there.value_or(ConnectionId{}), out);
-  if (!there) return connect(now, out);
-  begins_anew ? greet(*there, out) : enter(now, *there, out);
-}
-
-void Uplink::on(Instant now, const Unfollow&, Actions& out) {
-  followed_.reset();
-  use_relay(now, "", out);
-  retry_ = options_.retry_first;
-  keep_only({}, out);
-  if (!connect_at_) connect_later(now);
-}
-
 void Uplink::on(Instant, const VotersChanged& changed, Actions&) {
   learn_voters(changed.voters, changed.record);
 }
@@ -152,30 +94,6 @@ void Uplink::on(Instant, const NeededVoters& needed, Actions&) {
 
 bool Uplink::leads_to_followed(const Line& line) const {
   return followed_ && line.leader && followed_->continues(*line.leader);
-}
-
-/// The next attempt comes at once if a connection was lost, and later if there was no answer.
-void Uplink::on(Instant now, const ConnectionDown& down, Actions& out) {
-  if (relay_.has(down.connection)) return relay_.down(now);
-  const auto line = std::ranges::find(lines_, down.connection, &Line::id);
-  if (line == lines_.end()) return;
-  const bool answered = line->answered;
-  const bool is_final = down.refused && line->at_endpoint && !answered_;
-  if (!line->refused && !down.why.empty()) why_down_ = down.why;
-  lines_.erase(line);
-  if (is_final) {
-    out.emplace_back(GiveUp{{unavailable, down.why, {}}});
-    return;
-  }
-  if (const Line* other = newest_entered()) repeat_news(other->id, out);  // the old one lost some
-  if (!lines_.empty()) return;
-  if (answered && followed_) return connect(now, out);
-  connect_later(now);
-}
-
-void Uplink::connect_later(Instant now) {
-  connect_at_ = now + retry_;
-  retry_ = std::min(options_.retry_max, retry_ + retry_);
 }
 
 void Uplink::on(Instant now, const Heard& heard, Actions& out) {
@@ -211,22 +129,6 @@ void Uplink::forget_all(Instant now, Actions& out) {
   give_up_at_ = now + (end_asked_ ? options_.times.dead_after : patience());
   out.emplace_back(LifeEnded{});
   if (end_asked_) outbox_.push(*end_asked_);
-}
-
-/// The holder of this agent's place may be this node's earlier agent. It is not if it was heard
-/// after this agent was first refused, with a margin for messages in transit. The answer may have
-/// travelled for long, too: it was given at an unknown time after its connection was up.
-void Uplink::hear(Instant now, ConnectionId from, const Refused& refused, Actions& out) {
-  if (!refused_since_ || !refused_by_.continues(refused.by)) refused_since_ = now;
-  refused_by_ = refused.by;
-  refusal_ = refused.why;
-  why_down_.clear();
-  find(from)->refused = true;  // its end, which follows, adds no information
-  const bool may_be_lost =
-      refused.holder_silent &&
-      find(from)->since - *refused_since_ <= *refused.holder_silent + options_.times.dead_after;
-  if (!may_be_lost) out.emplace_back(GiveUp{{unavailable, refused.why, {}}});
-  retry_ = options_.retry_max;
 }
 
 /// Confirmed at once, since the last one ends this process. Without a lease a start is delayed, and
@@ -278,56 +180,6 @@ void Uplink::on(Instant now, const Timeout&, Actions& out) {
   if (suspect_at_ && now >= *suspect_at_) doubt(now, out);
 }
 
-/// After a long silence opens a second connection. Later replaces an attempt that
-/// takes too long, or the older connection if the newer one is silent, too.
-void Uplink::doubt(Instant now, Actions& out) {
-  const Millis lease = options_.times.lease;
-  if (lines_.size() == 2) {
-    const Line& younger = lines_.back();
-    const Millis patience = younger.up ? lease / 3 : lease / 8;
-    if (now - younger.since < patience) {
-      suspect_at_ = younger.since + patience;
-      return;
-    }
-    const auto replaced = younger.up ? lines_.begin() : lines_.begin() + 1;
-    out.emplace_back(Disconnect{replaced->id});
-    lines_.erase(replaced);
-  }
-  suspect_at_ = now + lease / 8;
-  if (!connect_at_) connect(now, out);
-}
-
-void Uplink::connect(Instant now, Actions& out) {
-  connect_at_.reset();
-  const std::string door = doors_.next(followed_, voters_);
-  const bool at_endpoint = doors_.is_endpoint(door);
-  lines_.push_back({++connections_, false, false, now, door, at_endpoint, "", std::nullopt});
-  suspect_at_ = now + options_.times.lease / (lines_.size() == 2 ? 8 : 3);
-  out.emplace_back(Connect{connections_, door});
-}
-
-/// The leader at the other end of `line` says so itself; it may be answered by Follow.
-void Uplink::hear_of(const Line& line, const Leader& leader, Actions& out) const {
-  const bool replaces = at_own_leaders_place(line) && leader.agent != served_->agent;
-  out.emplace_back(HeardOf{leader, replaces ? served_->agent : 0, replaces && is_orphaned(line)});
-}
-
-/// No process can be elected without the one that listened at the other end of `line`, or no leader
-/// ever admitted this one, which so has no part in that job.
-bool Uplink::is_orphaned(const Line& line) const {
-  if (!at_own_leaders_place(line)) return false;
-  const AgentId dead = served_->agent;
-  return !let_in_ || needed_.contains(dead) || (!voters_.all.empty() && !voters_.outlive({dead}));
-}
-
-/// True if `line` connects to the address of the leader that owns this agent life; if that leader
-/// has not admitted it, to the address that was named for the leader.
-bool Uplink::at_own_leaders_place(const Line& line) const {
-  if (!served_) return false;
-  if (!served_at_.empty()) return line.peer == served_at_;
-  return line.peer == served_->address || line.door == served_->address;
-}
-
 /// The other end names the leader; no other message is sent before that leader is followed.
 void Uplink::greet(ConnectionId connection, Actions& out) const {
   Hello hello{self_, options_.host, options_.node, options_.nodes_min, options_.nodes_max};
@@ -357,54 +209,6 @@ void Uplink::repeat_news(ConnectionId connection, Actions& out) const {
   for (const Numbered<News>& news : outbox_.unconfirmed()) {
     out.emplace_back(SendUp{connection, news});
   }
-}
-
-std::string Uplink::no_lease() const {
-  const std::string& why = refusal_.empty() ? why_down_ : refusal_;
-  return why.empty() ? "no answer from " + options_.endpoint : why;
-}
-
-Millis Uplink::patience() const {
-  return answered_ ? options_.replace_timeout : options_.join_timeout;
-}
-
-void Uplink::stop_waiting(Actions& out) {
-  give_up_at_.reset();
-  const bool refused = !refusal_.empty();
-  std::string why = refused ? refusal_ : "no answer from " + options_.endpoint;
-  if (!why_down_.empty()) why = refused ? refusal_ + "; then " + why_down_ : why_down_;
-  Outcome outcome{unavailable, {}, {}};
-  if (end_asked_) {
-    outcome = outcome_of(*end_asked_in(*end_asked_), options_.saving_signals);
-    outcome.text +=
-        fmt::format("; this node was waiting for a {}: {}", refused ? "place" : "coordinator", why);
-  } else if (answered_) {
-    outcome.exit_status = static_cast<int>(ExitStatus::run_again);
-    outcome.text = fmt::format("{}{}; what was saved is kept: run again",
-                               refused ? "" : "the coordinator was lost: ",
-                               why);
-  } else if (refused) {
-    outcome.text = why + "; is that --node-rank given twice?";
-  } else {
-    outcome.text = fmt::format(
-        "there is no coordinator: {}; is ddprun started on the node that has this address, or "
-        "with --node-rank 0?",
-        why);
-  }
-  out.emplace_back(GiveUp{std::move(outcome)});
-}
-
-void Uplink::keep_only(ConnectionId connection, Actions& out) {
-  std::vector<Line> kept;
-  for (const Line& line : lines_) {
-    if (line.id == connection) {
-      kept.push_back(line);
-      kept.back().up = kept.back().answered = true;
-    } else {
-      out.emplace_back(Disconnect{line.id});
-    }
-  }
-  lines_ = std::move(kept);
 }
 
 Uplink::Line* Uplink::find(ConnectionId connection) {
