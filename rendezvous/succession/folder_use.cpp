@@ -30,7 +30,7 @@ void FolderUse::end_claim(bool may_be_linked) {
 
 void FolderUse::claimed() {
   fails_since_.reset();
-  passes_ = 0;
+  forget_passes();
   may_be_linked_ = false;
 }
 

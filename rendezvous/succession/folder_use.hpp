@@ -9,10 +9,15 @@
 
 #include "rendezvous/units.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
 namespace ddprun {
+
+/// What a leader that claims has done in vain, before it lets others try.
+enum class Vain : std::uint8_t { gathering, claiming };
 
 class FolderUse {
  public:
@@ -36,9 +41,9 @@ class FolderUse {
   /// Its claim of `place` is tried no more for now: it may be linked all the same.
   void give_up_claim(std::int64_t place);
   /// Others may try now.
-  void pass() { ++passes_; }
+  void pass(Vain after) { ++passes_[static_cast<std::size_t>(after)]; }
   /// Another claim is known.
-  void forget_passes() { passes_ = 0; }
+  void forget_passes() { passes_ = {}; }
   /// The job is another one.
   void forget_claims();
 
@@ -50,7 +55,7 @@ class FolderUse {
   /// The newest place that this process has seen to be claimed; 0: none.
   [[nodiscard]] std::int64_t newest() const { return newest_; }
   /// How often others were let try since the newest claim.
-  [[nodiscard]] int passes() const { return passes_; }
+  [[nodiscard]] int passes(Vain after) const { return passes_[static_cast<std::size_t>(after)]; }
 
   friend bool operator==(const FolderUse&, const FolderUse&) = default;
 
@@ -59,7 +64,7 @@ class FolderUse {
   bool may_be_linked_ = false;
   bool looks_ = false;
   bool claims_ = false;
-  int passes_ = 0;
+  std::array<int, 2> passes_{};
   Instant look_at_;
   Instant claim_after_;
   std::optional<Instant> fails_since_;

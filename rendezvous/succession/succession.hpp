@@ -225,8 +225,8 @@ class Succession {
   void keep_gathering(Instant now, Actions& out);
   [[nodiscard]] bool gathers_in_vain(Instant now) const;
   [[nodiscard]] Millis time_to_claim() const;
-  [[nodiscard]] bool others_may_try() const;
-  void let_others_try(Instant now, Millis pause, Actions& out);
+  [[nodiscard]] bool others_may_try(Vain after) const;
+  void let_others_try(Instant now, Vain after, Millis pause, Actions& out);
   void claim_without_silent(Instant now, Actions& out);
   void heed_new_voters(Instant now, Actions& out);
   void claim(Actions& out);

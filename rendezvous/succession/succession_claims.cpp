@@ -95,7 +95,7 @@ void Succession::keep_gathering(Instant now, Actions& out) {
   if (waits_for_voters && now >= reign_->accept_by) claim_without_silent(now, out);
   reign_->beats_in_vain = gathers_in_vain(now) ? reign_->beats_in_vain + 1 : 0;
   if (options_.times.heartbeat * reign_->beats_in_vain >= options_.times.dead_after * 2) {
-    return let_others_try(now, time_to_claim(), out);
+    return let_others_try(now, Vain::gathering, time_to_claim(), out);
   }
   const bool may_look = folder_.look_is_due(now) && !folder_.is_claiming();
   if (now >= reign_->lead.until() && may_look) read_claims(now, out);
@@ -104,7 +104,8 @@ void Succession::keep_gathering(Instant now, Actions& out) {
 /// Others may hear it although it does not hear them; they would gather if they heard no leader.
 bool Succession::gathers_in_vain(Instant now) const {
   const bool may_be_decided = folder_.is_claiming() || !known_->decided;
-  if (now < reign_->lead.until() || may_be_decided || !others_may_try()) return false;
+  if (now < reign_->lead.until() || may_be_decided || !others_may_try(Vain::gathering))
+    return false;
   if (std::ssize(known_->record.members) <= options_.nodes_min) return false;  // they were too few
   return std::ranges::none_of(reign_->base.all, [&](const Voter& voter) {
     return voter.agent != options_.self.agent &&
@@ -120,14 +121,15 @@ Millis Succession::time_to_claim() const {
   return options_.times.dead_after + options_.times.lease / 4 * later;
 }
 
-/// Twice: if the others could not claim either, it goes on.
-bool Succession::others_may_try() const {
-  return !job_over_ && reign_->base.all.size() > 1 && folder_.passes() < passes_max;
+/// Twice: if the others could not claim either, it goes on. Who can gather again may yet fail to
+/// claim.
+bool Succession::others_may_try(Vain after) const {
+  return !job_over_ && reign_->base.all.size() > 1 && folder_.passes(after) < passes_max;
 }
 
 /// They hear no leader for a lease, and need `pause` besides until they have claimed.
-void Succession::let_others_try(Instant now, Millis pause, Actions& out) {
-  folder_.pass();
+void Succession::let_others_try(Instant now, Vain after, Millis pause, Actions& out) {
+  folder_.pass(after);
   step_down(now, out);
   stand_after_ = now + options_.times.lease * 2 + pause;
 }
@@ -195,9 +197,9 @@ void Succession::hear(Instant now, const PlaceClaimed& claimed, Actions& out) {
 void Succession::claim_again(Instant now, Actions& out) {
   const Millis fails_for = folder_.failed(now, now + options_.times.heartbeat / 2);
   reign_->accept_by = now;
-  if (fails_for >= options_.times.lease && others_may_try()) {
+  if (fails_for >= options_.times.lease && others_may_try(Vain::claiming)) {
     folder_.give_up_claim(claimed() + 1);
-    let_others_try(now, Millis{}, out);
+    let_others_try(now, Vain::claiming, Millis{}, out);
   } else if (reign_->wanted) {
     propose(now, *std::exchange(reign_->wanted, std::nullopt), out);
   }

@@ -67,16 +67,19 @@ TEST_CASE("folder use: the time of claims that fail is counted from the first") 
   CHECK(folder.failed(Instant{3'000}, Instant{3'500}) == Millis{0});
 }
 
-TEST_CASE("folder use: others are let try until another claim is known") {
+TEST_CASE("folder use: others are let try until another claim is known, for each cause") {
   FolderUse folder;
-  folder.pass();
-  folder.pass();
-  CHECK(folder.passes() == 2);
+  folder.pass(Vain::gathering);
+  folder.pass(Vain::gathering);
+  folder.pass(Vain::claiming);
+  CHECK(folder.passes(Vain::gathering) == 2);
+  CHECK(folder.passes(Vain::claiming) == 1);
   folder.forget_passes();
-  CHECK(folder.passes() == 0);
-  folder.pass();
+  CHECK(folder.passes(Vain::gathering) == 0);
+  CHECK(folder.passes(Vain::claiming) == 0);
+  folder.pass(Vain::claiming);
   folder.claimed();
-  CHECK(folder.passes() == 0);
+  CHECK(folder.passes(Vain::claiming) == 0);
 }
 
 }  // namespace
