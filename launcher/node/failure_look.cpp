@@ -38,8 +38,10 @@ std::optional<FailureFacts> FailureLook::facts_of(const Outcome& outcome) const 
   facts.are_of_both = last.of_both;
   facts.executable = job_.command.executable;
   if (workers_.dumped_core(outcome.failure->local_rank)) facts.core_pattern = core_pattern();
-  facts.driver_error = kernel_log_.xid();
+  const std::string log = kernel_log_.news();
+  facts.driver_error = xid_in(log);
   if (oom_kills_) facts.oom_kills = oom_kills().value_or(*oom_kills_) - *oom_kills_;
+  if (!oom_kills_ && has_oom_kill(log, outcome.failure->pid)) facts.oom_kills = 1;
   const std::string error_file = error_file_path(job_.setup, part_, outcome.failure->rank);
   if (!error_file.empty() && ::access(error_file.c_str(), R_OK) == 0) {
     if (job_.setup.error_folder.empty()) facts.error_file = error_file;  // it stays

@@ -1,5 +1,7 @@
 #include "launcher/node/kernel_log.hpp"
 
+#include <fmt/format.h>
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -21,6 +23,13 @@ std::string xid_in(std::string_view records) {
   return line;
 }
 
+/// "Out of memory: Killed process 4711 (python3) total-vm:…" (mm/oom_kill.c); in a control group
+/// "Memory cgroup out of memory: …".
+bool has_oom_kill(std::string_view records, pid_t pid) {
+  return records.find(fmt::format("ut of memory: Killed process {} (", pid)) !=
+         std::string_view::npos;
+}
+
 void KernelLog::begin() {
   log_ = Fd(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   if (log_.is_open() && ::lseek(log_.get(), 0, SEEK_END) < 0) log_.reset();
@@ -28,16 +37,16 @@ void KernelLog::begin() {
 
 /// EPIPE: records were lost since the log is full; the next read goes on with the oldest that is
 /// left.
-std::string KernelLog::xid() const {
+std::string KernelLog::news() const {
   std::array<char, 8 * 1024> record{};  // the kernel refuses a smaller buffer than a record needs
-  for (int i = 0; i < reads_max && log_.is_open(); ++i) {
+  std::string records;
+  for (int i = 0; i < records_max && log_.is_open(); ++i) {
     const ssize_t count = ::read(log_.get(), record.data(), record.size());
     if (count < 0 && (errno == EINTR || errno == EPIPE)) continue;
-    if (count <= 0) return {};
-    std::string found = xid_in({record.data(), static_cast<std::size_t>(count)});
-    if (!found.empty()) return found;
+    if (count <= 0) break;
+    records.append(record.data(), static_cast<std::size_t>(count));
   }
-  return {};
+  return records;
 }
 
 }  // namespace ddprun

@@ -1,7 +1,10 @@
-// What NVIDIA's driver writes about errors of GPUs ("Xid") to the kernel's log.
+// What the kernel's log says of errors that end workers: those of GPUs, which NVIDIA's driver
+// writes ("Xid"), and processes that were killed because memory had run out.
 #pragma once
 
 #include "launcher/system/fd.hpp"
+
+#include <sys/types.h>
 
 #include <cstddef>
 #include <string>
@@ -14,9 +17,12 @@ namespace ddprun {
 constexpr std::size_t xid_bytes_max = 300;
 [[nodiscard]] std::string xid_in(std::string_view records);
 
+/// Whether a record says that `pid` was killed since memory had run out. Pure.
+[[nodiscard]] bool has_oom_kill(std::string_view records, pid_t pid);
+
 class KernelLog {
  public:
-  static constexpr int reads_max = 10'000;  ///< Each is one record.
+  static constexpr int records_max = 10'000;
 
   /// `path` is another one only in tests.
   explicit KernelLog(std::string path = "/dev/kmsg") : path_(std::move(path)) {}
@@ -24,8 +30,8 @@ class KernelLog {
   /// What is in the log by now is of no interest. Few users may read it; for others it is empty.
   void begin();
 
-  /// The first error since then. Never waits.
-  [[nodiscard]] std::string xid() const;
+  /// The records since then, or since it was called last. Never waits.
+  [[nodiscard]] std::string news() const;
 
  private:
   std::string path_;

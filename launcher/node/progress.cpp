@@ -7,6 +7,7 @@
 #include <limits>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace ddprun {
 namespace {
@@ -117,17 +118,19 @@ std::optional<std::int64_t> Progress::take_stop_step(Instant now) {
 
 std::string progress_text(const Progress& progress) {
   std::optional<StepsFinished> slowest;
-  bool saves = false;
+  std::vector<Rank> saving;
   for (const auto& [local_rank, rank] : progress.ranks()) {
     if (rank.has_ended) continue;
-    saves = saves || rank.saving;
+    if (rank.saving) saving.push_back(rank.rank);
     if (rank.steps && (!slowest || is_behind(*rank.steps, *slowest))) slowest = rank.steps;
   }
   std::string text;
   if (slowest) text = fmt::format("step {}", fmt::group_digits(slowest->count));
   if (slowest && slowest->step_ms > 0) text += ", " + rate_text(slowest->step_ms);
-  if (saves) text += text.empty() ? "saving" : ", saving";
-  return text;
+  if (saving.empty()) return text;
+  if (!text.empty()) text += ", ";
+  if (saving.size() == 1) return text + fmt::format("rank {} saves", saving.front().value);
+  return text + fmt::format("{} ranks save", saving.size());
 }
 
 }  // namespace ddprun

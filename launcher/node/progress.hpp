@@ -69,8 +69,8 @@ class Progress {
   bool has_stop_step_ = false;
 };
 
-/// "step 1,200, 31.4 steps/s" of the living rank that is behind the others, and ", saving" while
-/// one saves; empty if none has told anything.
+/// "step 1,200, 31.4 steps/s" of the living rank that is behind the others, and ", rank 0 saves"
+/// while it does; empty if none has told anything.
 [[nodiscard]] std::string progress_text(const Progress& progress);
 
 }  // namespace ddprun

@@ -38,6 +38,12 @@ std::string last_line_of(const std::string& whose, const std::deque<std::string>
   return fmt::format("  last line of {}: {}\n", whose, *last);
 }
 
+/// Whether the lines that the report shows have it anyway, as at the end of a traceback.
+bool is_in_last_lines(const FailureFacts& facts) {
+  const std::deque<std::string> exception = lines_in(facts.exception);
+  return !facts.were_shown && !std::ranges::search(facts.last_lines, exception).empty();
+}
+
 /// What the kernel says is surer than what the program has printed.
 std::string main_hint(const WorkerEnd& end, const FailureFacts& facts) {
   for (const std::string& hint : {hint_for_memory(facts.oom_kills),
@@ -76,7 +82,7 @@ std::string failure_details(const Outcome& outcome, const FailureFacts& facts) {
   if (outcome.failure->end.kind == WorkerEnd::Kind::not_executed) {
     text += fmt::format("  program: {}\n", facts.executable);
   }
-  if (!facts.exception.empty()) {
+  if (!facts.exception.empty() && !is_in_last_lines(facts)) {
     text += fmt::format("  exception of rank {}:\n{}", rank, quoted(lines_in(facts.exception)));
   }
   if (!facts.last_lines.empty() && !facts.were_shown) {

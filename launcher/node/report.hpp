@@ -25,9 +25,10 @@ struct FailureFacts {
   std::string driver_error;    ///< Of a GPU's driver, while the generation ran.
 };
 
-/// The exception or else the last lines, the error file and hints, if there are any, and the
-/// program if it could not be executed; each line indented, the last one ended. Of lines that were
-/// shown already the last one with a text. Empty for an outcome without a failure.
+/// The exception, unless the last lines have it, those lines, the error file and hints, if there
+/// are any, and the program if it could not be executed; each line indented, the last one ended.
+/// Of lines that were shown already the last one with a text. Empty for an outcome without a
+/// failure.
 [[nodiscard]] std::string failure_details(const Outcome& outcome, const FailureFacts& facts);
 
 /// What to look at first; none is empty.

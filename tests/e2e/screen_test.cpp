@@ -192,11 +192,11 @@ TEST_CASE_FIXTURE(Case, "e2e screen: that row has the workers' steps, below thei
   Screen screen(*this, ddprun("--nproc-per-node=2 work.py"));
   screen.wait_for_row("ddprun: step 1,200, 31.4 steps/s");
   write("saves", "");
-  screen.wait_for_row("ddprun: step 1,200, 31.4 steps/s, saving");
+  screen.wait_for_row("ddprun: step 1,200, 31.4 steps/s, 2 ranks save");
   write("prints", "");
   screen.wait_for_row(prefix(0) + "a line");
   screen.wait_for_row(prefix(1) + "a line");
-  CHECK(screen.rows().back() == "ddprun: step 1,200, 31.4 steps/s, saving");
+  CHECK(screen.rows().back() == "ddprun: step 1,200, 31.4 steps/s, 2 ranks save");
   CHECK(rows_with("ddprun: step", screen.rows()) == 1);
   write("draws", "");
   screen.wait_for_row(prefix(0) + "a bar");

@@ -146,7 +146,7 @@ TEST_CASE("progress: for people, of the rank that is behind") {
   node.hears(0, ControlHello{});
   CHECK(text().empty());
   node.hears(0, SnapshotBegun{0});
-  CHECK(text() == "saving");
+  CHECK(text() == "rank 4 saves");
   node.hears(0, SnapshotSaved{0});
   node.hears(0, StepsFinished{1'200, 31.85});
   CHECK(text() == "step 1,200, 31.4 steps/s");
@@ -157,9 +157,11 @@ TEST_CASE("progress: for people, of the rank that is behind") {
   node.hears(0, SnapshotBegun{1'200});
   node.hears(1, StepsFinished{1'234'567, 0});
   node.hears(0, StepsFinished{1'234'567, 0});
-  CHECK(text() == "step 1,234,567, saving");
+  CHECK(text() == "step 1,234,567, rank 4 saves");
   node.hears(1, StepsFinished{3, 0.5});
-  CHECK(text() == "step 3, 2000 steps/s, saving");
+  CHECK(text() == "step 3, 2000 steps/s, rank 4 saves");
+  node.hears(1, SnapshotBegun{1'200});
+  CHECK(text() == "step 3, 2000 steps/s, 2 ranks save");
 }
 
 }  // namespace ddprun

@@ -56,6 +56,19 @@ TEST_CASE("report: what was shown already is not repeated, but for the line that
         std::string::npos);
 }
 
+TEST_CASE("report: an exception that the last lines end with is there once") {
+  FailureFacts facts =
+      facts_with({"Traceback", "ValueError: 3", "(of 4)"}, "ValueError: 3\n(of 4)");
+  CHECK(failure_details(outcome_of({Kind::exited, 1}), facts) ==
+        "  last lines of rank 3's stderr:\n"
+        "  | Traceback\n"
+        "  | ValueError: 3\n"
+        "  | (of 4)\n");
+  facts.last_lines.back() = "(of 5)";
+  CHECK(failure_details(outcome_of({Kind::exited, 1}), facts).find("  exception of rank 3:\n") ==
+        0);
+}
+
 TEST_CASE("report: who was killed when memory ran out is told so, whatever the worker's end") {
   for (const WorkerEnd& end : {WorkerEnd{Kind::killed, SIGKILL}, WorkerEnd{Kind::exited, 1}}) {
     FailureFacts facts = facts_with({});
