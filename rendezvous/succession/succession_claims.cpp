@@ -206,9 +206,9 @@ void Succession::claim_again(Instant now, Actions& out) {
 }
 
 /// Of several that gather, the newest claim's own head goes on, else the first in order. None
-/// yields while its claim is under way.
+/// yields while its claim is under way, unless that place is taken already.
 bool Succession::yields_to(Instant now, const Leading& leading) const {
-  if (!claims() || folder_.is_claiming()) return false;
+  if (!claims() || (folder_.is_claiming() && leading.claimed <= claimed())) return false;
   const std::int64_t own = claimed() + (folder_.may_be_linked() ? 1 : 0);
   if (leading.claimed != own) return leading.claimed > own;
   if (now < reign_->lead.until()) return false;

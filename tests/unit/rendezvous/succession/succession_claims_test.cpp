@@ -294,9 +294,20 @@ TEST_CASE("succession: nobody else leads while a claim is on its way") {
   (void)story.proposes({0, 1, 2}, 2);
   for (const int node : {1, 2}) (void)story.is_followed(node, 1, Instant{0});
   story.now = Instant{60'000};
-  const Ballot other = Leading{leader_on(1, 8), Instant{1}, claim_of({1}, 3).id(), true, 3, {}};
+  const Ballot other = Leading{leader_on(1, 8), Instant{1}, claim_of({1}).id(), true, 1, {}};
   CHECK(story.hears(other) == Lines{"n1: refuse 1"});
   CHECK(story.succession.state() == Succession::State::leading);
+}
+
+TEST_CASE("succession: who claims a place that is taken yields, even if no answer ever comes") {
+  ClaimsStory story = claimed();
+  (void)story.proposes({0, 1, 2}, 2);
+  for (const int node : {1, 2}) (void)story.is_followed(node, 1, Instant{0});
+  story.now = Instant{60'000};
+  const Ballot other = Leading{leader_on(1, 8), Instant{1}, claim_of({1}, 2).id(), true, 2, {}};
+  const Lines told = story.hears(other);
+  REQUIRE(told.size() > 2);
+  CHECK(Lines(told.begin(), told.begin() + 3) == Lines{"step down", "unfollow", "follow n1"});
 }
 
 TEST_CASE("succession: the end of the job closes the folder, once, by who leads") {
