@@ -27,6 +27,8 @@ const char* text_of(FaultKind kind) {
       return "kill -9 of a worker";
     case FaultKind::agent_killed:
       return "kill -9 of a ddprun";
+    case FaultKind::evicted:
+      return "SIGTERM to a ddprun";
     case FaultKind::agent_stopped:
       return "SIGSTOP of an agent";
     case FaultKind::both_stopped:
@@ -48,14 +50,15 @@ const char* text_of(FaultKind kind) {
 /// Whether it can only be overcome by another generation.
 bool ends_generation(FaultKind kind) {
   return kind == FaultKind::worker_killed || kind == FaultKind::agent_killed ||
-         kind == FaultKind::both_stopped || kind == FaultKind::member_off ||
-         kind == FaultKind::head_off || kind == FaultKind::restarted_apart;
+         kind == FaultKind::evicted || kind == FaultKind::both_stopped ||
+         kind == FaultKind::member_off || kind == FaultKind::head_off ||
+         kind == FaultKind::restarted_apart;
 }
 
 /// Whether the host is out for as long as the fault lasts.
 bool takes_host(FaultKind kind) {
-  return kind == FaultKind::agent_killed || kind == FaultKind::member_off ||
-         kind == FaultKind::head_off;
+  return kind == FaultKind::agent_killed || kind == FaultKind::evicted ||
+         kind == FaultKind::member_off || kind == FaultKind::head_off;
 }
 
 /// In multiples of the patience. Both processes have to stand still for longer than that; whoever
@@ -145,8 +148,9 @@ bool Chaos::can_spare_one() const {
 }
 
 /// Voters that are lost one after the other leave a majority only if those that are left form a
-/// generation meanwhile.
+/// generation meanwhile. Where too few would be left, a node that is told to leave ends the job.
 bool Chaos::can_bear(const Fault& fault) const {
+  if (fault.kind == FaultKind::evicted) return can_spare_one();
   return fault.kind != FaultKind::restarted_apart || sufferer_.claims || can_spare_one();
 }
 
@@ -184,6 +188,8 @@ Chaos::Undo Chaos::befall(const Fault& fault, int host) {
       break;
     case FaultKind::agent_killed:
       return kill_agent(fault, host);
+    case FaultKind::evicted:
+      return evict(host);
     case FaultKind::agent_stopped:
       return stop_agent(host);
     case FaultKind::both_stopped:
@@ -214,6 +220,17 @@ Chaos::Undo Chaos::kill_agent(const Fault& fault, int host) {
     job_.wait_until("an empty host", [&] { return job_[host].processes().empty(); });
     come_back(host);
   };
+}
+
+/// It ends once its workers have stopped.
+Chaos::Undo Chaos::evict(int host) {
+  Program& ddprun = job_.agent_of(host);
+  ddprun.send(SIGTERM);
+  if (const int status = ddprun.wait(); status != 128 + SIGTERM) {
+    throw std::runtime_error("SIGTERM ended n" + std::to_string(host) + " with " +
+                             std::to_string(status) + "\n" + job_.cluster().seen());
+  }
+  return [this, host] { come_back(host); };
 }
 
 Chaos::Undo Chaos::stop_agent(int host) {

@@ -19,6 +19,7 @@ namespace hosts {
 enum class FaultKind {
   worker_killed,
   agent_killed,   ///< Or its outer process; it is started again.
+  evicted,        ///< SIGTERM to its ddprun; it is started again.
   agent_stopped,  ///< For a shorter or longer time than its lease.
   both_stopped,   ///< The agent and its outer process, until others have given the host up.
   link_cut,       ///< Likewise.
@@ -29,6 +30,7 @@ enum class FaultKind {
 };
 inline constexpr std::array all_fault_kinds{FaultKind::worker_killed,
                                             FaultKind::agent_killed,
+                                            FaultKind::evicted,
                                             FaultKind::agent_stopped,
                                             FaultKind::both_stopped,
                                             FaultKind::link_cut,
@@ -96,6 +98,7 @@ class Chaos {
   void play(const Fault& fault, const Fault* within);
   [[nodiscard]] Undo befall(const Fault& fault, int host);
   [[nodiscard]] Undo kill_agent(const Fault& fault, int host);
+  [[nodiscard]] Undo evict(int host);
   [[nodiscard]] Undo stop_agent(int host);
   [[nodiscard]] Undo cut_link(const Fault& fault, int host);
   [[nodiscard]] Undo cut_direction(const Fault& fault, int host);
