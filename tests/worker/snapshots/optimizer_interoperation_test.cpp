@@ -52,6 +52,17 @@ std::vector<Kind> kinds() {
       kind<AdamW>("adamw",
                   "AdamW(p, lr=0.05, weight_decay=0.1, eps=1e-6)",
                   AdamWOptions(0.05).weight_decay(0.1).eps(1e-6)),
+      kind<RMSprop>("rmsprop", "RMSprop(p, lr=0.01)", RMSpropOptions(0.01)),
+      kind<RMSprop>(
+          "centered",
+          "RMSprop(p, lr=0.01, alpha=0.8, momentum=0.9, centered=True, weight_decay=0.01)",
+          RMSpropOptions(0.01).alpha(0.8).momentum(0.9).centered(true).weight_decay(0.01)),
+      kind<Adagrad>("adagrad",
+                    "Adagrad(p, lr=0.1, lr_decay=0.1, initial_accumulator_value=0.2)",
+                    AdagradOptions(0.1).lr_decay(0.1).initial_accumulator_value(0.2)),
+      kind<LBFGS>("lbfgs",
+                  "LBFGS(p, lr=0.5, max_iter=2, history_size=3)",
+                  LBFGSOptions(0.5).max_iter(2).history_size(3)),
   };
 }
 
@@ -66,11 +77,14 @@ def net():
             p.copy_((torch.arange(p.numel()) * 0.125 - 0.25).view_as(p))
     return made
 def steps(net, optimizer):
-    for _ in range(3):
+    def closure():
         optimizer.zero_grad()
         out = net((torch.arange(24.) * 0.0625 - 0.75).view(8, 3))
-        ((out - 0.5) ** 2).mean().backward()
-        optimizer.step()
+        loss = ((out - 0.5) ** 2).mean()
+        loss.backward()
+        return loss
+    for _ in range(3):
+        optimizer.step(closure)
 def save(net, optimizer, name):
     torch.save({"MODEL_STATE": net.state_dict(), "OPTIMIZER_STATE": optimizer.state_dict()}, name)
 old = torch.__version__.startswith("1.")
@@ -94,12 +108,14 @@ nn::Sequential make_net() {
 }
 
 void take_steps(nn::Sequential& net, optim::Optimizer& optimizer) {
-  for (int i = 0; i < steps_each; ++i) {
+  const auto closure = [&] {
     optimizer.zero_grad();
     const Tensor input = (torch::arange(24, torch::kFloat) * 0.0625 - 0.75).view({8, 3});
-    (net->forward(input) - 0.5).square().mean().backward();
-    optimizer.step();
-  }
+    Tensor loss = (net->forward(input) - 0.5).square().mean();
+    loss.backward();
+    return loss;
+  };
+  for (int i = 0; i < steps_each; ++i) optimizer.step(closure);
 }
 
 bool close(const nn::Sequential& net, const StateDict& other) {

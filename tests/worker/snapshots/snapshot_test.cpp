@@ -9,6 +9,9 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
 
 namespace ddprun::worker {
 namespace {
@@ -125,6 +128,15 @@ TEST_CASE("snapshot: \"module.\" is taken off the names of other programs only")
   CHECK(from_value(value).is_foreign);
 }
 
+struct OwnOptions : torch::optim::OptimizerCloneableOptions<OwnOptions> {};
+
+struct OwnOptimizer : torch::optim::Optimizer {
+  explicit OwnOptimizer(std::vector<torch::Tensor> parameters)
+      : Optimizer({torch::optim::OptimizerParamGroup(std::move(parameters))},
+                  std::make_unique<OwnOptions>()) {}
+  torch::Tensor step(LossClosure /*closure*/ = nullptr) override { return {}; }
+};
+
 template <typename Optimizer, typename Options>
 void check_optimizer_round_trip(const Options& options, const Options& other_options) {
   const TemporaryFolder folder;
@@ -159,6 +171,10 @@ TEST_CASE("snapshot: an optimizer goes on as if it had never stopped") {
   check_optimizer_round_trip<Adam>(AdamOptions(0.01).betas({0.8, 0.95}), AdamOptions(0.5));
   check_optimizer_round_trip<Adam>(AdamOptions(0.01).amsgrad(true), AdamOptions(0.5));
   check_optimizer_round_trip<AdamW>(AdamWOptions(0.01).weight_decay(0.1), AdamWOptions(0.5));
+  check_optimizer_round_trip<RMSprop>(RMSpropOptions(0.01), RMSpropOptions(0.5));
+  check_optimizer_round_trip<RMSprop>(RMSpropOptions(0.01).momentum(0.9).centered(true).alpha(0.8),
+                                      RMSpropOptions(0.5));
+  check_optimizer_round_trip<Adagrad>(AdagradOptions(0.1).lr_decay(0.1), AdagradOptions(0.5));
 }
 
 TEST_CASE("snapshot: a model of another shape is refused by parameter and shapes, and unchanged") {
@@ -226,9 +242,30 @@ TEST_CASE("snapshot: the state of another optimizer is refused") {
   torch::optim::Adam small(single->parameters());
   CHECK(contains(load(small, optimizer_state(adam)), "does not list 2 parameters"));
 
-  torch::optim::RMSprop unknown(net->parameters());
-  CHECK(contains(error_of([&] { static_cast<void>(optimizer_state(unknown)); }),
-                 "SGD, Adam and AdamW"));
+  OwnOptimizer own(net->parameters());
+  CHECK(contains(error_of([&] { static_cast<void>(optimizer_state(own)); }),
+                 "snapshots hold the state of LibTorch's own optimizers"));
+}
+
+TEST_CASE("snapshot: the state of LBFGS has to fit all parameters together") {
+  nn::Linear net(3, 1);
+  torch::optim::LBFGS lbfgs(net->parameters(), torch::optim::LBFGSOptions(0.1).max_iter(3));
+  const auto closure = [&] {
+    lbfgs.zero_grad();
+    torch::Tensor loss = net->forward(torch::ones({2, 3})).square().mean();
+    loss.backward();
+    return loss;
+  };
+  lbfgs.step(closure);
+  const auto state = optimizer_state(lbfgs).toGenericDict();
+  nn::Linear wider(4, 1);
+  torch::optim::LBFGS other(wider->parameters());
+  CHECK(contains(error_of([&] { load_optimizer_state(other, state); }),
+                 "state[0] has a \"d\" of another shape than its parameter, [5]"));
+  auto entry = state.at("state").toGenericDict().at(0).toGenericDict();
+  entry.insert_or_assign("old_dirs", c10::List<torch::Tensor>({torch::ones({9})}));
+  CHECK(contains(error_of([&] { load_optimizer_state(lbfgs, state); }),
+                 "state[0] has \"old_dirs\" of which one has another shape than [4]"));
 }
 
 TEST_CASE("snapshot: a dict that is none is refused by what is wrong with it") {

@@ -1,5 +1,6 @@
 // The state of an optimizer in the layout of Python's optimizer.state_dict(), so that either side
-// can resume from the other's. Supports SGD, Adam and AdamW.
+// can resume from the other's. Supports SGD, Adam, AdamW, RMSprop, Adagrad and LBFGS: all that
+// LibTorch has.
 #pragma once
 
 #include <torch/torch.h>
