@@ -23,6 +23,8 @@ class ClaimFolder {
   void leave(const Knowledge& claim);
 
   /// What a job has left that is not over; or an earlier process of this one.
+  /// Whether that job is not over.
+  [[nodiscard]] bool has_proof(const FolderId& folder) const { return proofs_.contains(folder); }
   [[nodiscard]] bool has_proof_besides(AgentId own) const {
     return proofs_.size() > (proofs_.contains({own}) ? 1U : 0U);
   }

@@ -252,10 +252,12 @@ bool Cluster::majority_lives(int without) const {
   return decided_.empty() ? founder_ == 0 || !claims_ : a_claimant_lives(living);
 }
 
+/// Nothing once the job's end has closed the folder: nobody claims after it any more.
 const Knowledge* Cluster::newest_claim() const {
   const Knowledge* newest = nullptr;
   for (const auto& [place, claim] : job_folder_->claims()) {
-    if (claim.place->folder.proof == founder_) newest = &claim;
+    const FolderId& folder = claim.place->folder;
+    if (folder.proof == founder_ && job_folder_->has_proof(folder)) newest = &claim;
   }
   return newest;
 }
