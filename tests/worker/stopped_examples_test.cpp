@@ -1,4 +1,5 @@
 // The examples, told to end while they train, as by a batch system; they go on from there.
+#include "ddprun/error.hpp"
 #include "ddprun/pt_file.hpp"
 #include "ddprun/snapshot.hpp"
 #include "tests/worker/small_images.hpp"
