@@ -182,6 +182,7 @@ class Cluster {
   void check_taken_lead(const Host& at, const TakeLead& lead);
   void check_lives();
   [[nodiscard]] bool can_find_job(const Host& at) const;
+  [[nodiscard]] bool is_of_later_job(const Host& at) const;
   [[nodiscard]] int hosts_left() const;
   [[nodiscard]] bool settled() const;
   [[nodiscard]] bool one_lives() const;

@@ -171,6 +171,13 @@ bool Cluster::is_decided_by(const Voters& voters, const std::set<AgentId>& well)
   });
 }
 
+/// Whether it was of a job before this one that counts as founded later, and so joins no process of
+/// this one.
+bool Cluster::is_of_later_job(const Host& at) const {
+  if (decided_.empty() || at.succession() == nullptr || !at.succession()->knowledge()) return false;
+  return at.succession()->knowledge()->record.founding > decided_.rbegin()->second.founding;
+}
+
 /// Nobody has asked for the job's end. Fewer than are needed may have been there for as long as is
 /// waited for them; or nobody who could decide.
 void Cluster::ended_early(int index, const Outcome& outcome) {
@@ -191,7 +198,7 @@ void Cluster::ended_early(int index, const Outcome& outcome) {
   if (at.succession() != nullptr && at.succession()->knowledge()) {
     last_known_.push_back(*at.succession()->knowledge());
   }
-  if (!is_want || !can_find_job(at)) return;
+  if (!is_want || !can_find_job(at) || is_of_later_job(at)) return;
   const Millis waited =
       outcome.exit_status == run_again ? gathering().replace_timeout : gathering().join_timeout;
   const Millis drift = waited / 500;  // their clocks differ
