@@ -198,6 +198,24 @@ TEST_CASE("succession: who gathers for long and is answered by nobody lets other
   CHECK(story.succession.state() == Succession::State::leading);
 }
 
+TEST_CASE("succession: who gathered in vain twice and then cannot claim lets others try as well") {
+  ClaimsStory story = gatherer();
+  for (int count = 0; count < 2; ++count) {
+    const std::int64_t since = story.now.ms;
+    for (std::int64_t ms = since + 500; ms <= since + 8'000; ms += 500) (void)story.at(ms);
+    (void)story.reads(claim_of({0, 1, 2}));
+    (void)story.at(since + 18'000);
+    (void)story.reads(claim_of({0, 1, 2}));
+  }
+  REQUIRE(story.succession.state() == Succession::State::leading);
+  (void)story.proposes({1, 2}, 2);
+  const std::int64_t third_epoch = first_epoch(1) + 2 * 65'536;
+  CHECK(story.is_followed(2, third_epoch, story.now).back() == "claim 2 with 2 for n1 n2");
+  (void)story.has_not_reached();
+  (void)story.at(story.now.ms + 3'500);
+  CHECK(story.has_not_reached() == Lines{"step down", "unfollow"});
+}
+
 TEST_CASE("succession: who gathers and is answered by one, waits for the others") {
   ClaimsStory story = gatherer();
   for (std::int64_t ms = 3'500; ms < 40'000; ms += 500) {
