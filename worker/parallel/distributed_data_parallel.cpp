@@ -1,6 +1,5 @@
 #include "ddprun/distributed_data_parallel.hpp"
 
-#include "worker/parallel/backward_watch.hpp"
 #include "worker/parallel/model_agreement.hpp"
 #include "worker/torch_compat.hpp"
 
@@ -30,77 +29,53 @@ std::vector<torch::Tensor> detached(const std::vector<torch::Tensor>& tensors) {
 GradientSynchronizer::GradientSynchronizer(const torch::nn::Module& module,
                                            const ProcessGroup& group,
                                            const DistributedDataParallelOptions& options)
-    : module_(&module), options_(options), group_(group.native()), buffers_(module.buffers()) {
+    : group_(group.native()),
+      buffers_(module.buffers()),
+      broadcast_buffers_(options.broadcast_buffers) {
   const torch::NoGradGuard no_grad;
   require_same_model(module, group);
   std::vector<torch::Tensor> state = detached(module.parameters());
   for (const auto& buffer : buffers_) state.push_back(buffer.detach());
   if (!state.empty()) c10d::broadcast_coalesced(group_, state, broadcast_bytes, 0);
-  make_reducer();
+  make_reducer(module, group, options);
 }
 
-void GradientSynchronizer::make_reducer() {
-  std::vector<std::string> names;
+void GradientSynchronizer::make_reducer(const torch::nn::Module& module,
+                                        const ProcessGroup& group,
+                                        const DistributedDataParallelOptions& options) {
+  std::unordered_map<std::size_t, std::string> names;
   std::unordered_set<const void*> seen;
-  parameters_.clear();
-  for (const auto& named : module_->named_parameters()) {
+  for (const auto& named : module.named_parameters()) {
     const auto& parameter = named.value();
     if (!parameter.requires_grad()) continue;
     if (!seen.insert(parameter.unsafeGetTensorImpl()).second) continue;  // tied to an earlier one
-    names.push_back(named.key());
+    names[parameters_.size()] = named.key();
     parameters_.push_back(parameter);
   }
-  watch_ = std::make_shared<BackwardWatch>(names);
-  reducer_.reset();
   if (parameters_.empty()) return;
 
-  const std::vector<std::size_t> bytes{static_cast<std::size_t>(options_.first_bucket_bytes),
-                                       static_cast<std::size_t>(options_.bucket_bytes)};
+  const std::vector<std::size_t> bytes{static_cast<std::size_t>(options.first_bucket_bytes),
+                                       static_cast<std::size_t>(options.bucket_bytes)};
   auto [indices, limits] = c10d::compute_bucket_assignment_by_size(parameters_, bytes);
   // Gradients become ready roughly in the reverse of the order in which parameters are declared.
   std::reverse(indices.begin(), indices.end());
   std::reverse(limits.begin(), limits.end());
-  std::unordered_map<std::size_t, std::string> names_by_index;
-  for (std::size_t i = 0; i < names.size(); ++i) names_by_index[i] = names[i];
   reducer_ = compat::make_reducer(parameters_,
                                   {indices, limits},
-                                  group_,
-                                  options_.bucket_bytes,
-                                  options_.first_bucket_bytes,
-                                  names_by_index);
+                                  group.native(),
+                                  options.bucket_bytes,
+                                  options.first_bucket_bytes,
+                                  names);
   logger_ = std::make_shared<c10d::Logger>(reducer_);
   reducer_->set_logger(logger_);
-  // A hook stays with its parameter, and does nothing once its watch is replaced.
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    parameters_[i].register_hook([watch = std::weak_ptr(watch_), i](const torch::Tensor&) {
-      if (const auto living = watch.lock()) living->gradient(i);
-    });
-  }
-}
-
-/// Whether other parameters than at the wrap are to be trained.
-bool GradientSynchronizer::has_thawed() const {
-  std::unordered_set<const void*> trained;
-  for (const auto& parameter : module_->parameters()) {
-    if (parameter.requires_grad()) trained.insert(parameter.unsafeGetTensorImpl());
-  }
-  return trained.size() != parameters_.size() ||
-         !std::ranges::all_of(parameters_, [&](const torch::Tensor& parameter) {
-           return trained.contains(parameter.unsafeGetTensorImpl());
-         });
 }
 
 void GradientSynchronizer::before_forward() {
   if (!torch::GradMode::is_enabled()) return;
-  watch_->forward(synchronising_);
-  if (synchronising_ && has_thawed()) {
-    make_reducer();
-    watch_->forward(synchronising_);
-  }
   if (reducer_ && synchronising_) reducer_->prepare_for_forward();
   // After the first backward pass the buckets follow the order in which gradients became ready.
   if (reducer_ && reducer_->should_rebuild_buckets()) reducer_->rebuild_buckets();
-  if (options_.broadcast_buffers && buffers_may_differ_ && !buffers_.empty()) {
+  if (broadcast_buffers_ && buffers_may_differ_ && !buffers_.empty()) {
     const torch::NoGradGuard no_grad;
     c10d::broadcast_coalesced(group_, detached(buffers_), broadcast_bytes, 0);
   }

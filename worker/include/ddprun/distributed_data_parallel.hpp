@@ -20,8 +20,6 @@ class Reducer;
 
 namespace ddprun::worker {
 
-class BackwardWatch;
-
 struct DistributedDataParallelOptions {
   std::int64_t bucket_bytes = 25 << 20;       ///< Gradients sent at a time; Python's default.
   std::int64_t first_bucket_bytes = 1 << 20;  ///< The first bucket is small so that sending starts.
@@ -31,15 +29,13 @@ struct DistributedDataParallelOptions {
 /// The part that does not depend on the type of the model. Not for use from several threads.
 class GradientSynchronizer {
  public:
-  /// Collective. Checks that `module`, which outlives this object, is the same on every rank (see
-  /// require_same_model), then gives every rank the values of rank 0. Parameters with requires_grad
-  /// must all take part in each backward pass. Where requires_grad is changed later, on all ranks
-  /// alike, the next synchronised forward pass heeds it. Throws Error.
+  /// Collective. Checks that `module` is the same on every rank (see require_same_model), then
+  /// gives every rank the values of rank 0. Parameters with requires_grad must all take part in
+  /// each backward pass; later changes of requires_grad are not seen. Throws Error.
   GradientSynchronizer(const torch::nn::Module& module,
                        const ProcessGroup& group,
                        const DistributedDataParallelOptions& options);
 
-  /// Throws Error, before anything is sent, if the last backward pass left a parameter out.
   void before_forward();
   void after_forward();
   void zero_grad();
@@ -48,19 +44,18 @@ class GradientSynchronizer {
   void set_synchronising(bool value) { synchronising_ = value; }
 
  private:
-  void make_reducer();
-  [[nodiscard]] bool has_thawed() const;
+  void make_reducer(const torch::nn::Module& module,
+                    const ProcessGroup& group,
+                    const DistributedDataParallelOptions& options);
 
-  const torch::nn::Module* module_;
-  DistributedDataParallelOptions options_;
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
   std::vector<torch::Tensor> parameters_;  // those with requires_grad, each once
   std::vector<torch::Tensor> buffers_;
+  bool broadcast_buffers_;
   bool synchronising_ = true;
   bool buffers_may_differ_ = true;
   std::shared_ptr<c10d::Reducer> reducer_;
   std::shared_ptr<c10d::Logger> logger_;  // the reducer only observes it
-  std::shared_ptr<BackwardWatch> watch_;  // the parameters' hooks tell it, while it lives
 };
 
 /// While alive, backward() adds to the gradients of this rank and sends nothing: for accumulating
@@ -92,9 +87,7 @@ class DistributedDataParallel {
       : module_(std::move(module)), synchronizer_(*module_, group, options) {}
 
   /// The output of the module. Collective while gradients are enabled: all ranks must call it as
-  /// often, and each call must be followed by one backward() from its output. Whatever would let
-  /// the ranks drift apart throws Error: a second backward(), one without this call before it, as
-  /// after a call of the module itself, and the next call where a parameter has got no gradient.
+  /// often, and each call must be followed by one backward() from its output.
   template <typename... Arguments>
   auto forward(Arguments&&... arguments) {
     synchronizer_.before_forward();
