@@ -41,7 +41,9 @@ std::string last_line_of(const std::string& whose, const std::deque<std::string>
 /// Whether the lines that the report shows have it anyway, as at the end of a traceback.
 bool is_in_last_lines(const FailureFacts& facts) {
   const std::deque<std::string> exception = lines_in(facts.exception);
-  return !facts.were_shown && !std::ranges::search(facts.last_lines, exception).empty();
+  const std::deque<std::string>& lines = facts.last_lines;
+  const auto found = std::search(lines.begin(), lines.end(), exception.begin(), exception.end());
+  return !facts.were_shown && found != lines.end();
 }
 
 /// What the kernel says is surer than what the program has printed.
