@@ -9,6 +9,7 @@
 
 #include <torch/torch.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -188,8 +189,10 @@ struct Lbfgs {
     options.tolerance_grad(group.number("tolerance_grad"));
     options.tolerance_change(group.number("tolerance_change"));
     options.history_size(group.count("history_size"));
+    if (options.history_size() == 0) group.fail("has a \"history_size\" of 0");
     const auto search = group.find("line_search_fn");
     if (search && !search->isString()) group.fail("has a \"line_search_fn\" that is not a name");
+    options.line_search_fn() = {};
     if (search) options.line_search_fn(search->toStringRef());
   }
   static void save(const State& state, Dict& entry) {
@@ -218,6 +221,10 @@ struct Lbfgs {
     state.old_dirs(entry.tensors("old_dirs", flat));
     state.old_stps(entry.tensors("old_stps", flat));
     state.ro(entry.tensors("ro", torch::empty({}, options)));
+    const std::size_t count = state.ro().size();
+    if (state.old_dirs().size() != count || state.old_stps().size() != count) {
+      entry.fail("has \"old_dirs\", \"old_stps\" and \"ro\" of different lengths");
+    }
   }
   static bool is_empty(const State&) { return false; }
 

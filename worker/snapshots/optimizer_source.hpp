@@ -84,6 +84,7 @@ class OptimizerSource {
     std::deque<torch::Tensor> all;
     const auto value = find(key);
     if (!value) return all;
+    if (!value->isList() && !value->isTuple()) fail(text("has \"", key, "\" that are no list"));
     for (const c10::IValue& item : items_of(*value)) {
       if (!item.isTensor() || item.toTensor().sizes() != like.sizes()) {
         fail(text("has \"", key, "\" of which one has another shape than ", like.sizes()));

@@ -266,6 +266,31 @@ TEST_CASE("snapshot: the state of LBFGS has to fit all parameters together") {
   entry.insert_or_assign("old_dirs", c10::List<torch::Tensor>({torch::ones({9})}));
   CHECK(contains(error_of([&] { load_optimizer_state(lbfgs, state); }),
                  "state[0] has \"old_dirs\" of which one has another shape than [4]"));
+  entry.insert_or_assign("old_dirs", 5);
+  CHECK(contains(error_of([&] { load_optimizer_state(lbfgs, state); }),
+                 "state[0] has \"old_dirs\" that are no list"));
+  static_cast<void>(entry.erase("old_dirs"));
+  CHECK(contains(error_of([&] { load_optimizer_state(lbfgs, state); }),
+                 "state[0] has \"old_dirs\", \"old_stps\" and \"ro\" of different lengths"));
+}
+
+TEST_CASE("snapshot: LBFGS has the options of the file, also where those are none") {
+  nn::Linear net(3, 1);
+  torch::optim::LBFGS plain(net->parameters());
+  torch::optim::LBFGS searching(net->parameters(),
+                                torch::optim::LBFGSOptions(1).line_search_fn("strong_wolfe"));
+  const auto options_of = [](torch::optim::LBFGS& lbfgs) -> torch::optim::LBFGSOptions& {
+    return static_cast<torch::optim::LBFGSOptions&>(lbfgs.param_groups()[0].options());
+  };
+  const c10::IValue state = optimizer_state(plain);
+  const c10::IValue other = optimizer_state(searching);
+  load_optimizer_state(searching, state);
+  CHECK_FALSE(options_of(searching).line_search_fn().has_value());
+  load_optimizer_state(plain, other);
+  CHECK(options_of(plain).line_search_fn().value_or("") == "strong_wolfe");
+  auto group = state.toGenericDict().at("param_groups").toListRef()[0].toGenericDict();
+  group.insert_or_assign("history_size", 0);
+  CHECK(contains(error_of([&] { load_optimizer_state(plain, state); }), "\"history_size\" of 0"));
 }
 
 TEST_CASE("snapshot: a dict that is none is refused by what is wrong with it") {
