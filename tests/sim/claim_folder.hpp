@@ -22,9 +22,9 @@ class ClaimFolder {
   /// What a job has left that is not over.
   void leave(const Knowledge& claim);
 
-  /// What a job has left that is not over; or an earlier process of this one.
   /// Whether that job is not over.
   [[nodiscard]] bool has_proof(const FolderId& folder) const { return proofs_.contains(folder); }
+  /// What a job has left that is not over; or an earlier process of this one.
   [[nodiscard]] bool has_proof_besides(AgentId own) const {
     return proofs_.size() > (proofs_.contains({own}) ? 1U : 0U);
   }

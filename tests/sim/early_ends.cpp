@@ -148,6 +148,7 @@ bool Cluster::could_decide(const std::set<AgentId>& well) const {
   if (const Knowledge* newest = newest_claim(); claims_ && newest != nullptr) {
     return is_decided_by(newest->record.voters, well);
   }
+  if (claims_ && !decided_.empty()) return false;  // its folder is closed
   const auto leaves_majority = [&](const Knowledge& known) {
     const bool old = !decided_.empty() && known.record.number <= decided_.rbegin()->first;
     return old || known.decided ||
