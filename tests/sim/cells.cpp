@@ -76,8 +76,6 @@ constexpr std::array impossible{
     Impossible{"succession standing: MarkKept", "a mark is on the disk before a lease is over"},
     Impossible{"coordinator running: MarkFound", founders_only},
     Impossible{"coordinator ending: MarkFound", founders_only},
-    Impossible{"coordinator finished: WorkersStuck",
-               "rare: none of 9,000 seeds has it; the coordinator's tests do"},
     Impossible{"coordinator finished: MarkFound",
                "no node with a mark comes in the milliseconds from a founder's end to its agent's"},
     Impossible{"succession standing: SurveyRequest", asked_by_own_founder},
