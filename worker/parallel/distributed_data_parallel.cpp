@@ -1,6 +1,8 @@
 #include "ddprun/distributed_data_parallel.hpp"
 
+#include "worker/parallel/gradient_hooks.hpp"
 #include "worker/parallel/model_agreement.hpp"
+#include "worker/parallel/replica_check.hpp"
 #include "worker/torch_compat.hpp"
 
 #include <torch/csrc/distributed/c10d/comm.hpp>
@@ -29,67 +31,115 @@ std::vector<torch::Tensor> detached(const std::vector<torch::Tensor>& tensors) {
 GradientSynchronizer::GradientSynchronizer(const torch::nn::Module& module,
                                            const ProcessGroup& group,
                                            const DistributedDataParallelOptions& options)
-    : group_(group.native()),
-      buffers_(module.buffers()),
-      broadcast_buffers_(options.broadcast_buffers) {
+    : group_(group), options_(options), buffers_(module.buffers()) {
+  std::unordered_set<const void*> seen;
+  for (const auto& named : module.named_parameters()) {
+    if (!seen.insert(named.value().unsafeGetTensorImpl()).second) continue;  // tied to another one
+    parameters_.push_back({named.key(), named.value(), false});
+  }
+  if (group.size() == 1) return;
   const torch::NoGradGuard no_grad;
   require_same_model(module, group);
   std::vector<torch::Tensor> state = detached(module.parameters());
   for (const auto& buffer : buffers_) state.push_back(buffer.detach());
-  if (!state.empty()) c10d::broadcast_coalesced(group_, state, broadcast_bytes, 0);
-  make_reducer(module, group, options);
+  if (!state.empty()) c10d::broadcast_coalesced(group_.native(), state, broadcast_bytes, 0);
+  make_check();
+  follow_frozen();
 }
 
-void GradientSynchronizer::make_reducer(const torch::nn::Module& module,
-                                        const ProcessGroup& group,
-                                        const DistributedDataParallelOptions& options) {
-  std::unordered_map<std::size_t, std::string> names;
-  std::unordered_set<const void*> seen;
-  for (const auto& named : module.named_parameters()) {
-    const auto& parameter = named.value();
-    if (!parameter.requires_grad()) continue;
-    if (!seen.insert(parameter.unsafeGetTensorImpl()).second) continue;  // tied to an earlier one
-    names[parameters_.size()] = named.key();
-    parameters_.push_back(parameter);
-  }
-  if (parameters_.empty()) return;
+GradientSynchronizer::GradientSynchronizer(GradientSynchronizer&&) noexcept = default;
+GradientSynchronizer& GradientSynchronizer::operator=(GradientSynchronizer&&) noexcept = default;
+GradientSynchronizer::~GradientSynchronizer() = default;
 
-  const std::vector<std::size_t> bytes{static_cast<std::size_t>(options.first_bucket_bytes),
-                                       static_cast<std::size_t>(options.bucket_bytes)};
-  auto [indices, limits] = c10d::compute_bucket_assignment_by_size(parameters_, bytes);
+void GradientSynchronizer::make_check() {
+  std::vector<torch::Tensor> tensors;
+  std::vector<std::string> names;
+  for (const auto& parameter : parameters_) {
+    if (options_.verify_ignored.contains(parameter.name)) continue;
+    tensors.push_back(parameter.tensor);
+    names.push_back(parameter.name);
+  }
+  check_ = std::make_unique<ReplicaCheck>(std::move(tensors), std::move(names));
+}
+
+/// Trains the parameters that have requires_grad now.
+void GradientSynchronizer::follow_frozen() {
+  const auto has_changed = [](const Parameter& parameter) {
+    return parameter.is_trained != parameter.tensor.requires_grad();
+  };
+  if (std::ranges::none_of(parameters_, has_changed)) return;
+  for (auto& parameter : parameters_) parameter.is_trained = parameter.tensor.requires_grad();
+  make_reducer();
+}
+
+void GradientSynchronizer::make_reducer() {
+  logger_.reset();  // which keeps the reducer
+  reducer_.reset();
+  hooks_.reset();
+  std::vector<torch::Tensor> tensors;
+  std::vector<std::string> names;
+  for (const auto& parameter : parameters_) {
+    if (!parameter.is_trained) continue;
+    tensors.push_back(parameter.tensor);
+    names.push_back(parameter.name);
+  }
+  if (tensors.empty()) return;
+  hooks_ = std::make_unique<GradientHooks>(tensors, names);  // before the reducer's own
+
+  const std::vector<std::size_t> bytes{static_cast<std::size_t>(options_.first_bucket_bytes),
+                                       static_cast<std::size_t>(options_.bucket_bytes)};
+  auto [indices, limits] = c10d::compute_bucket_assignment_by_size(tensors, bytes);
   // Gradients become ready roughly in the reverse of the order in which parameters are declared.
   std::reverse(indices.begin(), indices.end());
   std::reverse(limits.begin(), limits.end());
-  reducer_ = compat::make_reducer(parameters_,
+  std::unordered_map<std::size_t, std::string> names_by_index;
+  for (std::size_t i = 0; i < names.size(); ++i) names_by_index[i] = names[i];
+  reducer_ = compat::make_reducer(tensors,
                                   {indices, limits},
-                                  group.native(),
-                                  options.bucket_bytes,
-                                  options.first_bucket_bytes,
-                                  names);
+                                  group_.native(),
+                                  options_.bucket_bytes,
+                                  options_.first_bucket_bytes,
+                                  names_by_index);
   logger_ = std::make_shared<c10d::Logger>(reducer_);
   reducer_->set_logger(logger_);
 }
 
 void GradientSynchronizer::before_forward() {
-  if (!torch::GradMode::is_enabled()) return;
-  if (reducer_ && synchronising_) reducer_->prepare_for_forward();
+  if (group_.size() == 1 || !torch::GradMode::is_enabled()) return;
+  if (synchronising_) {
+    if (options_.verify_every > 0 && ++forwards_count_ % options_.verify_every == 0) {
+      check_->check(group_, forwards_count_);
+    }
+    follow_frozen();
+    if (reducer_) reducer_->prepare_for_forward();
+  }
   // After the first backward pass the buckets follow the order in which gradients became ready.
   if (reducer_ && reducer_->should_rebuild_buckets()) reducer_->rebuild_buckets();
-  if (broadcast_buffers_ && buffers_may_differ_ && !buffers_.empty()) {
-    const torch::NoGradGuard no_grad;
-    c10d::broadcast_coalesced(group_, detached(buffers_), broadcast_bytes, 0);
-  }
+  if (options_.broadcast_buffers && buffers_may_differ_) broadcast_buffers();
 }
 
 void GradientSynchronizer::after_forward() {
-  if (!torch::GradMode::is_enabled()) return;
+  if (group_.size() == 1 || !torch::GradMode::is_enabled()) return;
   buffers_may_differ_ = synchronising_;
+  if (!reducer_) return;
+  hooks_->forward(synchronising_);
   // Without this call the reducer's hooks leave gradients alone, which is what no_sync is.
-  if (reducer_ && synchronising_) reducer_->prepare_for_backward({});
+  if (synchronising_) reducer_->prepare_for_backward({});
 }
 
 void GradientSynchronizer::zero_grad() {
-  for (auto& parameter : parameters_) parameter.mutable_grad() = torch::Tensor();
+  for (auto& parameter : parameters_) parameter.tensor.mutable_grad() = torch::Tensor();
+}
+
+void GradientSynchronizer::broadcast_buffers() {
+  if (group_.size() == 1 || buffers_.empty()) return;
+  const torch::NoGradGuard no_grad;
+  c10d::broadcast_coalesced(group_.native(), detached(buffers_), broadcast_bytes, 0);
+}
+
+void GradientSynchronizer::set_synchronising(bool value) {
+  synchronising_ = value;
+  if (value && hooks_) hooks_->end_no_sync();
 }
 
 }  // namespace ddprun::worker

@@ -8,6 +8,7 @@
 #include <torch/torch.h>
 
 #include <mutex>
+#include <set>
 
 namespace ddprun::worker {
 namespace {
@@ -141,6 +142,166 @@ TEST_CASE("DDP: buffers follow rank 0 at the wrap and before each forward pass")
   });
   CHECK(torch::equal(seen[0], seen[1]));
   CHECK(seen[0].max().item<float>() < 100);
+}
+
+struct TwoLayers : nn::Module {
+  TwoLayers() {
+    first = register_module("first", nn::Linear(3, 3));
+    second = register_module("second", nn::Linear(3, 1));
+  }
+  /// The second layer only if `through`.
+  Tensor forward(const Tensor& input, bool through = true) {
+    return through ? second->forward(first->forward(input)) : first->forward(input);
+  }
+
+  nn::Linear first{nullptr};
+  nn::Linear second{nullptr};
+};
+
+/// What two ranks say to such steps with one model, which must be the same; empty: all went well.
+template <typename Steps>
+std::string answer_to(const Steps& steps) {
+  std::vector<std::string> answers(2);
+  test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
+    DistributedDataParallel<std::shared_ptr<TwoLayers>> parallel(std::make_shared<TwoLayers>(),
+                                                                 group);
+    const Tensor input = torch::full({2, 3}, static_cast<float>(context.rank + 1));
+    try {
+      steps(parallel, input);
+    } catch (const Error& error) {
+      answers[static_cast<std::size_t>(context.rank)] = error.what();
+    }
+  });
+  CHECK(answers[0] == answers[1]);
+  return answers[0];
+}
+
+TEST_CASE("DDP: a step after which the ranks would drift apart is refused on each of them") {
+  const std::string alone = "would stay on this rank alone: before each backward pass";
+  CHECK(test::contains(answer_to([](auto& parallel, const Tensor& input) {
+                         parallel(input, false).sum().backward();
+                       }),
+                       "gave no gradient to second.weight, second.bias: the ranks would drift"));
+  CHECK(test::contains(answer_to([](auto& parallel, const Tensor& input) {
+                         const Tensor first = parallel(input).sum();
+                         const Tensor second = parallel(input * 2).sum();
+                         first.backward();
+                         second.backward();
+                       }),
+                       alone));
+  CHECK(test::contains(answer_to([](auto& parallel, const Tensor& input) {
+                         const Tensor loss = parallel(input).square().sum();
+                         loss.backward({}, true);
+                         loss.backward();
+                       }),
+                       alone));
+  CHECK(test::contains(answer_to([](auto& parallel, const Tensor& input) {
+                         parallel.module()->forward(input).sum().backward();
+                       }),
+                       alone));
+  CHECK(test::contains(answer_to([](auto& parallel, const Tensor& input) {
+                         Tensor loss;
+                         {
+                           const auto local = parallel.no_sync();
+                           loss = parallel(input).sum();
+                         }
+                         loss.backward();
+                       }),
+                       alone));
+}
+
+TEST_CASE("DDP: several forward passes before one backward pass, and no_sync, are no misuse") {
+  CHECK(answer_to([](auto& parallel, const Tensor& input) {
+          for (int step = 0; step < 2; ++step) {
+            (parallel(input).sum() + parallel(input * 2).sum()).backward();
+            (void)parallel(input);  // an evaluation
+            const Tensor own = parallel.module()->first->weight;
+            (void)torch::autograd::grad({parallel.module()->forward(input).sum()}, {own});
+            const auto local = parallel.no_sync();
+            for (int piece = 0; piece < 2; ++piece) parallel(input).sum().backward();
+            parallel.module()->forward(input).sum().backward();
+          }
+        }) == "");
+}
+
+TEST_CASE("DDP: layers that are frozen or thawed after the wrap keep the ranks equal") {
+  std::vector<Tensor> trained(2);
+  test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
+    const auto net = std::make_shared<TwoLayers>();
+    for (auto& parameter : net->first->parameters()) parameter.requires_grad_(false);
+    DistributedDataParallel<std::shared_ptr<TwoLayers>> parallel(net, group);
+    torch::optim::SGD optimizer(net->parameters(), 0.05);
+    const Tensor input = torch::full({2, 3}, static_cast<float>(context.rank + 1));
+    const auto take_steps = [&] {
+      for (int step = 0; step < 3; ++step) {
+        parallel.zero_grad();
+        parallel(input).square().sum().backward();
+        optimizer.step();
+      }
+    };
+    take_steps();
+    for (auto& parameter : net->first->parameters()) parameter.requires_grad_(true);
+    take_steps();
+    for (auto& parameter : net->second->parameters()) parameter.requires_grad_(false);
+    take_steps();
+    trained[static_cast<std::size_t>(context.rank)] = flat(*net);
+  });
+  CHECK(torch::equal(trained[0], trained[1]));
+}
+
+TEST_CASE("DDP: a parameter unused on one rank alone ends both of them, and that one says why") {
+  std::vector<std::string> answers(2);
+  test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
+    const bool is_complete = context.rank == 0;
+    answers[static_cast<std::size_t>(context.rank)] = test::error_of([&] {
+      // Its end closes the connections, as the process's would.
+      const ProcessGroup own = group;
+      DistributedDataParallel<std::shared_ptr<TwoLayers>> parallel(std::make_shared<TwoLayers>(),
+                                                                   own);
+      parallel(torch::ones({2, 3}), is_complete).sum().backward();
+    });
+  });
+  CHECK(test::contains(answers[1], "gave no gradient to second.weight, second.bias"));
+}
+
+TEST_CASE("DDP: an optimizer that steps on one rank alone is noticed, and who may differ is not") {
+  const auto answer_with = [](const std::set<std::string>& ignored) {
+    std::vector<std::string> answers(2);
+    test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
+      const auto net = std::make_shared<TwoLayers>();
+      DistributedDataParallel<std::shared_ptr<TwoLayers>> parallel(
+          net, group, {.verify_every = 5, .verify_ignored = ignored});
+      torch::optim::SGD optimizer(net->second->parameters(), 0.05);
+      answers[static_cast<std::size_t>(context.rank)] = test::error_of([&] {
+        for (int step = 0; step < 12; ++step) {
+          parallel.zero_grad();
+          parallel(torch::ones({2, 3})).square().sum().backward();
+          if (context.rank == 1) optimizer.step();
+        }
+      });
+    });
+    CHECK(answers[0] == answers[1]);
+    return answers[0];
+  };
+  CHECK(test::contains(answer_with({}), "parameter second.weight differs between ranks by "));
+  CHECK(test::contains(answer_with({"second.weight"}), "parameter second.bias differs"));
+  CHECK(answer_with({"second.weight", "second.bias"}) == "");
+}
+
+TEST_CASE("DDP: a rank evaluates alone, with the buffers that all were given") {
+  std::vector<Tensor> evaluated(2);
+  test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
+    nn::BatchNorm1d net(4);
+    DistributedDataParallel<nn::BatchNorm1d> parallel(net, group);
+    parallel(torch::randn({8, 4}) + 100 * context.rank).sum().backward();
+    parallel.broadcast_buffers();
+    net->eval();
+    const torch::NoGradGuard no_grad;
+    for (int i = 0; i <= 2 * context.rank; ++i) {
+      evaluated[static_cast<std::size_t>(context.rank)] = parallel(torch::ones({1, 4}));
+    }
+  });
+  CHECK(torch::equal(evaluated[0], evaluated[1]));
 }
 
 TEST_CASE("process group: sums, barriers and decisions reach every rank") {

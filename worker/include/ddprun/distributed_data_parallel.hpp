@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,46 +22,67 @@ class Reducer;
 
 namespace ddprun::worker {
 
+class GradientHooks;
+class ReplicaCheck;
+
 struct DistributedDataParallelOptions {
   std::int64_t bucket_bytes = 25 << 20;       ///< Gradients sent at a time; Python's default.
   std::int64_t first_bucket_bytes = 1 << 20;  ///< The first bucket is small so that sending starts.
   bool broadcast_buffers = true;  ///< Buffers follow rank 0 before each synchronised forward pass.
+  /// Every so many synchronised forward passes all ranks compare their parameters; 0: never.
+  std::int64_t verify_every = 100;
+  std::set<std::string> verify_ignored;  ///< Names of parameters of which each rank has its own.
 };
 
-/// The part that does not depend on the type of the model. Not for use from several threads.
+/// The part that does not depend on the type of the model. Not for use from several threads. A
+/// single rank has nothing to synchronise, and pays for nothing.
 class GradientSynchronizer {
  public:
   /// Collective. Checks that `module` is the same on every rank (see require_same_model), then
-  /// gives every rank the values of rank 0. Parameters with requires_grad must all take part in
-  /// each backward pass; later changes of requires_grad are not seen. Throws Error.
+  /// gives every rank the values of rank 0. While this object lives, backward passes that reach a
+  /// parameter need it. Throws Error.
   GradientSynchronizer(const torch::nn::Module& module,
                        const ProcessGroup& group,
                        const DistributedDataParallelOptions& options);
+  GradientSynchronizer(GradientSynchronizer&&) noexcept;
+  GradientSynchronizer& operator=(GradientSynchronizer&&) noexcept;
+  ~GradientSynchronizer();
 
   void before_forward();
   void after_forward();
   void zero_grad();
+  void broadcast_buffers();
 
   [[nodiscard]] bool is_synchronising() const { return synchronising_; }
-  void set_synchronising(bool value) { synchronising_ = value; }
+  void set_synchronising(bool value);
 
  private:
-  void make_reducer(const torch::nn::Module& module,
-                    const ProcessGroup& group,
-                    const DistributedDataParallelOptions& options);
+  struct Parameter {
+    std::string name;
+    torch::Tensor tensor;
+    bool is_trained;  ///< By the reducer.
+  };
 
-  c10::intrusive_ptr<c10d::ProcessGroup> group_;
-  std::vector<torch::Tensor> parameters_;  // those with requires_grad, each once
+  void make_check();
+  void follow_frozen();
+  void make_reducer();
+
+  ProcessGroup group_;
+  DistributedDataParallelOptions options_;
+  std::vector<Parameter> parameters_;  // each once
   std::vector<torch::Tensor> buffers_;
-  bool broadcast_buffers_;
   bool synchronising_ = true;
   bool buffers_may_differ_ = true;
+  std::int64_t forwards_count_ = 0;  // the synchronised ones
+  std::unique_ptr<ReplicaCheck> check_;
+  std::unique_ptr<GradientHooks> hooks_;
   std::shared_ptr<c10d::Reducer> reducer_;
   std::shared_ptr<c10d::Logger> logger_;  // the reducer only observes it
 };
 
 /// While alive, backward() adds to the gradients of this rank and sends nothing: for accumulating
-/// micro-batches. The first backward pass of a forward pass made after it sends the sum.
+/// micro-batches. Forward passes and their backward passes both belong into its life. The first
+/// backward pass of a forward pass made after it sends the sum.
 class NoSync {
  public:
   explicit NoSync(GradientSynchronizer& synchronizer)
@@ -86,8 +109,11 @@ class DistributedDataParallel {
                           const DistributedDataParallelOptions& options = {})
       : module_(std::move(module)), synchronizer_(*module_, group, options) {}
 
-  /// The output of the module. Collective while gradients are enabled: all ranks must call it as
-  /// often, and each call must be followed by one backward() from its output.
+  /// The output of the module. Collective while gradients are enabled, so all ranks must call it as
+  /// often. One backward() may follow, which must reach every parameter with requires_grad. It
+  /// throws Error where ranks would drift apart: if it leaves one out, and if none was expected, as
+  /// after a call of the module itself. All ranks may change requires_grad between steps. Throws
+  /// Error if the parameters are no longer the same on all ranks (verify_every).
   template <typename... Arguments>
   auto forward(Arguments&&... arguments) {
     synchronizer_.before_forward();
@@ -103,6 +129,10 @@ class DistributedDataParallel {
 
   /// Forgets all gradients; the next backward pass makes new ones.
   void zero_grad() { synchronizer_.zero_grad(); }
+
+  /// Collective. Gives every rank the buffers of rank 0, such as the statistics of a BatchNorm: each
+  /// training step changes those of each rank, and evaluations should use the same.
+  void broadcast_buffers() { synchronizer_.broadcast_buffers(); }
 
   /// Gradients stay local for the life of the returned object.
   [[nodiscard]] NoSync no_sync() { return NoSync(synchronizer_); }

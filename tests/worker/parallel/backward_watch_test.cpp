@@ -1,0 +1,65 @@
+#include "worker/parallel/backward_watch.hpp"
+
+#include "tests/worker/support.hpp"
+
+#include <doctest/doctest.h>
+
+namespace ddprun::worker {
+namespace {
+
+using test::contains;
+using test::error_of;
+
+/// One backward pass that gives a gradient to each of `indices`, in their order, and what it throws.
+std::string error_of_pass(BackwardWatch& watch, const std::vector<std::size_t>& indices) {
+  return error_of([&] {
+    bool is_watched = false;
+    for (const std::size_t index : indices) {
+      const bool is_first = watch.gradient(index);
+      CHECK_FALSE((is_first && is_watched));
+      is_watched = is_watched || is_first;
+    }
+    if (is_watched) watch.end_pass();
+  });
+}
+
+TEST_CASE("backward watch: after a forward pass one backward pass is expected, in any order") {
+  BackwardWatch watch({"a", "b", "c"});
+  CHECK(contains(error_of_pass(watch, {1}), "a gradient of b would stay on this rank alone"));
+  for (int step = 0; step < 3; ++step) {
+    watch.forward(true);
+    watch.forward(true);
+    CHECK(error_of_pass(watch, {2, 0, 1}) == "");
+  }
+  CHECK(contains(error_of_pass(watch, {0, 1, 2}), "a gradient of a would stay"));
+}
+
+TEST_CASE("backward watch: parameters without a gradient are named, a few of them") {
+  BackwardWatch watch({"a", "b", "c", "d", "e", "f", "g", "h"});
+  watch.forward(true);
+  CHECK(contains(error_of_pass(watch, {0, 1, 2, 4, 5, 6, 7}), "gave no gradient to d: the ranks"));
+  watch.forward(true);
+  CHECK(contains(error_of_pass(watch, {1}), "gave no gradient to a, c, d, e, f and 2 more: the"));
+}
+
+TEST_CASE("backward watch: a pass that failed half way leaves nothing behind") {
+  BackwardWatch watch({"a", "b"});
+  watch.forward(true);
+  CHECK(watch.gradient(0));
+  watch.forward(true);
+  CHECK(contains(error_of_pass(watch, {1}), "gave no gradient to a: "));
+}
+
+TEST_CASE("backward watch: under no_sync gradients may come as they like, until it is over") {
+  BackwardWatch watch({"a", "b"});
+  watch.forward(false);
+  CHECK(error_of_pass(watch, {0, 0, 0}) == "");
+  watch.end_no_sync();
+  CHECK(contains(error_of_pass(watch, {0}), "a gradient of a would stay"));
+  watch.forward(true);
+  watch.end_no_sync();
+  CHECK(error_of_pass(watch, {0, 1}) == "");
+}
+
+}  // namespace
+}  // namespace ddprun::worker

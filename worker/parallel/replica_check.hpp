@@ -1,0 +1,37 @@
+// Whether the parameters of a model are still the same on all ranks.
+#pragma once
+
+#include "ddprun/process_group.hpp"
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ddprun::worker {
+
+/// Whether a parameter that differs by that between ranks, relative to its greatest absolute value,
+/// is another one there, and not rounded otherwise. `before` is the difference at the check before.
+/// Processors of two kinds round differently: in a random walk of one bit of a float a step, 1e6
+/// steps are 6e-5 apart, and twice as many checks 1.4 times as far.
+[[nodiscard]] bool is_apart(double difference, double before);
+
+class ReplicaCheck {
+ public:
+  /// The names are those of the parameters, which are the same on every rank.
+  ReplicaCheck(std::vector<torch::Tensor> parameters, std::vector<std::string> names);
+
+  /// Collective: one sum over the bits of each parameter is compared, and values only where it
+  /// differs. Throws Error, the same on all ranks, that names a parameter which is_apart(). Rank 0
+  /// tells of a smaller difference once. `steps_count` goes into the messages.
+  void check(const ProcessGroup& group, std::int64_t steps_count);
+
+ private:
+  std::vector<torch::Tensor> parameters_;
+  std::vector<std::string> names_;
+  std::vector<double> differences_;  // at the last check
+  bool has_warned_ = false;
+};
+
+}  // namespace ddprun::worker
