@@ -5,6 +5,7 @@
 #include "ddprun/control.hpp"
 #include "ddprun/distributed_data_parallel.hpp"
 #include "ddprun/distributed_sampler.hpp"
+#include "ddprun/error.hpp"
 #include "ddprun/optimizer_state.hpp"
 #include "ddprun/process_group.hpp"
 #include "ddprun/pt_file.hpp"
@@ -14,6 +15,8 @@
 #include "ddprun/stop_request.hpp"
 
 #include <torch/torch.h>
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -58,10 +61,19 @@ class Storm {
   std::thread sender_;
 };
 
+/// The other ranks never take part in it.
+void throw_in_collective(const worker::ProcessGroup& group) {
+  std::vector<Tensor> tensors{torch::ones({1})};
+  const auto under_way = group.native()->allreduce(tensors);
+  throw worker::Error("this rank gives up");
+}
+
 /// Words: the file for the final parameters, then one for each interruption:
 ///     RESTARTS:RANK:STEP        SIGKILL
 ///     RESTARTS:RANK:STEP:term   SIGTERM
 ///     RESTARTS:RANK:STEP:storm  SIGTERM without pause whenever it saves, from this step on
+///     RESTARTS:RANK:STEP:pause  it goes on never
+///     RESTARTS:RANK:STEP:throw  an exception while a collective is under way
 void train(const std::vector<std::string>& words) {
   const auto context = worker::Context::from_environment();
   const auto group = worker::ProcessGroup::connect(context);
@@ -100,6 +112,8 @@ void train(const std::vector<std::string>& words) {
       if (batch.numel() == 0) break;  // the epoch was complete already
       if (is_told(":term")) static_cast<void>(std::raise(SIGTERM));
       is_storming = is_storming || is_told(":storm");
+      while (is_told(":pause")) static_cast<void>(::pause());
+      if (is_told(":throw")) throw_in_collective(group);
       worker::seed_generators({.seed = 2, .step = position.step, .rank = context.rank});
       parallel.zero_grad();
       const Tensor output = parallel(inputs.index_select(0, batch));

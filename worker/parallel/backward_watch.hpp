@@ -6,7 +6,7 @@
 //
 // States
 //   idle      no gradient is expected
-//   local     the last forward pass was made under no_sync, which is not over: gradients add up here
+//   local     the last forward pass was made under no_sync, which lives: gradients add up here
 //   expected  a synchronised forward pass was made
 //   passing   its backward pass is under way: each parameter gets one gradient
 #pragma once

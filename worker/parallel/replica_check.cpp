@@ -59,7 +59,8 @@ torch::Tensor differing(const std::vector<torch::Tensor>& parameters, const Proc
 
 /// Relative to the greatest absolute value on any rank; NaN if one is not finite.
 double difference_of(const torch::Tensor& parameter, const ProcessGroup& group) {
-  const torch::Tensor own = numbers_of(parameter.detach()).to(torch::kCPU, torch::kDouble).contiguous();
+  const torch::Tensor own =
+      numbers_of(parameter.detach()).to(torch::kCPU, torch::kDouble).contiguous();
   const torch::Tensor both = maximum(torch::stack({own, -own}), group);
   const double difference = (both[0] + both[1]).max().item<double>();
   return difference == 0 ? 0 : difference / both.max().item<double>();

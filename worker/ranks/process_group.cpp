@@ -1,13 +1,13 @@
 #include "ddprun/process_group.hpp"
 
 #include "ddprun/error.hpp"
+#include "worker/ranks/group_end.hpp"
 #include "worker/ranks/local_address.hpp"
 #include "worker/torch_compat.hpp"
 
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include <exception>
-#include <iostream>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -93,25 +93,6 @@ c10::intrusive_ptr<c10d::ProcessGroup> connect_ranks(const c10::intrusive_ptr<c1
                      "; if one of them ended first it says why, else check GLOO_SOCKET_IFNAME"));
   }
 }
-
-/// Ends the group when it goes, in order unless an exception has come since it was made.
-class GroupEnd {
- public:
-  explicit GroupEnd(c10::intrusive_ptr<c10d::ProcessGroup> group) : group_(std::move(group)) {}
-  GroupEnd(const GroupEnd&) = delete;
-  GroupEnd& operator=(const GroupEnd&) = delete;
-  ~GroupEnd() {
-    try {
-      compat::end_process_group(group_, std::uncaught_exceptions() <= exceptions_count_);
-    } catch (const std::exception& error) {
-      std::cerr << "the ranks' connections did not end well: " << reason_of(error) << '\n';
-    }
-  }
-
- private:
-  c10::intrusive_ptr<c10d::ProcessGroup> group_;
-  int exceptions_count_ = std::uncaught_exceptions();
-};
 
 }  // namespace
 

@@ -1,10 +1,13 @@
 #include "ddprun/run.hpp"
 
+#include "worker/ranks/group_end.hpp"
+
 #include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <malloc.h>
@@ -42,18 +45,10 @@ void keep_freed_memory() {
 #endif
 }
 
-}  // namespace
-
-int run(int argc,
-        char** argv,
-        const std::function<void(const std::vector<std::string>& arguments)>& body) {
-  // Fails only when the stream was used before; output is then late, never lost.
-  static_cast<void>(std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ));
-  // Beyond `ulimit -f` a write must fail like any other; Python does the same.
-  static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
-  keep_freed_memory();
+int status_of(const std::vector<std::string>& arguments,
+              const std::function<void(const std::vector<std::string>& arguments)>& body) {
   try {
-    body(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+    body(arguments);
     return 0;
   } catch (const Stopped& stopped) {
     return die_of_sigterm(stopped);
@@ -64,6 +59,25 @@ int run(int argc,
   } catch (const std::exception& error) {
     return fail(error.what(), 1);
   }
+}
+
+}  // namespace
+
+int run(int argc,
+        char** argv,
+        const std::function<void(const std::vector<std::string>& arguments)>& body) {
+  // Fails only when the stream was used before; output is then late, never lost.
+  static_cast<void>(std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ));
+  // Beyond `ulimit -f` a write must fail like any other; Python does the same.
+  static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
+  keep_freed_memory();
+  const AbandonedGroups abandoned;
+  const int status = status_of({argv + std::min(argc, 1), argv + argc}, body);
+  if (AbandonedGroups::has_any()) {
+    static_cast<void>(std::fflush(nullptr));
+    std::_Exit(status);
+  }
+  return status;
 }
 
 }  // namespace ddprun::worker

@@ -10,7 +10,7 @@ namespace {
 using test::contains;
 using test::error_of;
 
-/// One backward pass that gives a gradient to each of `indices`, in their order, and what it throws.
+/// What one backward pass throws that gives a gradient to each of `indices`, in their order.
 std::string error_of_pass(BackwardWatch& watch, const std::vector<std::size_t>& indices) {
   return error_of([&] {
     bool is_watched = false;

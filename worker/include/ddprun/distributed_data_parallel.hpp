@@ -130,8 +130,8 @@ class DistributedDataParallel {
   /// Forgets all gradients; the next backward pass makes new ones.
   void zero_grad() { synchronizer_.zero_grad(); }
 
-  /// Collective. Gives every rank the buffers of rank 0, such as the statistics of a BatchNorm: each
-  /// training step changes those of each rank, and evaluations should use the same.
+  /// Collective. Gives every rank the buffers of rank 0, such as the statistics of a BatchNorm:
+  /// each training step changes those of each rank, and evaluations should use the same.
   void broadcast_buffers() { synchronizer_.broadcast_buffers(); }
 
   /// Gradients stay local for the life of the returned object.
