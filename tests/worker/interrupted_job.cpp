@@ -73,7 +73,8 @@ void throw_in_collective(const worker::ProcessGroup& group) {
 ///     RESTARTS:RANK:STEP:term   SIGTERM
 ///     RESTARTS:RANK:STEP:storm  SIGTERM without pause whenever it saves, from this step on
 ///     RESTARTS:RANK:STEP:pause  it goes on never
-///     RESTARTS:RANK:STEP:throw  an exception while a collective is under way
+///     RESTARTS:RANK:STEP:throw  an exception
+///     RESTARTS:RANK:STEP:late   the same, while a collective is under way
 void train(const std::vector<std::string>& words) {
   const auto context = worker::Context::from_environment();
   const auto group = worker::ProcessGroup::connect(context);
@@ -113,7 +114,8 @@ void train(const std::vector<std::string>& words) {
       if (is_told(":term")) static_cast<void>(std::raise(SIGTERM));
       is_storming = is_storming || is_told(":storm");
       while (is_told(":pause")) static_cast<void>(::pause());
-      if (is_told(":throw")) throw_in_collective(group);
+      if (is_told(":throw")) throw worker::Error("this rank gives up");
+      if (is_told(":late")) throw_in_collective(group);
       worker::seed_generators({.seed = 2, .step = position.step, .rank = context.rank});
       parallel.zero_grad();
       const Tensor output = parallel(inputs.index_select(0, batch));

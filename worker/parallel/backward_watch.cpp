@@ -9,25 +9,22 @@ constexpr std::size_t names_max = 5;  // in one message
 
 }  // namespace
 
-void BackwardWatch::forward(bool synchronised) {
-  state_ = synchronised ? State::expected : State::local;
-}
-
-void BackwardWatch::end_no_sync() {
-  if (state_ == State::local) state_ = State::idle;
+void BackwardWatch::forward() {
+  if (!no_sync_) state_ = State::expected;
 }
 
 bool BackwardWatch::gradient(std::size_t index) {
-  if (state_ == State::local) return false;
-  if (state_ == State::idle) {
-    throw Error(text("a gradient of ",
-                     names_[index],
-                     " would stay on this rank alone: before each backward pass call the "
-                     "DistributedDataParallel, not the module in it; add losses up before one "
-                     "backward pass, or gradients under no_sync()"));
+  if (no_sync_) return false;
+  if (state_ == State::idle || !is_trained_[index]) {
+    throw Error(
+        text("a gradient of ",
+             names_[index],
+             " would stay on this rank alone: before each backward pass call the "
+             "DistributedDataParallel, not the module in it, with the parameter not frozen; "
+             "add losses up before one backward pass, or gradients under no_sync()"));
   }
   const bool is_first = state_ == State::expected;
-  if (is_first) has_arrived_.assign(names_.size(), false);
+  if (is_first) has_arrived_ = std::vector<bool>(names_.size(), false);
   state_ = State::passing;
   has_arrived_[index] = true;
   return is_first;
@@ -38,7 +35,7 @@ void BackwardWatch::end_pass() {
   std::string missing;
   std::size_t count = 0;
   for (std::size_t i = 0; i < names_.size(); ++i) {
-    if (has_arrived_[i]) continue;
+    if (has_arrived_[i] || !is_trained_[i]) continue;
     if (++count <= names_max) missing += (count == 1 ? "" : ", ") + names_[i];
   }
   if (count == 0) return;
@@ -46,7 +43,8 @@ void BackwardWatch::end_pass() {
   throw Error(text("the backward pass gave no gradient to ",
                    missing,
                    ": the ranks would drift apart; let the loss depend on every parameter, on "
-                   "every rank, or freeze those by requires_grad_(false)"));
+                   "every rank, with one backward pass for the sum of all losses, or freeze those "
+                   "by requires_grad_(false)"));
 }
 
 }  // namespace ddprun::worker

@@ -1,14 +1,14 @@
 // Whether the backward passes of one replica are such that all replicas stay equal. Pure.
 //
 // The reducer averages the gradients of the first backward pass after a synchronised forward pass,
-// if every parameter gets one. It says nothing of other gradients: they stay on this rank, and the
-// replicas drift apart.
+// if every parameter that it trains gets one. It says nothing of other gradients: they stay on this
+// rank, and the replicas drift apart.
 //
 // States
 //   idle      no gradient is expected
-//   local     the last forward pass was made under no_sync, which lives: gradients add up here
 //   expected  a synchronised forward pass was made
-//   passing   its backward pass is under way: each parameter gets one gradient
+//   passing   its backward pass is under way: each trained parameter gets one gradient
+// Under no_sync forward passes change nothing, and gradients may come as they like.
 #pragma once
 
 #include <cstddef>
@@ -21,27 +21,34 @@ namespace ddprun::worker {
 
 class BackwardWatch {
  public:
-  /// The names of the parameters, in the order of their indices.
+  /// The names of all parameters, in the order of their indices. None is trained.
   explicit BackwardWatch(std::vector<std::string> names)
-      : names_(std::move(names)), has_arrived_(names_.size(), false) {}
+      : names_(std::move(names)),
+        is_trained_(names_.size(), false),
+        has_arrived_(names_.size(), false) {}
+
+  /// Of each parameter, from the next forward pass on.
+  void set_trained(std::vector<bool> is_trained) { is_trained_ = std::move(is_trained); }
+  void set_no_sync(bool is_on) { no_sync_ = is_on; }
 
   /// Several may come before one backward pass, or without any, as for an evaluation.
-  void forward(bool synchronised);
+  void forward();
 
-  void end_no_sync();
-
-  /// Parameter `index` has got its gradient of a backward pass. Returns whether end_pass() is due
-  /// at the end of that pass. Throws Error if the gradient would stay on this rank alone.
+  /// Parameter `index` has got its gradient of a backward pass. Returns whether it is the first one
+  /// of a pass to be averaged: end_pass() is then due at the end of that pass. Throws Error if the
+  /// gradient would stay on this rank alone.
   [[nodiscard]] bool gradient(std::size_t index);
 
   /// Throws Error that names parameters without a gradient.
   void end_pass();
 
  private:
-  enum class State : std::uint8_t { idle, local, expected, passing };
+  enum class State : std::uint8_t { idle, expected, passing };
 
   State state_ = State::idle;
+  bool no_sync_ = false;
   std::vector<std::string> names_;
+  std::vector<bool> is_trained_;
   std::vector<bool> has_arrived_;  // in the pass that is under way
 };
 

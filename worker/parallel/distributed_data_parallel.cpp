@@ -1,5 +1,6 @@
 #include "ddprun/distributed_data_parallel.hpp"
 
+#include "ddprun/error.hpp"
 #include "worker/parallel/gradient_hooks.hpp"
 #include "worker/parallel/model_agreement.hpp"
 #include "worker/parallel/replica_check.hpp"
@@ -44,6 +45,7 @@ GradientSynchronizer::GradientSynchronizer(const torch::nn::Module& module,
   for (const auto& buffer : buffers_) state.push_back(buffer.detach());
   if (!state.empty()) c10d::broadcast_coalesced(group_.native(), state, broadcast_bytes, 0);
   make_check();
+  make_hooks();
   follow_frozen();
 }
 
@@ -54,37 +56,58 @@ GradientSynchronizer::~GradientSynchronizer() = default;
 void GradientSynchronizer::make_check() {
   std::vector<torch::Tensor> tensors;
   std::vector<std::string> names;
+  std::set<std::string> unknown = options_.verify_ignored;
   for (const auto& parameter : parameters_) {
-    if (options_.verify_ignored.contains(parameter.name)) continue;
+    if (unknown.erase(parameter.name) > 0) continue;
     tensors.push_back(parameter.tensor);
     names.push_back(parameter.name);
+  }
+  if (!unknown.empty()) {
+    throw Error(text("verify_ignored has ",
+                     *unknown.begin(),
+                     ", but no parameter has that name; of tied ones it is the first name"));
   }
   check_ = std::make_unique<ReplicaCheck>(std::move(tensors), std::move(names));
 }
 
-/// Trains the parameters that have requires_grad now.
+void GradientSynchronizer::make_hooks() {
+  std::vector<torch::Tensor> tensors;
+  std::vector<std::string> names;
+  for (const auto& parameter : parameters_) {
+    tensors.push_back(parameter.tensor);
+    names.push_back(parameter.name);
+  }
+  // Only now does the reducer expect gradients: those of other passes stay local, as no_sync wants.
+  reducer_ = std::make_shared<std::shared_ptr<c10d::Reducer>>();
+  hooks_ = std::make_unique<GradientHooks>(
+      tensors, names, [reducer = reducer_] { (*reducer)->prepare_for_backward({}); });
+}
+
+/// Trains the parameters that have requires_grad now. Where none has, there is nothing to train,
+/// and a backward pass may still come for the forward passes before.
 void GradientSynchronizer::follow_frozen() {
-  const auto has_changed = [](const Parameter& parameter) {
-    return parameter.is_trained != parameter.tensor.requires_grad();
-  };
-  if (std::ranges::none_of(parameters_, has_changed)) return;
+  bool is_one_trained = false;
+  bool has_changed = false;
+  for (const auto& parameter : parameters_) {
+    is_one_trained = is_one_trained || parameter.tensor.requires_grad();
+    has_changed = has_changed || parameter.is_trained != parameter.tensor.requires_grad();
+  }
+  if (!is_one_trained || !has_changed) return;
   for (auto& parameter : parameters_) parameter.is_trained = parameter.tensor.requires_grad();
+  hooks_->train();
   make_reducer();
 }
 
 void GradientSynchronizer::make_reducer() {
   logger_.reset();  // which keeps the reducer
-  reducer_.reset();
-  hooks_.reset();
+  reducer_->reset();
   std::vector<torch::Tensor> tensors;
-  std::vector<std::string> names;
+  std::unordered_map<std::size_t, std::string> names;
   for (const auto& parameter : parameters_) {
     if (!parameter.is_trained) continue;
+    names[tensors.size()] = parameter.name;
     tensors.push_back(parameter.tensor);
-    names.push_back(parameter.name);
   }
-  if (tensors.empty()) return;
-  hooks_ = std::make_unique<GradientHooks>(tensors, names);  // before the reducer's own
 
   const std::vector<std::size_t> bytes{static_cast<std::size_t>(options_.first_bucket_bytes),
                                        static_cast<std::size_t>(options_.bucket_bytes)};
@@ -92,16 +115,14 @@ void GradientSynchronizer::make_reducer() {
   // Gradients become ready roughly in the reverse of the order in which parameters are declared.
   std::reverse(indices.begin(), indices.end());
   std::reverse(limits.begin(), limits.end());
-  std::unordered_map<std::size_t, std::string> names_by_index;
-  for (std::size_t i = 0; i < names.size(); ++i) names_by_index[i] = names[i];
-  reducer_ = compat::make_reducer(tensors,
-                                  {indices, limits},
-                                  group_.native(),
-                                  options_.bucket_bytes,
-                                  options_.first_bucket_bytes,
-                                  names_by_index);
-  logger_ = std::make_shared<c10d::Logger>(reducer_);
-  reducer_->set_logger(logger_);
+  *reducer_ = compat::make_reducer(tensors,
+                                   {indices, limits},
+                                   group_.native(),
+                                   options_.bucket_bytes,
+                                   options_.first_bucket_bytes,
+                                   names);
+  logger_ = std::make_shared<c10d::Logger>(*reducer_);
+  (*reducer_)->set_logger(logger_);
 }
 
 void GradientSynchronizer::before_forward() {
@@ -111,20 +132,19 @@ void GradientSynchronizer::before_forward() {
       check_->check(group_, forwards_count_);
     }
     follow_frozen();
-    if (reducer_) reducer_->prepare_for_forward();
   }
-  // After the first backward pass the buckets follow the order in which gradients became ready.
-  if (reducer_ && reducer_->should_rebuild_buckets()) reducer_->rebuild_buckets();
+  if (auto* const reducer = reducer_->get()) {
+    if (synchronising_) reducer->prepare_for_forward();
+    // After the first backward pass the buckets follow the order in which gradients became ready.
+    if (reducer->should_rebuild_buckets()) reducer->rebuild_buckets();
+  }
   if (options_.broadcast_buffers && buffers_may_differ_) broadcast_buffers();
 }
 
 void GradientSynchronizer::after_forward() {
   if (group_.size() == 1 || !torch::GradMode::is_enabled()) return;
   buffers_may_differ_ = synchronising_;
-  if (!reducer_) return;
-  hooks_->forward(synchronising_);
-  // Without this call the reducer's hooks leave gradients alone, which is what no_sync is.
-  if (synchronising_) reducer_->prepare_for_backward({});
+  hooks_->forward();
 }
 
 void GradientSynchronizer::zero_grad() {
@@ -139,7 +159,7 @@ void GradientSynchronizer::broadcast_buffers() {
 
 void GradientSynchronizer::set_synchronising(bool value) {
   synchronising_ = value;
-  if (value && hooks_) hooks_->end_no_sync();
+  if (hooks_) hooks_->set_no_sync(!value);
 }
 
 }  // namespace ddprun::worker

@@ -15,6 +15,7 @@ using torch::autograd::variable_list;
 struct GradientHooks::Guarded {
   std::mutex mutex;
   BackwardWatch watch;
+  std::function<void()> begin_pass;
 };
 
 class GradientHooks::Hook : public torch::autograd::FunctionPostHook {
@@ -25,6 +26,7 @@ class GradientHooks::Hook : public torch::autograd::FunctionPostHook {
   variable_list operator()(const variable_list& outputs, const variable_list&) override {
     const std::lock_guard lock(watch_->mutex);
     if (watch_->watch.gradient(index_)) {
+      watch_->begin_pass();
       torch::autograd::Engine::get_default_engine().queue_callback([watch = watch_] {
         const std::lock_guard lock_at_end(watch->mutex);
         watch->watch.end_pass();
@@ -38,29 +40,37 @@ class GradientHooks::Hook : public torch::autograd::FunctionPostHook {
   std::size_t index_;
 };
 
-GradientHooks::GradientHooks(const std::vector<torch::Tensor>& parameters,
-                             std::vector<std::string> names)
-    : watch_(new Guarded{{}, BackwardWatch(std::move(names))}) {
-  hooks_.reserve(parameters.size());
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    auto accumulator = torch::autograd::impl::grad_accumulator(parameters[i]);
-    const std::uintptr_t key = accumulator->add_post_hook(std::make_unique<Hook>(watch_, i));
-    hooks_.emplace_back(std::move(accumulator), key);
-  }
-}
+GradientHooks::GradientHooks(std::vector<torch::Tensor> parameters,
+                             std::vector<std::string> names,
+                             std::function<void()> begin_pass)
+    : parameters_(std::move(parameters)),
+      watch_(new Guarded{{}, BackwardWatch(std::move(names)), std::move(begin_pass)}) {}
 
 GradientHooks::~GradientHooks() {
-  for (const auto& [accumulator, key] : hooks_) accumulator->del_post_hook(key);
+  for (const auto& [index, hook] : hooks_) hook.first->del_post_hook(hook.second);
 }
 
-void GradientHooks::forward(bool synchronised) {
+void GradientHooks::train() {
+  std::vector<bool> is_trained(parameters_.size());
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    is_trained[i] = parameters_[i].requires_grad();
+    if (!is_trained[i] || hooks_.contains(i)) continue;
+    auto accumulator = torch::autograd::impl::grad_accumulator(parameters_[i]);
+    const std::uintptr_t key = accumulator->add_post_hook(std::make_unique<Hook>(watch_, i));
+    hooks_.try_emplace(i, std::move(accumulator), key);
+  }
   const std::lock_guard lock(watch_->mutex);
-  watch_->watch.forward(synchronised);
+  watch_->watch.set_trained(std::move(is_trained));
 }
 
-void GradientHooks::end_no_sync() {
+void GradientHooks::set_no_sync(bool is_on) {
   const std::lock_guard lock(watch_->mutex);
-  watch_->watch.end_no_sync();
+  watch_->watch.set_no_sync(is_on);
+}
+
+void GradientHooks::forward() {
+  const std::lock_guard lock(watch_->mutex);
+  watch_->watch.forward();
 }
 
 }  // namespace ddprun::worker

@@ -3,7 +3,10 @@
 
 #include <torch/torch.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,24 +16,31 @@ namespace ddprun::worker {
 
 class GradientHooks {
  public:
-  /// Hooks the accumulation of gradients, as the reducer does, so torch::autograd::grad() is not
-  /// seen. Hooks are called in the order in which they were made; where one throws, backward()
-  /// does. `names` are those of `parameters`.
-  GradientHooks(const std::vector<torch::Tensor>& parameters, std::vector<std::string> names);
+  /// The parameters, each once, with their names; none is watched. `begin_pass` is called at the
+  /// first gradient of a backward pass whose gradients are to be averaged, on LibTorch's thread,
+  /// one thread at a time.
+  GradientHooks(std::vector<torch::Tensor> parameters,
+                std::vector<std::string> names,
+                std::function<void()> begin_pass);
   GradientHooks(const GradientHooks&) = delete;
   GradientHooks& operator=(const GradientHooks&) = delete;
   ~GradientHooks();
 
-  void forward(bool synchronised);
-  void end_no_sync();
+  /// From now on those with requires_grad are trained. Hooks the accumulation of their gradients,
+  /// as the reducer does, so torch::autograd::grad() is not seen. Hooks are called in the order in
+  /// which they were made, so make the reducer after this; where one throws, backward() does.
+  void train();
+  void set_no_sync(bool is_on);
+  void forward();
 
  private:
   class Hook;
   struct Guarded;
   using Accumulator = decltype(torch::autograd::impl::grad_accumulator(torch::Tensor()));
 
+  std::vector<torch::Tensor> parameters_;
   std::shared_ptr<Guarded> watch_;
-  std::vector<std::pair<Accumulator, std::uintptr_t>> hooks_;
+  std::map<std::size_t, std::pair<Accumulator, std::uintptr_t>> hooks_;  // by the parameter's index
 };
 
 }  // namespace ddprun::worker

@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <iostream>
+#include <limits>
 #include <utility>
 
 namespace ddprun::worker {
 namespace {
 
 constexpr double difference_max = 1e-3;
-constexpr double noise_max = 1e-5;  // below it a difference may grow
+constexpr double noise_max = 1e-5;   // below it a difference may grow
+constexpr double roundings_max = 8;  // of a type so coarse that they are more than that
 constexpr double growth_max = 2;
+constexpr std::int64_t slice_count = 1 << 22;  // sum() makes a copy of 64 bits for each value
 
 /// Of the same size, so that no bit is left out.
 torch::ScalarType integer_of(const torch::Tensor& tensor) {
@@ -33,7 +36,10 @@ torch::Tensor numbers_of(const torch::Tensor& tensor) {
 
 torch::Tensor sum_of_bits(const torch::Tensor& parameter) {
   const torch::Tensor values = numbers_of(parameter.detach());
-  return values.view(integer_of(values)).sum(torch::kLong);
+  const torch::Tensor bits = values.view(integer_of(values)).reshape({-1});
+  torch::Tensor sum = torch::zeros({}, bits.options().dtype(torch::kLong));
+  for (const auto& slice : bits.split(slice_count)) sum += slice.sum(torch::kLong);
+  return sum;
 }
 
 torch::Tensor maximum(torch::Tensor tensor, const ProcessGroup& group) {
@@ -57,26 +63,49 @@ torch::Tensor differing(const std::vector<torch::Tensor>& parameters, const Proc
   return both[0].ne(both[1].bitwise_not());
 }
 
-/// Relative to the greatest absolute value on any rank; NaN if one is not finite.
-double difference_of(const torch::Tensor& parameter, const ProcessGroup& group) {
-  const torch::Tensor own =
-      numbers_of(parameter.detach()).to(torch::kCPU, torch::kDouble).contiguous();
-  const torch::Tensor both = maximum(torch::stack({own, -own}), group);
-  const double difference = (both[0] + both[1]).max().item<double>();
-  return difference == 0 ? 0 : difference / both.max().item<double>();
+struct Spread {
+  double difference = 0;
+  double greatest = 0;  // absolute value on any rank
+  bool is_finite = true;
+};
+
+Spread spread_of(const torch::Tensor& parameter, const ProcessGroup& group) {
+  const torch::Tensor own = numbers_of(parameter.detach()).to(torch::kCPU, torch::kDouble);
+  const torch::Tensor values = torch::nan_to_num(own.reshape({-1}), 0, 0, 0);
+  const torch::Tensor is_infinite = torch::isfinite(own).all().logical_not().to(torch::kDouble);
+  const torch::Tensor all = maximum(torch::cat({values, -values, is_infinite.reshape({1})}), group);
+  const torch::Tensor highest = all.narrow(0, 0, values.numel());
+  const torch::Tensor lowest = -all.narrow(0, values.numel(), values.numel());
+  return {(highest - lowest).max().item<double>(),
+          all.max().item<double>(),
+          all[-1].item<double>() == 0};
+}
+
+double epsilon_of(torch::ScalarType type) {
+  switch (type) {
+    case torch::kHalf:
+      return 0x1p-10;
+    case torch::kBFloat16:
+      return 0x1p-7;
+    default:
+      return std::numeric_limits<float>::epsilon();
+  }
 }
 
 }  // namespace
 
-bool is_apart(double difference, double before) {
-  if (!(difference <= difference_max)) return true;  // or NaN
-  return difference > noise_max && before > 0 && difference > growth_max * before;
+bool is_apart(double difference, double before, double epsilon) {
+  const double roundings = roundings_max * epsilon;
+  if (difference > std::max(difference_max, roundings)) return true;
+  return difference > std::max(noise_max, roundings) && before > 0 &&
+         difference > growth_max * before;
 }
 
 ReplicaCheck::ReplicaCheck(std::vector<torch::Tensor> parameters, std::vector<std::string> names)
     : parameters_(std::move(parameters)),
       names_(std::move(names)),
-      differences_(parameters_.size(), 0) {}
+      differences_(parameters_.size(), 0),
+      greatest_(parameters_.size(), 0) {}
 
 void ReplicaCheck::check(const ProcessGroup& group, std::int64_t steps_count) {
   if (parameters_.empty()) return;
@@ -85,7 +114,15 @@ void ReplicaCheck::check(const ProcessGroup& group, std::int64_t steps_count) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const double before = std::exchange(differences_[i], 0);
     if (!differs[static_cast<std::int64_t>(i)].item<bool>()) continue;
-    const double now = difference_of(parameters_[i], group);
+    const Spread spread = spread_of(parameters_[i], group);
+    if (!spread.is_finite) {
+      throw Error(text("parameter ",
+                       names_[i],
+                       " has a value that is not finite on at least one rank; check the loss by "
+                       "require_finite() in each step"));
+    }
+    greatest_[i] = std::max(greatest_[i], spread.greatest);
+    const double now = spread.difference == 0 ? 0 : spread.difference / greatest_[i];
     differences_[i] = now;
     const std::string what = text("parameter ",
                                   names_[i],
@@ -94,11 +131,11 @@ void ReplicaCheck::check(const ProcessGroup& group, std::int64_t steps_count) {
                                   " of its greatest value after ",
                                   steps_count,
                                   " synchronised forward passes");
-    if (is_apart(now, before)) {
+    if (is_apart(now, before, epsilon_of(parameters_[i].scalar_type()))) {
       throw Error(what +
                   ": step the optimizer on every rank, with the same settings, and change "
-                  "parameters on all ranks alike; parameters of which each rank has its own belong "
-                  "into DistributedDataParallelOptions::verify_ignored");
+                  "parameters on all ranks alike; parameters that are to differ belong into "
+                  "DistributedDataParallelOptions::verify_ignored");
     }
     if (now > 0 && !std::exchange(has_warned_, true) && group.rank() == 0) {
       std::cerr << what + ", as between processors that round differently\n";

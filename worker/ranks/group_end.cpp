@@ -12,13 +12,17 @@ namespace {
 
 std::atomic<bool> are_kept = false;
 std::atomic<bool> is_one_kept = false;
+std::atomic<int> living_count = 0;
 
 }  // namespace
 
 GroupEnd::GroupEnd(c10::intrusive_ptr<c10d::ProcessGroup> group)
-    : group_(std::move(group)), exceptions_count_(std::uncaught_exceptions()) {}
+    : group_(std::move(group)), exceptions_count_(std::uncaught_exceptions()) {
+  ++living_count;
+}
 
 GroupEnd::~GroupEnd() {
+  --living_count;
   const bool is_abandoned = std::uncaught_exceptions() > exceptions_count_;
   if (is_abandoned && are_kept) {
     is_one_kept = true;
@@ -45,6 +49,10 @@ AbandonedGroups::~AbandonedGroups() {
 
 bool AbandonedGroups::has_any() {
   return is_one_kept;
+}
+
+bool AbandonedGroups::others_live() {
+  return living_count > 0;
 }
 
 }  // namespace ddprun::worker

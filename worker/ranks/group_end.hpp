@@ -28,8 +28,11 @@ class AbandonedGroups {
   AbandonedGroups& operator=(const AbandonedGroups&) = delete;
   ~AbandonedGroups();
 
-  /// If so, the process must end by std::_Exit(): LibTorch's threads still run.
+  /// Whether there are any; LibTorch's threads still use them, so the process must end by
+  /// std::_Exit().
   [[nodiscard]] static bool has_any();
+  /// Whether other groups live, as in a static object.
+  [[nodiscard]] static bool others_live();
 };
 
 }  // namespace ddprun::worker

@@ -73,8 +73,9 @@ int run(int argc,
   keep_freed_memory();
   const AbandonedGroups abandoned;
   const int status = status_of({argv + std::min(argc, 1), argv + argc}, body);
-  if (AbandonedGroups::has_any()) {
-    static_cast<void>(std::fflush(nullptr));
+  if (AbandonedGroups::has_any() || (status != 0 && AbandonedGroups::others_live())) {
+    std::cout.flush();
+    static_cast<void>(std::fflush(stdout));  // of all files it could wait for one that is read
     std::_Exit(status);
   }
   return status;

@@ -10,6 +10,13 @@ namespace {
 using test::contains;
 using test::error_of;
 
+/// All of them are trained.
+BackwardWatch watch_of(const std::vector<std::string>& names) {
+  BackwardWatch watch(names);
+  watch.set_trained(std::vector<bool>(names.size(), true));
+  return watch;
+}
+
 /// What one backward pass throws that gives a gradient to each of `indices`, in their order.
 std::string error_of_pass(BackwardWatch& watch, const std::vector<std::size_t>& indices) {
   return error_of([&] {
@@ -24,40 +31,54 @@ std::string error_of_pass(BackwardWatch& watch, const std::vector<std::size_t>& 
 }
 
 TEST_CASE("backward watch: after a forward pass one backward pass is expected, in any order") {
-  BackwardWatch watch({"a", "b", "c"});
+  BackwardWatch watch = watch_of({"a", "b", "c"});
   CHECK(contains(error_of_pass(watch, {1}), "a gradient of b would stay on this rank alone"));
   for (int step = 0; step < 3; ++step) {
-    watch.forward(true);
-    watch.forward(true);
+    watch.forward();
+    watch.forward();
     CHECK(error_of_pass(watch, {2, 0, 1}) == "");
   }
   CHECK(contains(error_of_pass(watch, {0, 1, 2}), "a gradient of a would stay"));
 }
 
 TEST_CASE("backward watch: parameters without a gradient are named, a few of them") {
-  BackwardWatch watch({"a", "b", "c", "d", "e", "f", "g", "h"});
-  watch.forward(true);
+  BackwardWatch watch = watch_of({"a", "b", "c", "d", "e", "f", "g", "h"});
+  watch.forward();
   CHECK(contains(error_of_pass(watch, {0, 1, 2, 4, 5, 6, 7}), "gave no gradient to d: the ranks"));
-  watch.forward(true);
+  watch.forward();
   CHECK(contains(error_of_pass(watch, {1}), "gave no gradient to a, c, d, e, f and 2 more: the"));
 }
 
 TEST_CASE("backward watch: a pass that failed half way leaves nothing behind") {
-  BackwardWatch watch({"a", "b"});
-  watch.forward(true);
+  BackwardWatch watch = watch_of({"a", "b"});
+  watch.forward();
   CHECK(watch.gradient(0));
-  watch.forward(true);
+  watch.forward();
   CHECK(contains(error_of_pass(watch, {1}), "gave no gradient to a: "));
 }
 
-TEST_CASE("backward watch: under no_sync gradients may come as they like, until it is over") {
+TEST_CASE("backward watch: frozen parameters get no gradient") {
   BackwardWatch watch({"a", "b"});
-  watch.forward(false);
-  CHECK(error_of_pass(watch, {0, 0, 0}) == "");
-  watch.end_no_sync();
+  watch.set_trained({true, false});
+  watch.forward();
+  CHECK(error_of_pass(watch, {0}) == "");
+  watch.forward();
+  CHECK(contains(error_of_pass(watch, {0, 1}), "a gradient of b would stay"));
+}
+
+TEST_CASE(
+    "backward watch: under no_sync gradients may come as they like, and nothing is expected") {
+  BackwardWatch watch = watch_of({"a", "b"});
+  watch.set_no_sync(true);
+  CHECK(error_of_pass(watch, {0, 0}) == "");
+  watch.forward();
+  CHECK(error_of_pass(watch, {1, 0, 1}) == "");
+  watch.set_no_sync(false);
   CHECK(contains(error_of_pass(watch, {0}), "a gradient of a would stay"));
-  watch.forward(true);
-  watch.end_no_sync();
+  watch.forward();
+  watch.set_no_sync(true);
+  CHECK(error_of_pass(watch, {0}) == "");
+  watch.set_no_sync(false);
   CHECK(error_of_pass(watch, {0, 1}) == "");
 }
 

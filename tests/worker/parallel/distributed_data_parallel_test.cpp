@@ -9,6 +9,7 @@
 
 #include <mutex>
 #include <set>
+#include <utility>
 
 namespace ddprun::worker {
 namespace {
@@ -110,9 +111,13 @@ TEST_CASE("DDP: no_sync keeps gradients local, and only while it lives") {
     nn::Linear net(nn::LinearOptions(1, 1).bias(false));
     DistributedDataParallel<nn::Linear> parallel(net, group);
     const Tensor input = torch::full({1, 1}, static_cast<float>(context.rank + 1));
+    (void)parallel(input);  // an evaluation
     {
       const auto local = parallel.no_sync();
-      parallel(input).sum().backward();
+      if (context.rank == 0)
+        net->forward(input).sum().backward();
+      else
+        parallel(input).sum().backward();
     }
     gradients[rank] = net->weight.grad().clone();
     parallel.zero_grad();
@@ -224,29 +229,61 @@ TEST_CASE("DDP: several forward passes before one backward pass, and no_sync, ar
         }) == "");
 }
 
-TEST_CASE("DDP: layers that are frozen or thawed after the wrap keep the ranks equal") {
+/// Three steps with the first layer frozen, three with none, three with the second one frozen.
+template <typename Step>
+void train_in_stages(TwoLayers& net, const Step& step) {
+  for (const auto& [first, second] : {std::pair(false, true), {true, true}, {true, false}}) {
+    for (auto& parameter : net.first->parameters()) parameter.requires_grad_(first);
+    for (auto& parameter : net.second->parameters()) parameter.requires_grad_(second);
+    for (int i = 0; i < 3; ++i) step();
+  }
+}
+
+TEST_CASE("DDP: layers that are frozen or thawed after the wrap are trained as by one process") {
+  const auto net_of = [] {
+    const auto net = std::make_shared<TwoLayers>();
+    for (auto& parameter : net->parameters()) torch::nn::init::constant_(parameter, 0.1);
+    return net;
+  };
+  const auto alone = net_of();
+  torch::optim::SGD optimizer_alone(alone->parameters(), 0.05);
+  train_in_stages(*alone, [&] {
+    for (auto& parameter : alone->parameters()) parameter.mutable_grad() = Tensor();
+    const Tensor input = torch::tensor({1.0, 2.0}).reshape({2, 1}).expand({2, 3});
+    alone->forward(input).square().mean().backward();
+    optimizer_alone.step();
+  });
   std::vector<Tensor> trained(2);
   test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
-    const auto net = std::make_shared<TwoLayers>();
-    for (auto& parameter : net->first->parameters()) parameter.requires_grad_(false);
+    const auto net = net_of();
     DistributedDataParallel<std::shared_ptr<TwoLayers>> parallel(net, group);
     torch::optim::SGD optimizer(net->parameters(), 0.05);
-    const Tensor input = torch::full({2, 3}, static_cast<float>(context.rank + 1));
-    const auto take_steps = [&] {
-      for (int step = 0; step < 3; ++step) {
-        parallel.zero_grad();
-        parallel(input).square().sum().backward();
-        optimizer.step();
-      }
-    };
-    take_steps();
-    for (auto& parameter : net->first->parameters()) parameter.requires_grad_(true);
-    take_steps();
-    for (auto& parameter : net->second->parameters()) parameter.requires_grad_(false);
-    take_steps();
+    train_in_stages(*net, [&] {
+      parallel.zero_grad();
+      parallel(torch::full({1, 3}, context.rank + 1.0)).square().mean().backward();
+      optimizer.step();
+    });
     trained[static_cast<std::size_t>(context.rank)] = flat(*net);
   });
   CHECK(torch::equal(trained[0], trained[1]));
+  CHECK((trained[0] - flat(*alone)).abs().max().item<double>() < 1e-6);
+}
+
+TEST_CASE("DDP: a pass through a net that is frozen for it leaves its gradients to be averaged") {
+  std::vector<Tensor> gradients(2);
+  test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
+    nn::Linear judge(nn::LinearOptions(1, 1).bias(false));
+    DistributedDataParallel<nn::Linear> parallel(judge, group);
+    const Tensor own = torch::full({1, 1}, context.rank + 1.0);
+    const Tensor loss = parallel(own).sum();
+    judge->weight.requires_grad_(false);
+    (void)parallel(torch::ones({1, 1}));
+    judge->weight.requires_grad_(true);
+    loss.backward();
+    gradients[static_cast<std::size_t>(context.rank)] = judge->weight.grad().clone();
+  });
+  CHECK(gradients[0].item<float>() == 1.5);
+  CHECK(gradients[1].item<float>() == 1.5);
 }
 
 TEST_CASE("DDP: a parameter unused on one rank alone ends both of them, and that one says why") {
@@ -262,17 +299,18 @@ TEST_CASE("DDP: a parameter unused on one rank alone ends both of them, and that
     });
   });
   CHECK(test::contains(answers[1], "gave no gradient to second.weight, second.bias"));
+  CHECK(answers[0] != "");
 }
 
 TEST_CASE("DDP: an optimizer that steps on one rank alone is noticed, and who may differ is not") {
   const auto answer_with = [](const std::set<std::string>& ignored) {
     std::vector<std::string> answers(2);
     test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
-      const auto net = std::make_shared<TwoLayers>();
-      DistributedDataParallel<std::shared_ptr<TwoLayers>> parallel(
-          net, group, {.verify_every = 5, .verify_ignored = ignored});
-      torch::optim::SGD optimizer(net->second->parameters(), 0.05);
       answers[static_cast<std::size_t>(context.rank)] = test::error_of([&] {
+        const auto net = std::make_shared<TwoLayers>();
+        DistributedDataParallel<std::shared_ptr<TwoLayers>> parallel(
+            net, group, {.verify_every = 5, .verify_ignored = ignored});
+        torch::optim::SGD optimizer(net->second->parameters(), 0.05);
         for (int step = 0; step < 12; ++step) {
           parallel.zero_grad();
           parallel(torch::ones({2, 3})).square().sum().backward();
@@ -286,6 +324,7 @@ TEST_CASE("DDP: an optimizer that steps on one rank alone is noticed, and who ma
   CHECK(test::contains(answer_with({}), "parameter second.weight differs between ranks by "));
   CHECK(test::contains(answer_with({"second.weight"}), "parameter second.bias differs"));
   CHECK(answer_with({"second.weight", "second.bias"}) == "");
+  CHECK(test::contains(answer_with({"third"}), "verify_ignored has third, but no parameter has"));
 }
 
 TEST_CASE("DDP: a rank evaluates alone, with the buffers that all were given") {

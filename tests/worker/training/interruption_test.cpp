@@ -75,12 +75,15 @@ TEST_CASE("interruption: five kills at random steps change no bit of the result"
 }
 
 TEST_CASE("interruption: a rank that throws says so first, whatever it still waits for") {
-  const TemporaryFolder folder;
-  const auto job = test::run_interrupted_job(folder, 0, "0:0:5:pause 0:1:5:throw");
-  CAPTURE(job.error);
-  CHECK(job.status == 1);
-  CHECK(test::contains(job.error, "error: this rank gives up\n"));
-  CHECK(test::contains(job.error, "exit status 1: rank 1 "));
+  for (const char* words : {"0:1:5:throw", "0:1:9:throw", "0:1:5:late 0:0:5:pause"}) {
+    CAPTURE(words);
+    const TemporaryFolder folder;
+    const auto job = test::run_interrupted_job(folder, 0, words);
+    CAPTURE(job.error);
+    CHECK(job.status == 1);
+    CHECK(test::contains(job.error, "error: this rank gives up\n"));
+    CHECK(test::contains(job.error, "exit status 1: rank 1 "));
+  }
 }
 
 }  // namespace

@@ -28,10 +28,12 @@ class ReplicaCheck;
 struct DistributedDataParallelOptions {
   std::int64_t bucket_bytes = 25 << 20;       ///< Gradients sent at a time; Python's default.
   std::int64_t first_bucket_bytes = 1 << 20;  ///< The first bucket is small so that sending starts.
-  bool broadcast_buffers = true;  ///< Buffers follow rank 0 before each synchronised forward pass.
+  /// Buffers follow rank 0 before a forward pass that comes after a synchronised one, as in Python.
+  bool broadcast_buffers = true;
   /// Every so many synchronised forward passes all ranks compare their parameters; 0: never.
   std::int64_t verify_every = 100;
-  std::set<std::string> verify_ignored;  ///< Names of parameters of which each rank has its own.
+  /// Names of parameters that are not compared, since each rank changes them in its own way.
+  std::set<std::string> verify_ignored;
 };
 
 /// The part that does not depend on the type of the model. Not for use from several threads. A
@@ -44,6 +46,8 @@ class GradientSynchronizer {
   GradientSynchronizer(const torch::nn::Module& module,
                        const ProcessGroup& group,
                        const DistributedDataParallelOptions& options);
+  GradientSynchronizer(const GradientSynchronizer&) = delete;
+  GradientSynchronizer& operator=(const GradientSynchronizer&) = delete;
   GradientSynchronizer(GradientSynchronizer&&) noexcept;
   GradientSynchronizer& operator=(GradientSynchronizer&&) noexcept;
   ~GradientSynchronizer();
@@ -64,6 +68,7 @@ class GradientSynchronizer {
   };
 
   void make_check();
+  void make_hooks();
   void follow_frozen();
   void make_reducer();
 
@@ -76,13 +81,13 @@ class GradientSynchronizer {
   std::int64_t forwards_count_ = 0;  // the synchronised ones
   std::unique_ptr<ReplicaCheck> check_;
   std::unique_ptr<GradientHooks> hooks_;
-  std::shared_ptr<c10d::Reducer> reducer_;
-  std::shared_ptr<c10d::Logger> logger_;  // the reducer only observes it
+  std::shared_ptr<std::shared_ptr<c10d::Reducer>> reducer_;  // the hooks' as well
+  std::shared_ptr<c10d::Logger> logger_;                     // the reducer only observes it
 };
 
 /// While alive, backward() adds to the gradients of this rank and sends nothing: for accumulating
 /// micro-batches. Forward passes and their backward passes both belong into its life. The first
-/// backward pass of a forward pass made after it sends the sum.
+/// backward pass after a forward pass made outside of it sends the sum.
 class NoSync {
  public:
   explicit NoSync(GradientSynchronizer& synchronizer)
@@ -112,7 +117,8 @@ class DistributedDataParallel {
   /// The output of the module. Collective while gradients are enabled, so all ranks must call it as
   /// often. One backward() may follow, which must reach every parameter with requires_grad. It
   /// throws Error where ranks would drift apart: if it leaves one out, and if none was expected, as
-  /// after a call of the module itself. All ranks may change requires_grad between steps. Throws
+  /// after a call of the module itself. A custom function that calls backward() within a backward
+  /// pass is not supported. requires_grad may change between steps, on all ranks alike. Throws
   /// Error if the parameters are no longer the same on all ranks (verify_every).
   template <typename... Arguments>
   auto forward(Arguments&&... arguments) {

@@ -27,8 +27,9 @@ class Stopped : public std::runtime_error {
 /// exception, after the line `error: WHAT` on stderr. When it throws Stopped, the line is WHAT, and
 /// SIGTERM ends this process, as it ends any program that does not handle it: for the launcher this
 /// is a normal end, not a failure. An exception that leaves a ProcessGroup behind is reported
-/// before the other ranks hear of it; this process then ends here, and static objects are not
-/// destroyed. `body` gets the arguments after the program's name. Before it is called stdout
+/// before the other ranks hear of it: its connections stay, even if `body` itself catches the
+/// exception, until the process ends here, which then destroys no static objects and flushes no
+/// files but stdout. `body` gets the arguments after the program's name. Before it is called stdout
 /// becomes line-buffered, so that a pipe or a log gets each line at once; SIGXFSZ is ignored, so
 /// that a file which grows beyond its limit causes an error, not a signal; and the allocator keeps
 /// up to 1 GiB of freed memory.
