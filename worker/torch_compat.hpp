@@ -5,6 +5,7 @@
 // compiled.
 #pragma once
 
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -99,6 +100,24 @@ void end_process_group(const c10::intrusive_ptr<Group>& group, bool in_order) {
 #else
   static_cast<void>(group), static_cast<void>(in_order);
 #endif
+}
+
+/// Where this thread's work on a GPU goes when it names none, as when memory is pinned.
+template <typename Device>
+void make_current(Device device) {
+  if (!device.is_cpu()) c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
+}
+
+/// Returns when what was recorded as `event` is done. LibTorch before 2.3 can only wait for all that
+/// the current stream of its device has to do.
+template <typename Event>
+void wait_for(const Event& event) {
+  if constexpr (requires { event.synchronize(); }) {
+    event.synchronize();
+  } else if (!event.query()) {
+    const c10::impl::VirtualGuardImpl device(event.device_type());
+    device.synchronizeStream(device.getStream(event.device()));
+  }
 }
 
 struct Buckets {

@@ -86,9 +86,10 @@ TEST_CASE("fashion_mnist: a job goes on with another number of ranks, and says w
                  "snapshot.pt.1.4 was saved by 2 ranks and this job has 3: epoch 0 goes on after "
                  "the 64 samples that those had used, and deals out the rest to 3"));
   const Snapshot after = snapshot_in(folder);
-  CHECK(after.epoch == 1);
+  CHECK(after.position.epoch == 1);
   CHECK(after.world_size == 3);
-  CHECK(after.step == 6);  // 4 of two ranks, and 32 images left for three: 11 each, in 2 batches
+  // 4 of two ranks, and 32 images left for three: 11 each, in 2 batches
+  CHECK(after.position.step == 6);
 }
 
 }  // namespace

@@ -1,18 +1,11 @@
 // The worker of a job that interruption_test.cpp interrupts and stop_request_test.cpp stops: a
 // network with dropout, shuffled batches and Adam, which saves every few steps. It sends itself
 // SIGKILL half way through a step, or SIGTERM before one, where it is told to.
-#include "ddprun/context.hpp"
-#include "ddprun/control.hpp"
-#include "ddprun/distributed_data_parallel.hpp"
-#include "ddprun/distributed_sampler.hpp"
 #include "ddprun/error.hpp"
-#include "ddprun/optimizer_state.hpp"
-#include "ddprun/process_group.hpp"
+#include "ddprun/module_state.hpp"
 #include "ddprun/pt_file.hpp"
 #include "ddprun/run.hpp"
-#include "ddprun/snapshot_store.hpp"
-#include "ddprun/step_seed.hpp"
-#include "ddprun/stop_request.hpp"
+#include "ddprun/session.hpp"
 
 #include <torch/torch.h>
 
@@ -71,66 +64,37 @@ void throw_in_collective(const worker::ProcessGroup& group) {
 /// Words: the file for the final parameters, then one for each interruption:
 ///     RESTARTS:RANK:STEP        SIGKILL
 ///     RESTARTS:RANK:STEP:term   SIGTERM
-///     RESTARTS:RANK:STEP:storm  SIGTERM without pause whenever it saves, from this step on
+///     RESTARTS:RANK:STEP:storm  SIGTERM without pause, from this step on
 ///     RESTARTS:RANK:STEP:pause  it goes on never
 ///     RESTARTS:RANK:STEP:throw  an exception
 ///     RESTARTS:RANK:STEP:late   the same, while a collective is under way
 void train(const std::vector<std::string>& words) {
-  const auto context = worker::Context::from_environment();
-  const auto group = worker::ProcessGroup::connect(context);
-  worker::seed_generators({.seed = 1});
+  worker::Session session(
+      {.epochs = epochs_count, .batch_size = batch_size, .save_every = save_every, .seed = 2});
+  const worker::Context& context = session.context();
   const Tensor inputs = torch::randn({samples_count, 6});
   const Tensor targets = inputs.sin().sum(1, true);
   nn::Sequential net(nn::Linear(6, 32), nn::Dropout(0.3), nn::ReLU(), nn::Linear(32, 1));
   torch::optim::Adam optimizer(net->parameters(), 0.01);
-  worker::Control control;
-  worker::SnapshotStore snapshots(context, group, {.control = &control});
-  worker::Snapshot position;
-  if (auto snapshot = snapshots.load()) {
-    worker::load_state_dict(*net, snapshot->model_state);
-    worker::load_optimizer_state(optimizer, snapshot->optimizer_state);
-    position = *std::move(snapshot);
-  }
-  worker::DistributedDataParallel<nn::Sequential> parallel(net, group);
+  auto parallel = session.prepare(net, optimizer);
   const auto is_told = [&](const std::string& interruption) {
-    const std::string here =
-        worker::text(context.restart_count, ":", context.rank, ":", position.step, interruption);
+    const std::string here = worker::text(
+        context.restart_count, ":", context.rank, ":", session.position().step, interruption);
     return std::find(words.begin(), words.end(), here) != words.end();
   };
-  bool is_storming = false;
-  const auto save = [&] {
-    position.model_state = worker::state_dict(*net);
-    position.optimizer_state = worker::optimizer_state(optimizer);
-    std::optional<Storm> storm;
-    if (is_storming) storm.emplace();
-    snapshots.save(position);
-  };
-  worker::StopRequest stop(group, &control);
-  const worker::DistributedSampler sampler(samples_count, context.rank, context.world_size);
-  for (; position.epoch < epochs_count; ++position.epoch, position.samples = 0) {
-    const auto indices = torch::tensor(sampler.indices(position.epoch, position.samples));
-    for (const Tensor& batch : indices.split(batch_size)) {
-      if (batch.numel() == 0) break;  // the epoch was complete already
-      if (is_told(":term")) static_cast<void>(std::raise(SIGTERM));
-      is_storming = is_storming || is_told(":storm");
-      while (is_told(":pause")) static_cast<void>(::pause());
-      if (is_told(":throw")) throw worker::Error("this rank gives up");
-      if (is_told(":late")) throw_in_collective(group);
-      worker::seed_generators({.seed = 2, .step = position.step, .rank = context.rank});
-      parallel.zero_grad();
-      const Tensor output = parallel(inputs.index_select(0, batch));
-      torch::mse_loss(output, targets.index_select(0, batch)).backward();
-      if (is_told("")) static_cast<void>(std::raise(SIGKILL));
-      optimizer.step();
-      control.finished_step(++position.step);
-      position.samples += batch.numel() * context.world_size;
-      const bool is_last = stop.agreed();
-      if (is_last || stop.save_agreed() || position.step % save_every == 0) save();
-      if (is_last) stop.leave(worker::text("at step ", position.step));
-    }
+  std::optional<Storm> storm;
+  for (const worker::Step& step : session.steps(samples_count)) {
+    if (is_told(":term")) static_cast<void>(std::raise(SIGTERM));
+    if (is_told(":storm")) storm.emplace();
+    while (is_told(":pause")) static_cast<void>(::pause());
+    if (is_told(":throw")) throw worker::Error("this rank gives up");
+    if (is_told(":late")) throw_in_collective(session.group());
+    const Tensor output = parallel(inputs.index_select(0, step.samples));
+    session.backward(torch::mse_loss(output, targets.index_select(0, step.samples)));
+    if (is_told("")) static_cast<void>(std::raise(SIGKILL));
+    session.step();
   }
-  save();
-  if (context.rank == 0) {
+  if (session.is_rank_0()) {
     worker::write_pt_file(words.at(0), worker::to_value(worker::state_dict(*net)));
   }
 }

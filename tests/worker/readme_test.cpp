@@ -30,7 +30,7 @@ TEST_CASE("README: its job file trains its program, which leaves a snapshot ther
   std::filesystem::create_symlink(README_PROGRAM, folder / "train");
   const CommandResult job = run_command(folder, "timeout 100 " DDPRUN_PROGRAM " -f job.yaml");
   CHECK_MESSAGE(job.status == 0, job.error);
-  CHECK(from_value(read_pt_file(folder / "run/snapshot.pt")).epoch == 100);
+  CHECK(from_value(read_pt_file(folder / "run/snapshot.pt")).position.epoch == 100);
 }
 
 }  // namespace

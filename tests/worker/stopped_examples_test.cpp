@@ -44,7 +44,7 @@ std::string stop(const TemporaryFolder& folder, const std::string& program) {
   CAPTURE(job.error);
   CHECK(job.status == 128 + SIGTERM);
   CHECK(test::stops_in(job.error) ==
-        std::vector<std::int64_t>(ranks_of_example, newest_in(folder).step));
+        std::vector<std::int64_t>(ranks_of_example, newest_in(folder).position.step));
   CHECK(test::processes_in(folder).empty());
   return job.error;
 }
@@ -60,7 +60,7 @@ TEST_CASE("toy: told to end, it saves an epoch that it ends as if nobody had tol
   const auto toy = [](std::int64_t epochs) { return text(EXAMPLE_TOY " ", epochs, " 7"); };
   const TemporaryFolder folder;
   stop(folder, toy(endless));
-  const std::int64_t epochs = newest_in(folder).epoch + 3;
+  const std::int64_t epochs = newest_in(folder).position.epoch + 3;
   const TemporaryFolder undisturbed;
   for (const auto* each : {&folder, &undisturbed}) run_to_the_end(*each, toy(epochs));
   const std::string model = "finalmodel.pt";
@@ -77,13 +77,13 @@ TEST_CASE("fashion_mnist: told to end, it saves a step from which it ends as if 
   for (const auto* each : {&folder, &undisturbed}) test::write_data(*each);
   const std::string said = stop(folder, fashion_mnist(endless));
   const Snapshot stopped = newest_in(folder);
-  CHECK(test::contains(said, text("at step ", stopped.step, ", saved in ")));
+  CHECK(test::contains(said, text("at step ", stopped.position.step, ", saved in ")));
   for (const auto* each : {&folder, &undisturbed}) {
-    run_to_the_end(*each, fashion_mnist(stopped.epoch + 2));
+    run_to_the_end(*each, fashion_mnist(stopped.position.epoch + 2));
   }
   const Snapshot expected = newest_in(undisturbed);
   const Snapshot resumed = newest_in(folder);
-  CHECK(resumed.step == expected.step);
+  CHECK(resumed.position.step == expected.position.step);
   for (const auto& entry : expected.model_state) {
     CHECK(torch::equal(resumed.model_state[entry.key()], entry.value()));
   }
@@ -102,7 +102,7 @@ TEST_CASE("fashion_mnist: SIGTERM over and over while it trains does no harm") {
       "kill -KILL $worker 2>/dev/null; wait $worker");
   CAPTURE(worker.error);
   CHECK(worker.status == 128 + SIGTERM);
-  CHECK(newest_in(folder).step > 4);  // the first is waited for
+  CHECK(newest_in(folder).position.step > 4);  // the first is waited for
   CHECK(test::processes_in(folder).empty());
 }
 

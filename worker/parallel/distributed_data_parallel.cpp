@@ -1,12 +1,12 @@
 #include "ddprun/distributed_data_parallel.hpp"
 
 #include "ddprun/error.hpp"
+#include "worker/parallel/broadcast.hpp"
 #include "worker/parallel/gradient_hooks.hpp"
 #include "worker/parallel/model_agreement.hpp"
 #include "worker/parallel/replica_check.hpp"
 #include "worker/torch_compat.hpp"
 
-#include <torch/csrc/distributed/c10d/comm.hpp>
 #include <torch/csrc/distributed/c10d/logger.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
@@ -16,19 +16,6 @@
 #include <unordered_set>
 
 namespace ddprun::worker {
-namespace {
-
-constexpr std::size_t broadcast_bytes = 250 << 20;  // Python's broadcast_bucket_size
-
-std::vector<torch::Tensor> detached(const std::vector<torch::Tensor>& tensors) {
-  std::vector<torch::Tensor> result;
-  result.reserve(tensors.size());
-  for (const auto& tensor : tensors) result.push_back(tensor.detach());
-  return result;
-}
-
-}  // namespace
-
 GradientSynchronizer::GradientSynchronizer(const torch::nn::Module& module,
                                            const ProcessGroup& group,
                                            const DistributedDataParallelOptions& options)
@@ -39,11 +26,10 @@ GradientSynchronizer::GradientSynchronizer(const torch::nn::Module& module,
     parameters_.push_back({named.key(), named.value(), false});
   }
   if (group.size() == 1) return;
-  const torch::NoGradGuard no_grad;
   require_same_model(module, group);
-  std::vector<torch::Tensor> state = detached(module.parameters());
-  for (const auto& buffer : buffers_) state.push_back(buffer.detach());
-  if (!state.empty()) c10d::broadcast_coalesced(group_.native(), state, broadcast_bytes, 0);
+  std::vector<torch::Tensor> state = module.parameters();
+  state.insert(state.end(), buffers_.begin(), buffers_.end());
+  broadcast_from_rank_0(state, group);
   make_check();
   make_hooks();
   follow_frozen();
@@ -152,9 +138,7 @@ void GradientSynchronizer::zero_grad() {
 }
 
 void GradientSynchronizer::broadcast_buffers() {
-  if (group_.size() == 1 || buffers_.empty()) return;
-  const torch::NoGradGuard no_grad;
-  c10d::broadcast_coalesced(group_.native(), detached(buffers_), broadcast_bytes, 0);
+  broadcast_from_rank_0(buffers_, group_);
 }
 
 void GradientSynchronizer::set_synchronising(bool value) {

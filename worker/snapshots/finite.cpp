@@ -6,7 +6,7 @@
 
 namespace ddprun::worker {
 
-void require_finite(double loss, const Snapshot& position, int rank) {
+void require_finite(double loss, const Position& position, int rank) {
   if (std::isfinite(loss)) return;
   throw Error(text("the loss is ",
                    loss,

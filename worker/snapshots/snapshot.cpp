@@ -14,26 +14,26 @@ namespace {
 
 constexpr std::string_view ddp_prefix = "module.";
 
-struct Count {
-  const char* key;
-  std::int64_t Snapshot::*member;
-};
-
-// EPOCHS_RUN comes first, so that EPOCH overrules it when a file has both.
-constexpr std::array<Count, 7> counts{{
-    {"EPOCHS_RUN", &Snapshot::epoch},
-    {"EPOCH", &Snapshot::epoch},
-    {"BATCH", &Snapshot::batch},
-    {"SAMPLES", &Snapshot::samples},
-    {"STEP", &Snapshot::step},
-    {"GENERATION", &Snapshot::generation},
-    {"WORLD_SIZE", &Snapshot::world_size},
-}};
+/// Each count's key and where it is. EPOCHS_RUN comes first, so that EPOCH overrules it when a file
+/// has both.
+template <typename AnySnapshot>
+auto counts_of(AnySnapshot& snapshot) {
+  auto& position = snapshot.position;
+  return std::array{std::pair{"EPOCHS_RUN", &position.epoch},
+                    std::pair{"EPOCH", &position.epoch},
+                    std::pair{"BATCH", &position.batch},
+                    std::pair{"SAMPLES", &position.samples},
+                    std::pair{"STEP", &position.step},
+                    std::pair{"GENERATION", &snapshot.generation},
+                    std::pair{"WORLD_SIZE", &snapshot.world_size}};
+}
 
 bool is_ours(std::string_view key) {
+  static const Snapshot any;
+  const auto counts = counts_of(any);
   return key == "MODEL_STATE" || key == "OPTIMIZER_STATE" ||
          std::any_of(
-             counts.begin(), counts.end(), [&](const Count& each) { return each.key == key; });
+             counts.begin(), counts.end(), [&](const auto& each) { return each.first == key; });
 }
 
 c10::IValue to_cpu(const c10::IValue& value) {
@@ -91,7 +91,7 @@ c10::IValue to_value(const Snapshot& snapshot) {
   if (!snapshot.optimizer_state.isNone()) {
     root.insert("OPTIMIZER_STATE", to_cpu(snapshot.optimizer_state));
   }
-  for (const Count& each : counts) root.insert(each.key, snapshot.*each.member);
+  for (const auto& [key, count] : counts_of(snapshot)) root.insert(key, *count);
   for (const auto& [key, value] : snapshot.user_fields) {
     if (is_ours(key)) {
       throw Error(text("a user field of a snapshot cannot be called ", key, "; rename it"));
@@ -112,13 +112,13 @@ Snapshot from_value(const c10::IValue& value) {
   snapshot.model_state =
       model_state_from(*model_state, snapshot.is_foreign ? DdpPrefix::strip : DdpPrefix::keep);
   snapshot.optimizer_state = find(root, "OPTIMIZER_STATE").value_or(c10::IValue());
-  for (const Count& each : counts) {
-    const auto count = find(root, each.key);
+  for (const auto& [key, place] : counts_of(snapshot)) {
+    const auto count = find(root, key);
     if (!count) continue;
     if (!count->isInt() || count->toInt() < 0 || count->toInt() > count_max) {
-      throw Error(text(each.key, " is not a count"));
+      throw Error(text(key, " is not a count"));
     }
-    snapshot.*each.member = count->toInt();
+    *place = count->toInt();
   }
   for (const auto& entry : root) {
     if (entry.key().isString() && !is_ours(entry.key().toStringRef())) {

@@ -121,10 +121,11 @@ SnapshotFolder::Listing SnapshotFolder::list() const {
   for (const std::string& name : candidates) {
     try {
       const Snapshot snapshot = read_snapshot(folder_ / name, Contents::without_tensor_data);
-      listing.files.push_back({name,
-                               snapshot.generation,
-                               snapshot.step > 0 ? snapshot.step : snapshot.epoch,
-                               snapshot.is_foreign});
+      listing.files.push_back(
+          {name,
+           snapshot.generation,
+           snapshot.position.step > 0 ? snapshot.position.step : snapshot.position.epoch,
+           snapshot.is_foreign});
       listing.generation_max = std::max(listing.generation_max, snapshot.generation);
     } catch (const Error& error) {
       listing.damaged.emplace_back(error.what());
@@ -154,7 +155,7 @@ std::string SnapshotFolder::write(const Snapshot& snapshot) const {
                          failure.message(),
                          "; check the path and its permissions"));
   }
-  const std::string name = snapshot_name(link_name_, {snapshot.generation, snapshot.step});
+  const std::string name = snapshot_name(link_name_, {snapshot.generation, snapshot.position.step});
   write_pt_file(folder_ / name, to_value(snapshot));
   return name;
 }

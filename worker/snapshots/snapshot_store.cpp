@@ -129,11 +129,11 @@ void SnapshotStore::tell_about_size(const Snapshot& loaded) const {
   if (loaded.world_size == 0 || loaded.world_size == group_.size()) return;
   std::string line =
       text(newest_, " was saved by ", loaded.world_size, " ranks and this job has ", group_.size());
-  if (loaded.samples > 0) {
+  if (loaded.position.samples > 0) {
     line += text(": epoch ",
-                 loaded.epoch,
+                 loaded.position.epoch,
                  " goes on after the ",
-                 loaded.samples,
+                 loaded.position.samples,
                  " samples that those had used, and deals out the rest to ",
                  group_.size());
   }
@@ -146,22 +146,22 @@ bool SnapshotStore::save(Snapshot snapshot) {
     throw Error(
         text(*name,
              " holds a NaN at step ",
-             snapshot.step,
+             snapshot.position.step,
              ", so that no snapshot is saved; a restart goes back to the newest one: if it happens "
              "again, go back to an older one, lower the learning rate, clip gradients or look at "
              "the samples"));
   }
   snapshot.generation = generation_;
   snapshot.world_size = group_.size();
-  if (options_.control != nullptr) options_.control->saving(snapshot.step);
+  if (options_.control != nullptr) options_.control->saving(snapshot.position.step);
   try {
     write(snapshot);
-    if (options_.control != nullptr) options_.control->saved(snapshot.step);
+    if (options_.control != nullptr) options_.control->saved(snapshot.position.step);
     return true;
   } catch (const FileError& error) {
     if (newest_.empty()) throw;
     options_.warn(text("cannot save the snapshot of step ",
-                       snapshot.step,
+                       snapshot.position.step,
                        ": ",
                        error.what(),
                        "; training goes on, and a restart would go back to ",

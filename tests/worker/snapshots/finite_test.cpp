@@ -16,7 +16,7 @@ using test::contains;
 using test::error_of;
 
 TEST_CASE("finite: a loss that is no number is refused by epoch, step and rank") {
-  Snapshot position;
+  Position position;
   position.epoch = 3;
   position.step = 120;
   for (const double loss : {0.0, -1.5, 1e308}) {

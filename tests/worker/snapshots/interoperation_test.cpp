@@ -45,7 +45,7 @@ torch.save({"MODEL_STATE": wrapped.state_dict(), "EPOCHS_RUN": 7}, "snapshot.pt"
   if (!output) return;
   REQUIRE(*output == "");
   const Snapshot snapshot = load_from(folder);
-  CHECK(snapshot.epoch == 7);
+  CHECK(snapshot.position.epoch == 7);
   CHECK(snapshot.optimizer_state.isNone());
   nn::Linear model(20, 1);
   load_state_dict(*model, snapshot.model_state);
@@ -60,8 +60,8 @@ TEST_CASE("interoperation: Python loads a snapshot with weights_only, and its op
   adam.step();
   Snapshot snapshot;
   snapshot.model_state = state_dict(*net);
-  snapshot.epoch = 3;
-  snapshot.step = 9;
+  snapshot.position.epoch = 3;
+  snapshot.position.step = 9;
   snapshot.world_size = 1;
   write_pt_file(folder / "plain.pt", to_value(snapshot));
   snapshot.optimizer_state = optimizer_state(adam);
@@ -89,7 +89,7 @@ torch.save({"MODEL_STATE": net.state_dict(), "EPOCHS_RUN": 4,
 
   // The step that Python took is the step that C++ takes.
   const Snapshot back = load_from(folder);
-  CHECK(back.epoch == 4);
+  CHECK(back.position.epoch == 4);
   CHECK(back.user_fields.at("BEST").toDouble() == 1.5);
   adam.zero_grad();
   net->forward(torch::ones({2, 3})).sum().backward();

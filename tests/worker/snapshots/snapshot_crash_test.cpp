@@ -35,12 +35,12 @@ Snapshot make(const Version& version) {
   Snapshot snapshot;
   snapshot.model_state.insert("weight", torch::full({64, 64}, version.value));
   snapshot.model_state.insert("bias", torch::full({64}, version.value));
-  snapshot.step = version.step;
+  snapshot.position.step = version.step;
   return snapshot;
 }
 
 bool is(const Snapshot& snapshot, const Version& version) {
-  return snapshot.step == version.step && snapshot.model_state.size() == 2 &&
+  return snapshot.position.step == version.step && snapshot.model_state.size() == 2 &&
          torch::equal(snapshot.model_state["weight"], torch::full({64, 64}, version.value)) &&
          torch::equal(snapshot.model_state["bias"], torch::full({64}, version.value));
 }

@@ -39,8 +39,9 @@ class FailingJob {
     const auto snapshot = start().load();
     if (!snapshot) return -1;
     const torch::Tensor& weight = snapshot->model_state["w"];
-    CHECK(torch::equal(weight, torch::full_like(weight, static_cast<float>(snapshot->step))));
-    return snapshot->step;
+    CHECK(torch::equal(weight,
+                       torch::full_like(weight, static_cast<float>(snapshot->position.step))));
+    return snapshot->position.step;
   }
 
   TemporaryFolder folder;
@@ -53,7 +54,7 @@ class FailingJob {
 Snapshot snapshot_at(std::int64_t step, std::int64_t numbers_count = 8) {
   Snapshot snapshot;
   snapshot.model_state.insert("w", torch::full({numbers_count}, static_cast<float>(step)));
-  snapshot.step = step;
+  snapshot.position.step = step;
   return snapshot;
 }
 

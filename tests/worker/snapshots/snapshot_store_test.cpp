@@ -42,7 +42,7 @@ struct Job {
   /// The step that a job which starts now goes on from, -1 for the beginning.
   std::int64_t loads() {
     const auto snapshot = start().load();
-    return snapshot ? snapshot->step : -1;
+    return snapshot ? snapshot->position.step : -1;
   }
   [[nodiscard]] std::string link() const {
     return fs::read_symlink(folder / "snapshot.pt").string();
@@ -52,13 +52,13 @@ struct Job {
 Snapshot at_step(std::int64_t step) {
   Snapshot snapshot;
   snapshot.model_state.insert("w", torch::full({8}, static_cast<float>(step)));
-  snapshot.step = step;
+  snapshot.position.step = step;
   return snapshot;
 }
 
 bool is_whole(const Snapshot& snapshot) {
   return torch::equal(snapshot.model_state["w"],
-                      torch::full({8}, static_cast<float>(snapshot.step)));
+                      torch::full({8}, static_cast<float>(snapshot.position.step)));
 }
 
 /// What the PyTorch tutorial saves, which knows none of our entries.
@@ -105,7 +105,7 @@ TEST_CASE("snapshot store: a start writes above all that was there, whatever its
   Job job;
   job.start(7).save(at_step(500));
   SnapshotStore next = job.start(2);  // a new job whose launcher counts from the beginning
-  CHECK(next.load()->step == 500);
+  CHECK(next.load()->position.step == 500);
   next.save(at_step(3));
   CHECK(job.link() == "snapshot.pt.8.3");
   CHECK(job.loads() == 3);
@@ -118,7 +118,7 @@ TEST_CASE("snapshot store: a writer that slept through its generation destroys n
   SnapshotStore asleep = job.start(1);
   asleep.save(at_step(100));
   SnapshotStore awake = job.start(2);
-  REQUIRE(awake.load()->step == 100);
+  REQUIRE(awake.load()->position.step == 100);
   for (std::int64_t step = 101; step <= 103; ++step) awake.save(at_step(step));
   asleep.save(at_step(9'999));
   CHECK(job.link() == "snapshot.pt.2.103");
@@ -145,7 +145,7 @@ TEST_CASE("snapshot store: a damaged tensor is noticed, named, and the one befor
   flip(newest, tensor_offset(newest, 20));
   SnapshotStore next = job.start();
   const auto snapshot = next.load();
-  CHECK(snapshot->step == 10);
+  CHECK(snapshot->position.step == 10);
   CHECK(is_whole(*snapshot));
   CHECK(job.link() == "snapshot.pt.0.10");
   REQUIRE(job.warnings.size() == 1);
@@ -179,7 +179,7 @@ TEST_CASE("snapshot store: no single flipped bit changes what is loaded") {
     flip(path, offset);
     try {
       const Snapshot snapshot = from_value(read_pt_file(path));
-      REQUIRE(snapshot.step == 20);
+      REQUIRE(snapshot.position.step == 20);
       REQUIRE(is_whole(snapshot));
     } catch (const Error&) {
       ++noticed_count;
@@ -241,7 +241,7 @@ TEST_CASE("snapshot store: a regular file in the place of the link is loaded and
   Job job;
   write_pt_file(job.folder / "snapshot.pt", to_value(at_step(5)));
   SnapshotStore store = job.start();
-  CHECK(store.load()->step == 5);
+  CHECK(store.load()->position.step == 5);
   store.save(at_step(6));
   CHECK(job.folder.names() == Names{"snapshot.pt", "snapshot.pt.1.6", "snapshot.pt.original.1"});
   CHECK(job.loads() == 6);
@@ -257,7 +257,7 @@ TEST_CASE("snapshot store: what another program writes through the link is the n
   test::write_bytes(job.folder / "snapshot.pt", foreign);
 
   SnapshotStore store = job.start(0, 1);
-  CHECK(store.load()->epoch == 8);
+  CHECK(store.load()->position.epoch == 8);
   for (const std::int64_t step : {1, 2}) store.save(at_step(step));
   CHECK(job.folder.names() == Names{"snapshot.pt", "snapshot.pt.1.20", "snapshot.pt.2.2"});
   CHECK(job.link() == "snapshot.pt.2.2");
@@ -270,9 +270,9 @@ TEST_CASE("snapshot store: what another program puts in the place of the link is
   Job job;
   for (const std::int64_t step : {10, 20}) job.start().save(at_step(step));
   write_pt_file(job.folder / "snapshot.pt", of_tutorial(8));
-  CHECK(job.start().load()->epoch == 8);
+  CHECK(job.start().load()->position.epoch == 8);
   SnapshotStore store = job.start(0, 1);
-  CHECK(store.load()->epoch == 8);
+  CHECK(store.load()->position.epoch == 8);
   CHECK(fs::is_regular_file(fs::symlink_status(job.folder / "snapshot.pt")));
   store.save(at_step(1));
   CHECK(job.folder.names() == Names{"snapshot.pt", "snapshot.pt.2.1", "snapshot.pt.original.1"});
@@ -368,7 +368,8 @@ TEST_CASE("snapshot store: two of them in one group load what is theirs") {
     }
     for (const std::int64_t step : {1, 2}) {
       const auto snapshot = stores[static_cast<std::size_t>(step - 1)].load();
-      if (!snapshot || snapshot->step != step) throw Error("the snapshot of another store");
+      if (!snapshot || snapshot->position.step != step)
+        throw Error("the snapshot of another store");
     }
   });
 }
@@ -383,13 +384,13 @@ TEST_CASE("snapshot store: all ranks load what rank 0 chose, and only rank 0 wri
     context.snapshot = job.folder / "snapshot.pt";
     SnapshotStore shared(context, group, {.warn = [](const std::string&) {}});
     const auto snapshot = shared.load();
-    if (!snapshot || snapshot->step != 10) throw Error("not what rank 0 chose");
+    if (!snapshot || snapshot->position.step != 10) throw Error("not what rank 0 chose");
     Snapshot next = at_step(11);
     next.user_fields["writer"] = static_cast<std::int64_t>(group.rank());
     shared.save(next);
   });
   const auto snapshot = job.start().load();
-  CHECK(snapshot->step == 11);
+  CHECK(snapshot->position.step == 11);
   CHECK(snapshot->world_size == 3);
   CHECK(snapshot->user_fields.at("writer").toInt() == 0);
 }
@@ -397,8 +398,8 @@ TEST_CASE("snapshot store: all ranks load what rank 0 chose, and only rank 0 wri
 TEST_CASE("snapshot store: a job of another size is told how its place in the epoch is meant") {
   Job job;
   Snapshot saved = at_step(10);
-  saved.epoch = 3;
-  saved.samples = 1088;
+  saved.position.epoch = 3;
+  saved.position.samples = 1088;
   saved.world_size = 4;
   write_pt_file(job.folder / "snapshot.pt.0.10", to_value(saved));
   CHECK(job.loads() == 10);
@@ -406,7 +407,7 @@ TEST_CASE("snapshot store: a job of another size is told how its place in the ep
                               "goes on after the 1088 samples that those had used, and deals out "
                               "the rest to 1"});
   job.warnings.clear();
-  saved.samples = 0;  // between two epochs
+  saved.position.samples = 0;  // between two epochs
   write_pt_file(job.folder / "snapshot.pt.0.10", to_value(saved));
   CHECK(job.loads() == 10);
   CHECK(job.warnings == Names{"snapshot.pt.0.10 was saved by 4 ranks and this job has 1"});

@@ -51,10 +51,10 @@ TEST_CASE("snapshot: everything comes back from a file, bit by bit") {
   const auto base = torch::arange(12, torch::kInt).reshape({3, 4});
   saved.model_state.insert("view", base.slice(1, 1, 3).t());
   saved.model_state.insert("half", torch::tensor({1.5, 2.5}, torch::kHalf));
-  saved.epoch = 3;
-  saved.batch = 17;
-  saved.samples = 1088;
-  saved.step = std::int64_t{1} << 40;
+  saved.position.epoch = 3;
+  saved.position.batch = 17;
+  saved.position.samples = 1088;
+  saved.position.step = std::int64_t{1} << 40;
   saved.generation = 5;
   saved.world_size = 8;
   saved.user_fields["note"] = "täst";
@@ -69,10 +69,10 @@ TEST_CASE("snapshot: everything comes back from a file, bit by bit") {
     CHECK(torch::equal(tensor, named.value()));
   }
   CHECK(std::signbit(loaded.model_state["float"][1].item<float>()));
-  CHECK(loaded.epoch == 3);
-  CHECK(loaded.batch == 17);
-  CHECK(loaded.samples == 1088);
-  CHECK(loaded.step == std::int64_t{1} << 40);
+  CHECK(loaded.position.epoch == 3);
+  CHECK(loaded.position.batch == 17);
+  CHECK(loaded.position.samples == 1088);
+  CHECK(loaded.position.step == std::int64_t{1} << 40);
   CHECK(loaded.generation == 5);
   CHECK(loaded.world_size == 8);
   CHECK(loaded.optimizer_state.isNone());

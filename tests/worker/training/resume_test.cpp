@@ -37,12 +37,13 @@ Tensor train(const std::filesystem::path& path, int world_size, std::int64_t sto
     }
     torch::optim::Adam optimizer(net->parameters(), 0.01);
     SnapshotStore snapshots(context, group);
-    Snapshot position;
+    Snapshot training;
     if (auto snapshot = snapshots.load()) {
       load_state_dict(*net, snapshot->model_state);
       load_optimizer_state(optimizer, snapshot->optimizer_state);
-      position = *std::move(snapshot);
+      training = *std::move(snapshot);
     }
+    Position& position = training.position;
     DistributedDataParallel<nn::Sequential> parallel(net, group);
     const DistributedSampler sampler(samples_count, context.rank, world_size);
     while (position.epoch < epochs_count && position.step < stop_at_step) {
@@ -60,9 +61,9 @@ Tensor train(const std::filesystem::path& path, int world_size, std::int64_t sto
       ++position.epoch;
       position.samples = 0;
     }
-    position.model_state = state_dict(*net);
-    position.optimizer_state = optimizer_state(optimizer);
-    snapshots.save(position);
+    training.model_state = state_dict(*net);
+    training.optimizer_state = optimizer_state(optimizer);
+    snapshots.save(training);
     if (context.rank != 0) return;
     std::vector<Tensor> parts;
     for (const auto& parameter : net->parameters()) parts.push_back(parameter.detach().flatten());

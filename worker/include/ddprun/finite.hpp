@@ -3,7 +3,8 @@
 // cause of a growing loss is older than the step with the NaN.
 #pragma once
 
-#include "ddprun/snapshot.hpp"
+#include "ddprun/module_state.hpp"
+#include "ddprun/position.hpp"
 
 #include <optional>
 #include <string>
@@ -13,7 +14,7 @@ namespace ddprun::worker {
 /// Throws Error naming epoch, step and rank when `loss`, which is of the step at `position`, is NaN
 /// or infinite. For the loss that a program logs anyway: there is no communication. A
 /// rank that throws ends its job, and a NaN reaches the other ranks with the gradients anyway.
-void require_finite(double loss, const Snapshot& position, int rank);
+void require_finite(double loss, const Position& position, int rank);
 
 /// The name of the first tensor that holds a NaN, nothing when none does. Infinities may be meant,
 /// as in the mask of an attention layer.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "ddprun/module_state.hpp"
+#include "ddprun/position.hpp"
 
 #include <torch/torch.h>
 
@@ -23,10 +24,7 @@ struct Snapshot {
   StateDict model_state;
   c10::IValue optimizer_state;  ///< As Python's optimizer.state_dict(); None when not saved.
 
-  std::int64_t epoch = 0;    ///< The epoch to go on with: as many are finished (EPOCHS_RUN, EPOCH).
-  std::int64_t batch = 0;    ///< Batches of it that each rank has finished.
-  std::int64_t samples = 0;  ///< Samples of it that all ranks together have used.
-  std::int64_t step = 0;     ///< Optimizer steps since training began.
+  Position position;  ///< To go on from. EPOCHS_RUN and EPOCH are both its epoch.
 
   std::int64_t generation = 0;  ///< Which start of the job wrote it; see SnapshotStore.
   std::int64_t world_size = 0;  ///< Of the job that wrote it; 0 when the file does not say.

@@ -38,7 +38,7 @@ class SnapshotStore {
   /// all of them are damaged: a new start would silently discard the training. A link that
   /// was set by hand to an older one is not followed, and rank 0 says so. A snapshot of a job with
   /// another number of ranks is loaded too, and rank 0 says so: its position in the epoch,
-  /// Snapshot::samples, does not depend on the number of ranks (see DistributedSampler).
+  /// Position::samples, does not depend on the number of ranks (see DistributedSampler).
   [[nodiscard]] std::optional<Snapshot> load();
 
   /// Writes `snapshot` and makes it the newest; true when it is on the disk now. Rank 0 only: does

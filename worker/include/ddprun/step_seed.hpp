@@ -11,7 +11,7 @@ namespace ddprun::worker {
 
 struct StepSeed {
   std::uint64_t seed = 0;  ///< Of the job, the same on all ranks and at each start.
-  std::int64_t step = 0;   ///< Optimizer steps since training began; Snapshot::step.
+  std::int64_t step = 0;   ///< Optimizer steps since training began; Position::step.
   int rank = 0;            ///< Ranks draw different numbers.
 };
 

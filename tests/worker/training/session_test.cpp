@@ -1,0 +1,154 @@
+// Sessions of one rank, in this process; interrupted_job.cpp is one of several.
+#include "ddprun/session.hpp"
+
+#include "ddprun/error.hpp"
+#include "ddprun/mean.hpp"
+#include "tests/worker/support.hpp"
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <limits>
+
+namespace ddprun::worker {
+namespace {
+
+using test::contains;
+using test::error_of;
+using test::TemporaryFolder;
+using torch::Tensor;
+namespace nn = torch::nn;
+
+constexpr std::int64_t samples_count = 20;
+
+Context context_in(const TemporaryFolder& folder) {
+  Context context;
+  context.snapshot = folder / "snapshot.pt";
+  return context;
+}
+
+/// Learns a sum, with what a test adds to each step.
+struct Job {
+  Job(const TemporaryFolder& folder, const SessionOptions& options)
+      : session(options, context_in(folder)) {}
+
+  void train(const std::function<void(const Step&)>& before_step = {}) {
+    auto parallel = session.prepare(net, optimizer);
+    for (const Step& step : session.steps(samples_count)) {
+      const Tensor inputs = step.samples.to(torch::kFloat).unsqueeze(1) / samples_count;
+      session.backward(torch::mse_loss(parallel(inputs), inputs.sin()));
+      if (before_step) before_step(step);
+      session.step();
+    }
+  }
+
+  [[nodiscard]] double rate() { return optimizer.param_groups()[0].options().get_lr(); }
+
+  Session session;
+  nn::Sequential net{nn::Linear(1, 8), nn::Dropout(0.5), nn::Tanh(), nn::Linear(8, 1)};
+  torch::optim::Adam optimizer{net->parameters(), 0.01};
+};
+
+TEST_CASE("session: a new start goes on from each snapshot to the same end") {
+  const SessionOptions options{.epochs = 3, .batch_size = 8, .save_every = 2, .keep_count = 100};
+  const TemporaryFolder undisturbed;
+  Job whole(undisturbed, options);
+  whole.train();
+  CHECK(whole.session.position() == Position{.epoch = 3, .step = 9});
+  CHECK(undisturbed.names() == std::vector<std::string>{"snapshot.pt",
+                                                        "snapshot.pt.0.2",
+                                                        "snapshot.pt.0.3",
+                                                        "snapshot.pt.0.4",
+                                                        "snapshot.pt.0.6",
+                                                        "snapshot.pt.0.8",
+                                                        "snapshot.pt.0.9"});
+  for (const char* step : {"2", "3", "4", "6", "8"}) {
+    CAPTURE(step);
+    const TemporaryFolder folder;
+    std::filesystem::copy(undisturbed / (std::string("snapshot.pt.0.") + step),
+                          folder / (std::string("snapshot.pt.0.") + step));
+    Job job(folder, options);
+    job.train();
+    CHECK(job.session.position() == whole.session.position());
+    for (std::size_t i = 0; i < whole.net->parameters().size(); ++i) {
+      CHECK(torch::equal(job.net->parameters()[i], whole.net->parameters()[i]));
+    }
+  }
+}
+
+TEST_CASE("session: a step that is left by break is made again") {
+  const TemporaryFolder folder;
+  Job job(folder, {.batch_size = 8});
+  auto parallel = job.session.prepare(job.net, job.optimizer);
+  for (const Step& step : job.session.steps(samples_count)) {
+    if (step.position.step == 1) break;
+  }
+  CHECK(job.session.position() == Position{.batch = 1, .samples = 8, .step = 1});
+  std::vector<std::int64_t> steps;
+  for (const Step& step : job.session.steps(samples_count)) steps.push_back(step.position.step);
+  CHECK(steps == std::vector<std::int64_t>{1, 2});
+}
+
+TEST_CASE("session: the schedule sets the rates, after a restart as before it") {
+  const TemporaryFolder folder;
+  std::vector<double> rates;
+  for (const std::int64_t epochs : {1, 2}) {
+    Job job(folder, {.epochs = epochs, .batch_size = 10, .schedule = [](double done) {
+                       return 1 - done / 10;
+                     }});
+    job.train([&](const Step& step) {
+      if (step.position.batch > 0) rates.push_back(job.rate());  // of the step before
+    });
+    rates.push_back(job.rate());
+  }
+  CHECK(rates.size() == 4);
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    CHECK(rates[i] == doctest::Approx(0.01 * (1 - 0.05 * static_cast<double>(i))));
+  }
+}
+
+TEST_CASE("session: a loss that is no finite number ends the training before its step") {
+  const TemporaryFolder folder;
+  Job job(folder, {.batch_size = 8});
+  auto parallel = job.session.prepare(job.net, job.optimizer);
+  const auto infinite = torch::tensor(std::numeric_limits<float>::infinity());
+  for (const Step& step : job.session.steps(samples_count)) {
+    if (step.position.step == 1) {
+      const auto error = error_of([&] { job.session.backward(infinite); });
+      CHECK(contains(error, "the loss is inf in epoch 0, step 1 on rank 0"));
+    }
+    const auto error = error_of([&] { job.session.backward(torch::ones({2})); });
+    CHECK(contains(error, text("a loss of shape [2] in step ", step.position.step, " on rank 0")));
+  }
+}
+
+TEST_CASE("session: calls in the wrong order say which one comes first") {
+  const TemporaryFolder folder;
+  Job job(folder, {});
+  const auto early = [&](const std::function<void()>& call) {
+    return contains(error_of(call), "of a session was called before prepare(); call that first");
+  };
+  CHECK(early([&] { static_cast<void>(job.session.steps(samples_count)); }));
+  CHECK(early([&] { static_cast<void>(job.session.evaluation(samples_count, 5)); }));
+  CHECK(early([&] { job.session.step(); }));
+  CHECK(early([&] { static_cast<void>(job.session.save()); }));
+  static_cast<void>(job.session.prepare(job.net, job.optimizer));
+  CHECK(contains(error_of([&] { static_cast<void>(job.session.prepare(job.net, job.optimizer)); }),
+                 "prepare() of a session was called twice"));
+}
+
+TEST_CASE("session: what a program adds to the snapshot comes back with it") {
+  const TemporaryFolder folder;
+  {
+    Job job(folder, {});
+    job.session.user_fields()["BEST"] = 0.5;
+    job.train();
+  }
+  Job job(folder, {});
+  static_cast<void>(job.session.prepare(job.net, job.optimizer));
+  CHECK(job.session.user_fields().at("BEST").toDouble() == 0.5);
+}
+
+}  // namespace
+}  // namespace ddprun::worker

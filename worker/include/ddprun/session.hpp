@@ -1,0 +1,134 @@
+// One rank's part in the training of one model: it connects the ranks, resumes from the newest
+// snapshot, deals out the samples, saves and stops. The model, the data and the loss are the
+// program's.
+//
+//     worker::Session session({.epochs = 3, .batch_size = 32, .save_every = 100});
+//     Net net;
+//     torch::optim::Adam optimizer(net->parameters(), 1e-3);
+//     auto parallel = session.prepare(net, optimizer);
+//     for (const worker::Step& step : session.steps(labels.size(0))) {
+//       const auto output = parallel(images.index_select(0, step.samples));
+//       session.backward(torch::nll_loss(output, labels.index_select(0, step.samples)));
+//       session.step();
+//     }
+#pragma once
+
+#include "ddprun/context.hpp"
+#include "ddprun/control.hpp"
+#include "ddprun/distributed_data_parallel.hpp"
+#include "ddprun/distributed_sampler.hpp"
+#include "ddprun/evaluation.hpp"
+#include "ddprun/position.hpp"
+#include "ddprun/process_group.hpp"
+#include "ddprun/schedule.hpp"
+#include "ddprun/snapshot_store.hpp"
+#include "ddprun/training_steps.hpp"
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ddprun::worker {
+
+class LossCheck;
+
+struct SessionOptions {
+  std::int64_t epochs = 1;
+  std::int64_t batch_size = 32;        ///< Samples of each rank in a step.
+  std::int64_t save_every = 0;         ///< Steps; 0: only at the end of epochs.
+  std::int64_t save_every_epochs = 1;  ///< The end of the last one is always saved.
+  /// Steps from one agreement of the ranks whether to stop or to save, because of SIGTERM or since
+  /// ddprun asked for it, to the next; 0: only at the end of epochs. See StopRequest::agreed().
+  std::int64_t ask_every = 1;
+  std::uint64_t seed = 0;  ///< Of initial weights, and of what each step draws.
+  DistributedSamplerOptions sampler;
+  Schedule schedule;   ///< Of the learning rates that the optimizer was made with. None: they stay.
+  int keep_count = 3;  ///< Snapshots that stay when a newer one is written.
+  /// Called on rank 0 after each snapshot, with the position to go on from and the file.
+  std::function<void(const Position& position, const std::string& path)> saved;
+};
+
+/// One for a process at a time, used by its main thread. Errors are of the type Error, if no other
+/// is named; one that leaves run() ends the rank.
+class Session {
+ public:
+  /// Collective. Connects the ranks, makes this rank's device the current one and seeds LibTorch's
+  /// generators, alike on all ranks, for the model that comes next.
+  explicit Session(SessionOptions options, Context context = Context::from_environment());
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  [[nodiscard]] const Context& context() const { return context_; }
+  [[nodiscard]] bool is_rank_0() const { return context_.rank == 0; }
+  [[nodiscard]] const ProcessGroup& group() const { return group_; }
+  [[nodiscard]] torch::Device device() const { return device_; }
+  /// Of the step that is made now or comes next; the beginning, until prepare() has resumed.
+  [[nodiscard]] const Position& position() const { return training_.position; }
+  /// The file of the newest snapshot, or where it will be.
+  [[nodiscard]] const std::filesystem::path& snapshot_path() const { return snapshots_.path(); }
+  /// What is saved beside the training, and was loaded with it; see Snapshot::user_fields.
+  [[nodiscard]] std::map<std::string, c10::IValue>& user_fields() { return training_.user_fields; }
+
+  /// Collective, once. The model for this session's steps: on its device, with the state of the
+  /// newest snapshot, if there is one, and the same on all ranks. `module` is a module holder or a
+  /// shared_ptr, and shared; `optimizer` was made of its parameters and outlives the steps.
+  template <typename Module>
+  [[nodiscard]] DistributedDataParallel<Module> prepare(
+      Module module,
+      torch::optim::Optimizer& optimizer,
+      const DistributedDataParallelOptions& options = {}) {
+    if constexpr (requires { module.ptr(); }) {
+      resume(module.ptr(), optimizer);
+    } else {
+      resume(module, optimizer);
+    }
+    return DistributedDataParallel<Module>(std::move(module), group_, options);
+  }
+
+  /// The steps from position() to the end of the last epoch, for a range-based for loop. The data
+  /// set has `samples_count` samples. See TrainingSteps.
+  [[nodiscard]] TrainingSteps steps(std::int64_t samples_count);
+
+  /// loss.backward(). Throws Error if the loss is not finite; on a GPU only the next call, save or
+  /// end of the steps does, so as not to wait for it.
+  void backward(const torch::Tensor& loss);
+  /// Sets the learning rates by the schedule, changes the parameters and forgets the gradients.
+  void step();
+
+  /// Saves what the last finished step has left; see SnapshotStore::save. All ranks may call it,
+  /// rank 0 writes, and it alone can return true. The steps call it themselves.
+  bool save();
+
+  /// Collective. This rank's part of `samples_count` samples in batches, each sample on one rank,
+  /// for a range-based for loop. See EvaluationBatches.
+  [[nodiscard]] EvaluationBatches evaluation(std::int64_t samples_count, std::int64_t batch_size);
+
+ private:
+  friend class TrainingSteps;
+
+  void resume(const std::shared_ptr<torch::nn::Module>& module, torch::optim::Optimizer& optimizer);
+  void require_prepared(const char* what) const;
+
+  SessionOptions options_;
+  Context context_;
+  torch::Device device_;
+  ProcessGroup group_;
+  Control control_;  // tells ddprun of steps and snapshots
+  SnapshotStore snapshots_;
+  Snapshot training_;  // where it is; the states are filled in for saving
+  std::unique_ptr<LossCheck> losses_;
+  std::shared_ptr<torch::nn::Module> module_;
+  torch::optim::Optimizer* optimizer_ = nullptr;
+  std::vector<double> rates_;  // of the optimizer's groups, before the schedule
+  std::vector<torch::Tensor> parameters_;
+  double epochs_done_ = 0;  // as the schedule counts them
+};
+
+}  // namespace ddprun::worker

@@ -1,0 +1,65 @@
+// The steps of a Session, as a range.
+#pragma once
+
+#include "ddprun/position.hpp"
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <iterator>
+#include <memory>
+
+namespace ddprun::worker {
+
+class Session;
+
+/// What one rank has to do in one step.
+struct Step {
+  Position position;      ///< Before it.
+  torch::Tensor samples;  ///< (B,) int64 on the session's device: the indices of this rank's batch.
+  bool ends_epoch = false;  ///< No step of this epoch follows.
+};
+
+/// For one range-based for loop, on all ranks alike. Its body makes the step; what comes after is
+/// done here, before the next one begins: the step is counted and told to ddprun, the ranks agree
+/// whether to stop or to save, and rank 0 saves. A step that is left by `break` is not finished.
+///
+/// Each step begins with generators that are a function of seed, step and rank, so that a restart
+/// repeats what it draws. While this exists SIGTERM does not end the process: the job saves and
+/// ends by Stopped, as StopRequest describes.
+class TrainingSteps {
+ public:
+  TrainingSteps(Session& session, std::int64_t samples_count);
+  TrainingSteps(const TrainingSteps&) = delete;
+  TrainingSteps& operator=(const TrainingSteps&) = delete;
+  ~TrainingSteps();
+
+  class Iterator {
+   public:
+    explicit Iterator(TrainingSteps& steps) : steps_(&steps) {}
+    const Step& operator*() const { return steps_->step_; }
+    Iterator& operator++() {
+      steps_->finish_step();
+      return *this;
+    }
+    bool operator==(std::default_sentinel_t /*end*/) const { return steps_->is_over(); }
+
+   private:
+    TrainingSteps* steps_;
+  };
+  [[nodiscard]] Iterator begin() { return Iterator(*this); }
+  [[nodiscard]] static std::default_sentinel_t end() { return {}; }
+
+ private:
+  struct State;
+
+  [[nodiscard]] bool is_over() const;
+  void begin_step();
+  void finish_step();
+
+  Session& session_;
+  std::unique_ptr<State> state_;
+  Step step_;
+};
+
+}  // namespace ddprun::worker

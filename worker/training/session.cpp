@@ -1,0 +1,85 @@
+#include "ddprun/session.hpp"
+
+#include "ddprun/error.hpp"
+#include "ddprun/optimizer_state.hpp"
+#include "worker/torch_compat.hpp"
+#include "worker/training/loss_check.hpp"
+
+namespace ddprun::worker {
+
+Session::Session(SessionOptions options, Context context)
+    : options_(std::move(options)),
+      context_(std::move(context)),
+      device_(device_of(context_)),
+      group_((compat::make_current(device_), ProcessGroup::connect(context_))),
+      snapshots_(context_, group_, {.keep_count = options_.keep_count, .control = &control_}),
+      losses_(std::make_unique<LossCheck>(context_.rank)) {
+  torch::manual_seed(options_.seed);
+}
+
+Session::~Session() = default;
+
+void Session::resume(const std::shared_ptr<torch::nn::Module>& module,
+                     torch::optim::Optimizer& optimizer) {
+  if (optimizer_ != nullptr) throw Error("prepare() of a session was called twice; call it once");
+  module->to(device_);
+  for (const auto& group : optimizer.param_groups()) rates_.push_back(group.options().get_lr());
+  if (auto snapshot = snapshots_.load()) {
+    load_state_dict(*module, snapshot->model_state);
+    if (!snapshot->optimizer_state.isNone()) {
+      load_optimizer_state(optimizer, snapshot->optimizer_state);
+    }
+    training_ = *std::move(snapshot);
+    training_.model_state.clear();  // which would be kept beside the model's own
+    training_.optimizer_state = c10::IValue();
+  }
+  module_ = module;
+  optimizer_ = &optimizer;
+  parameters_ = module->parameters();
+}
+
+void Session::require_prepared(const char* what) const {
+  if (optimizer_ == nullptr) {
+    throw Error(text(what, " of a session was called before prepare(); call that first"));
+  }
+}
+
+TrainingSteps Session::steps(std::int64_t samples_count) {
+  require_prepared("steps()");
+  return {*this, samples_count};
+}
+
+void Session::backward(const torch::Tensor& loss) {
+  losses_->add(loss, training_.position);
+  loss.backward();
+}
+
+void Session::step() {
+  require_prepared("step()");
+  if (options_.schedule) {
+    const double factor = options_.schedule(epochs_done_);
+    for (std::size_t i = 0; i < rates_.size(); ++i) {
+      optimizer_->param_groups()[i].options().set_lr(rates_[i] * factor);
+    }
+  }
+  optimizer_->step();
+  for (auto& parameter : parameters_) parameter.mutable_grad() = torch::Tensor();
+}
+
+bool Session::save() {
+  require_prepared("save()");
+  losses_->finish();
+  if (context_.rank != 0) return false;
+  training_.model_state = state_dict(*module_);
+  training_.optimizer_state = optimizer_state(*optimizer_);
+  const bool is_saved = snapshots_.save(training_);
+  if (is_saved && options_.saved) options_.saved(training_.position, snapshots_.path().string());
+  return is_saved;
+}
+
+EvaluationBatches Session::evaluation(std::int64_t samples_count, std::int64_t batch_size) {
+  require_prepared("evaluation()");
+  return {module_, group_, device_, samples_count, batch_size};
+}
+
+}  // namespace ddprun::worker

@@ -1,0 +1,62 @@
+// The order of training's steps, and when to save and to ask whether to stop: a function of the
+// position alone, so that every rank decides the same.
+#pragma once
+
+#include "ddprun/distributed_sampler.hpp"
+#include "ddprun/position.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace ddprun::worker {
+
+struct StepPlanOptions {
+  std::int64_t epochs = 1;
+  std::int64_t batch_size = 1;  ///< Of each rank.
+  std::int64_t save_every = 0;  ///< Steps; 0: only at the end of epochs.
+  std::int64_t save_every_epochs = 1;
+  std::int64_t ask_every = 1;  ///< Steps; 0: only at the end of epochs.
+};
+
+/// Pure.
+class StepPlan {
+ public:
+  /// Of a rank among `world_size`, from `start` on. Throws Error naming an option that is too small
+  /// or data without a sample for each rank.
+  StepPlan(const StepPlanOptions& options,
+           const DistributedSampler& sampler,
+           int world_size,
+           const Position& start);
+
+  /// Where the next step is; its `epoch` is that of the options when training is over.
+  [[nodiscard]] const Position& position() const { return position_; }
+  [[nodiscard]] bool is_over() const { return position_.epoch >= options_.epochs; }
+
+  /// This rank's samples in this epoch, from the first step on that this plan made there.
+  [[nodiscard]] const std::vector<std::int64_t>& samples() const { return samples_; }
+  /// The next step's are `size()` of those, from `begin()` on.
+  [[nodiscard]] std::int64_t begin() const { return begin_; }
+  [[nodiscard]] std::int64_t size() const;
+  /// Whether the next step is its epoch's last.
+  [[nodiscard]] bool ends_epoch() const;
+
+  struct Finished {
+    bool ends_epoch;
+    bool saves;
+    bool asks;  ///< Whether to end or to save.
+  };
+  /// Goes on behind the next step.
+  Finished finish_step();
+
+ private:
+  void begin_epoch();
+
+  StepPlanOptions options_;
+  DistributedSampler sampler_;
+  int world_size_;
+  Position position_;
+  std::vector<std::int64_t> samples_;
+  std::int64_t begin_ = 0;
+};
+
+}  // namespace ddprun::worker

@@ -1,0 +1,88 @@
+#include "ddprun/training_steps.hpp"
+
+#include "ddprun/error.hpp"
+#include "ddprun/session.hpp"
+#include "ddprun/step_seed.hpp"
+#include "ddprun/stop_request.hpp"
+#include "worker/parallel/broadcast.hpp"
+#include "worker/training/loss_check.hpp"
+#include "worker/training/step_plan.hpp"
+
+namespace ddprun::worker {
+namespace {
+
+StepPlan plan_of(const SessionOptions& options,
+                 const Context& context,
+                 std::int64_t samples_count,
+                 const Position& start) {
+  const StepPlanOptions plan{.epochs = options.epochs,
+                             .batch_size = options.batch_size,
+                             .save_every = options.save_every,
+                             .save_every_epochs = options.save_every_epochs,
+                             .ask_every = options.ask_every};
+  const DistributedSampler sampler(
+      samples_count, context.rank, context.world_size, options.sampler);
+  return {plan, sampler, context.world_size, start};
+}
+
+}  // namespace
+
+struct TrainingSteps::State {
+  State(Session& session, std::int64_t samples)
+      : plan(plan_of(session.options_, session.context_, samples, session.position())),
+        stop(session.group_, &session.control_),
+        samples_count(samples) {}
+
+  StepPlan plan;
+  StopRequest stop;
+  std::int64_t samples_count;
+  torch::Tensor epoch_samples;  // the plan's, on the device
+};
+
+TrainingSteps::TrainingSteps(Session& session, std::int64_t samples_count)
+    : session_(session), state_(std::make_unique<State>(session, samples_count)) {
+  begin_step();
+}
+
+TrainingSteps::~TrainingSteps() = default;
+
+bool TrainingSteps::is_over() const {
+  return state_->plan.is_over();
+}
+
+void TrainingSteps::begin_step() {
+  const StepPlan& plan = state_->plan;
+  session_.training_.position = plan.position();
+  if (plan.is_over()) return;
+  if (plan.begin() == 0) {
+    state_->epoch_samples = torch::tensor(plan.samples(), torch::kLong).to(session_.device());
+  }
+  const Position& position = plan.position();
+  step_ = {position, state_->epoch_samples.narrow(0, plan.begin(), plan.size()), plan.ends_epoch()};
+  session_.epochs_done_ =
+      static_cast<double>(position.epoch) +
+      static_cast<double>(position.samples) / static_cast<double>(state_->samples_count);
+  const Context& context = session_.context_;
+  seed_generators({.seed = session_.options_.seed, .step = position.step, .rank = context.rank});
+}
+
+void TrainingSteps::finish_step() {
+  const StepPlan::Finished finished = state_->plan.finish_step();
+  session_.training_.position = state_->plan.position();
+  session_.control_.finished_step(session_.position().step);
+  if (finished.ends_epoch) {
+    broadcast_from_rank_0(session_.module_->buffers(), session_.group_);
+    session_.losses_->finish();
+  }
+  StopRequest& stop = state_->stop;
+  const bool is_last = finished.asks && stop.agreed();
+  const bool saves = finished.saves || is_last || (finished.asks && stop.save_agreed());
+  const bool is_saved = saves && session_.save();
+  if (is_last) {
+    const std::string in = is_saved ? text(", saved in ", session_.snapshot_path().string()) : "";
+    stop.leave(text("at step ", session_.position().step, in));
+  }
+  begin_step();
+}
+
+}  // namespace ddprun::worker
