@@ -27,7 +27,7 @@ std::optional<Instant> earliest(std::initializer_list<std::optional<Instant>> de
 
 Coordinator::Coordinator(CoordinatorOptions options,
                          const Generation& inherited,
-                         const std::vector<NodeId>& gone,
+                         const Legacy& legacy,
                          std::string cause)
     : options_(options),
       state_(State::ending),
@@ -39,7 +39,8 @@ Coordinator::Coordinator(CoordinatorOptions options,
       newest_number_(inherited.number),
       member_lost_(true),
       cause_(std::move(cause)) {
-  for (const NodeId node : gone) {
+  gathering_.expect(legacy.ready);
+  for (const NodeId node : legacy.gone) {
     if (current_.member_on(node) != nullptr) stopped_.insert(node);
   }
 }

@@ -88,10 +88,10 @@ class Coordinator {
 
   /// Continues after a lost coordinator: ends the generation that it may have started, and
   /// forms the next. A node that joins this coordinator has no worker of that generation left, nor
-  /// have those that are `gone`.
+  /// have those that are gone.
   Coordinator(CoordinatorOptions options,
               const Generation& inherited,
-              const std::vector<NodeId>& gone,
+              const Legacy& legacy,
               std::string cause);
 
   /// Applies one event and appends what must be done, in order. Never blocks, reads a clock, logs

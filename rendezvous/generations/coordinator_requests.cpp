@@ -141,11 +141,11 @@ void Coordinator::leave_with_lead(Instant now, const LeaveRequested& request, Ac
 void Coordinator::hand_over(Actions& out) {
   state_ = State::forming;
   if (gathering_.ready().empty()) return end_with_lead(out);
-  HandOver wish{leavers_.nodes(), {}};
+  HandOver wish{leavers_.nodes(), {{}, gathering_.count_without(aside_)}};
   for (const Member& member : current_.members) {
     const NodeId node = member.offer.node;
     const bool is_there = gathering_.contains(node) || leavers_.contains(node);
-    if (!is_there && !lost_.contains(node)) wish.gone.push_back(node);
+    if (!is_there && !lost_.contains(node)) wish.legacy.gone.push_back(node);
   }
   out.emplace_back(std::move(wish));
 }

@@ -80,7 +80,12 @@ std::optional<Instant> Gathering::enough_since(Instant now) {
 
 Gathering::Answer Gathering::ask_next(Instant now) {
   changed_.clear();
-  if (has(options_.nodes_min)) return Answer::start;
+  if (has(std::max(options_.nodes_min, expected_))) return Answer::start;
+  if (has(options_.nodes_min)) {
+    if (!start_at_) start_at_ = now + options_.follow_timeout;
+    return now >= *start_at_ ? Answer::start : Answer::wait;
+  }
+  start_at_.reset();
   if (!give_up_at_) give_up_at_ = now + options_.replace_timeout;
   return now >= *give_up_at_ ? Answer::give_up : Answer::wait;
 }
@@ -103,6 +108,7 @@ std::vector<Offer> Gathering::take_members(const Generation& last, const SetAsid
   for (const bool were_members : {true, false}) take_some(options_.nodes_min, true, were_members);
   std::ranges::sort(taken, {}, &Offer::node);
   for (const Offer& offer : taken) ready_.erase(offer.node);
+  expected_ = 0;
   give_up_at_.reset();
   start_at_.reset();
   for (const auto& [node, offer] : ready_) changed_.insert(node);

@@ -30,6 +30,7 @@ struct GatheringOptions {
   /// time.
   Millis quiet{0};
   Millis replace_timeout{30'000};  ///< For a node in the place of one that was lost.
+  Millis follow_timeout{1'000};    ///< For nodes that come from a coordinator that has resigned.
   std::vector<std::string> hosts;  ///< Of all nodes in their order, where that is known.
   friend bool operator==(const GatheringOptions&, const GatheringOptions&) = default;
 };
@@ -54,6 +55,10 @@ class Gathering {
   /// would cost all of them time. Ask after each change, and when `next_deadline()` is due.
   [[nodiscard]] Answer ask_first(Instant now);
   [[nodiscard]] Answer ask_next(Instant now);
+
+  /// So many nodes come from a coordinator that has resigned: the next generation waits for them,
+  /// though not for long once there are enough, so that it does not end again when they join.
+  void expect(int count) { expected_ = std::min(count, options_.nodes_max); }
 
   [[nodiscard]] std::optional<Instant> next_deadline() const;
 
@@ -93,6 +98,7 @@ class Gathering {
 
   GatheringOptions options_;
   int needed_first_ = 1;
+  int expected_ = 0;  // for the next generation
   bool marked_ = false;
   std::map<NodeId, Offer> ready_;
   std::set<NodeId> changed_;             // added or removed, and not asked about since

@@ -138,11 +138,17 @@ struct Propose {
   Generation record;
   friend bool operator==(const Propose&, const Propose&) = default;
 };
+/// What a coordinator that resigns says of the nodes to its successor.
+struct Legacy {
+  std::vector<NodeId> gone = {};  ///< Members that have ended: it waits for none of these.
+  int ready = 0;                  ///< Nodes that could take part, which come to it next.
+  friend bool operator==(const Legacy&, const Legacy&) = default;
+};
 /// No worker lives in the job. Another process is to coordinate it and to form the next generation;
 /// the answer is this coordinator's end, or LeadKept.
 struct HandOver {
   std::set<NodeId> leavers;  ///< It should be on none of these.
-  std::vector<NodeId> gone;  ///< Members that have ended: it waits for none of these.
+  Legacy legacy = {};
   friend bool operator==(const HandOver&, const HandOver&) = default;
 };
 /// No other process could coordinate.

@@ -133,9 +133,9 @@ void Participant::take_lead(Instant now, const TakeLead& lead, Actions& out) {
       std::make_unique<Office>(Office{Coordinator(options_.coordinator), Roster(roster, now)});
   if (!lead.record) return;
   const std::string old = lead.record->head_host();
-  const std::string what = lead.was_resigned ? " left" : " was lost";
-  office_->coordinator =
-      Coordinator(options_.coordinator, *lead.record, lead.gone, "head " + old + what);
+  const std::string what = lead.legacy ? " left" : " was lost";
+  office_->coordinator = Coordinator(
+      options_.coordinator, *lead.record, lead.legacy.value_or(Legacy()), "head " + old + what);
   office_->roster.inherit(now, *lead.record, lead.old_head_heard);
   say(notes_.inherits(old), out);
 }

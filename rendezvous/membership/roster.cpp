@@ -126,7 +126,7 @@ void Roster::hear(Instant now, SessionId session, const Hello& hello, Actions& o
       return;
     }
     peer->life = from.life;
-    peer->lost = false;
+    peer->lost = peer->leaves = false;
     peer->outbox = {};
     peer->inbox = {};
   }
@@ -191,6 +191,7 @@ void Roster::hear(Instant now, SessionId session, const Numbered<News>& news, Ac
         if constexpr (requires { told.node; }) told.node = peer->node;
         if constexpr (std::is_same_v<decltype(told), LeaveRequested>) {
           told.with_lead = agent_in(session) == options_.leader.agent;
+          peer->leaves = true;
         }
         out.emplace_back(Report{std::move(told)});
       },

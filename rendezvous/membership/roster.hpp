@@ -123,7 +123,8 @@ class Roster {
     Instant heard;
     Instant patience_from;  // `heard`, plus the time this coordinator was suspended
     bool lost = false;
-    bool ended = false;  // the process, by its will: no life of it comes back
+    bool leaves = false;  // it has asked to, in this life
+    bool ended = false;   // the process, by its will: no life of it comes back
     WillSecret will_secret{};
     Outbox<Instruction> outbox;
     Inbox inbox;

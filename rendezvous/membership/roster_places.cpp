@@ -120,9 +120,9 @@ void Roster::forget_lost() {
   std::erase_if(peers_, [](const auto& entry) { return entry.second.lost; });
 }
 
-/// Of the living nodes, if no more may take part; null if one more may. An agent
-/// of the same machine as `hello`, or a silent one beside another of its machine that is heard, may
-/// be dead already, and is not counted.
+/// Of the living nodes, if no more may take part; null if one more may. An agent that leaves is not
+/// counted. One of the same machine as `hello`, or a silent one beside another of its machine that
+/// is heard, may be dead already, and is not counted either.
 const Roster::Peer* Roster::most_silent_of_all(Instant now, const Hello& hello) const {
   if (options_.nodes_all == 0 || hello.witness) return nullptr;
   if (peers_.size() < static_cast<std::size_t>(options_.nodes_all)) return nullptr;
@@ -138,7 +138,7 @@ const Roster::Peer* Roster::most_silent_of_all(Instant now, const Hello& hello) 
   const Peer* most_silent = nullptr;
   int count = 0;
   for (const auto& [agent, peer] : peers_) {
-    if (peer.lost || peer.node >= first_witness) continue;
+    if (peer.lost || peer.leaves || peer.node >= first_witness) continue;
     const bool is_replaced = !is_heard(peer) && heard.contain(peer.host, peer.contact);
     if (is_replaced || own.contain(peer.host, peer.contact)) continue;
     ++count;

@@ -152,11 +152,12 @@ struct Following {
 /// leader's last word when it resigns, and no worker lives: then nothing binds any more.
 struct SteppedDown {
   AgentId leader = 0;
-  Epoch epoch;                    ///< Of what it answers, or in which it leads.
-  Millis binds;                   ///< All that was promised to it ends so long from now, at most.
-  AgentId successor = 0;          ///< Who is to stand at once; 0: the leader did not resign.
-  std::vector<NodeId> gone = {};  ///< See HandOver; no more than `gone_max`.
+  Epoch epoch;            ///< Of what it answers, or in which it leads.
+  Millis binds;           ///< All that was promised to it ends so long from now, at most.
+  AgentId successor = 0;  ///< Who is to stand at once; 0: the leader did not resign.
+  Legacy legacy = {};     ///< No more than `gone_max` are gone.
   static constexpr std::size_t gone_max = 1'000;
+  static constexpr int ready_max = 1'000'000;
   friend bool operator==(const SteppedDown&, const SteppedDown&) = default;
 };
 /// The founder asks whether this voter sees its proof, before there is a record.

@@ -130,11 +130,10 @@ void Succession::take_lead(Instant now, Epoch epoch, Instant old_head_heard, Act
   reign_->base_of = decided_record();
   reign_->accepted = {{self.agent, known_->id()}};
   reign_->call_at = now;
-  TakeLead lead{*leader_, known_->record, old_head_heard};
+  TakeLead lead{*leader_, known_->record, old_head_heard, {}};
   if (names_self_) {  // since then it has followed nobody, and so knows no newer record
     lead.old_head_heard = now;
-    lead.was_resigned = true;
-    lead.gone = names_self_->gone;
+    lead.legacy = names_self_->legacy;
     names_self_.reset();
   }
   out.emplace_back(std::move(lead));

@@ -69,9 +69,8 @@ struct SendBallot {
 struct TakeLead {
   Leader leader;
   std::optional<Generation> record;
-  Instant old_head_heard;         ///< From then on the silence of the old one's node counts.
-  bool was_resigned = false;      ///< The old head has handed it on.
-  std::vector<NodeId> gone = {};  ///< Then these members have no worker left: see HandOver.
+  Instant old_head_heard;        ///< From then on the silence of the old one's node counts.
+  std::optional<Legacy> legacy;  ///< The old head has handed it on.
   friend bool operator==(const TakeLead&, const TakeLead&) = default;
 };
 /// It is not any more: all sessions end.

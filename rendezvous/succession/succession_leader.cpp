@@ -207,8 +207,9 @@ void Succession::on(Instant now, const HandOver& wish, Actions& out) {
   const bool leads = !founding() && now < reign_->lead.until();
   const Voter* next = leads ? successor(now, wish.leavers) : nullptr;
   if (next == nullptr) return (void)out.emplace_back(LeadKept{});
-  resigned_ = SteppedDown{options_.self.agent, leader_->epoch, Millis{0}, next->agent, wish.gone};
-  if (wish.gone.size() > SteppedDown::gone_max) resigned_->gone.resize(SteppedDown::gone_max);
+  resigned_ = SteppedDown{options_.self.agent, leader_->epoch, Millis{0}, next->agent, wish.legacy};
+  std::vector<NodeId>& gone = resigned_->legacy.gone;
+  if (gone.size() > SteppedDown::gone_max) gone.resize(SteppedDown::gone_max);
   for (const Voter& voter : others()) out.emplace_back(SendBallot{voter.address, *resigned_});
   step_down(now, out);
   stepped_down_at_ = heard_ = patience_ = now - options_.times.lease;

@@ -279,7 +279,8 @@ void fields(auto& archive, Is<SteppedDown> auto& stepped_down) {
   fields(archive, stepped_down.epoch);
   fields(archive, stepped_down.binds);
   archive.integer(stepped_down.successor);
-  archive.list(stepped_down.gone, SteppedDown::gone_max);
+  archive.list(stepped_down.legacy.gone, SteppedDown::gone_max);
+  archive.integer(stepped_down.legacy.ready, 0, SteppedDown::ready_max);
 }
 void fields(auto& archive, Is<SurveyRequest> auto& request) {
   archive.string(request.address, name_bytes_max);

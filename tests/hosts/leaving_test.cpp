@@ -95,6 +95,23 @@ TEST_CASE("hosts: a spare takes the place of a host that gets SIGTERM, by one re
   }
 }
 
+TEST_CASE("hosts: a newcomer takes the place of a host that gets SIGTERM, by one restart") {
+  if (!can_hold_hosts()) return;
+  for (const int leaver : {2, 0}) {
+    CAPTURE(leaver);
+    Training job(4, LeavingHosts::all_options({}));
+    for (const int host : {0, 1, 2}) job.start(host);
+    job.generation(1, 6);
+    job.agent_of(leaver).send(SIGTERM);
+    job.start(3);
+    CHECK(job.agent_of(leaver).wait() == 143);
+    CHECK(count_on(job[3], job.generation(2, 6)) == 2);
+    job.finish();
+    for (const int host : {2 - leaver, 1, 3}) CHECK(job.agent_of(host).wait() == 0);
+    CHECK(job.newest() == 2);
+  }
+}
+
 /// As Kubernetes ends a pod: SIGTERM to its first process, and SIGKILL to all of it later.
 TEST_CASE("hosts: a container that gets SIGTERM leaves the job; one that is killed is lost") {
   if (!can_hold_hosts()) return;

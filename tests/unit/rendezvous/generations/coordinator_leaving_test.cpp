@@ -169,7 +169,7 @@ TEST_CASE("coordinator: its own node hands over what it coordinates when no work
   LeavingStory job;
   CHECK(job.meets(own_node_leaves) == all_stop(SIGTERM, CoordinatorOptions{}.grace));
   for (const int node : {0, 1}) CHECK(job.joins(node, 1).empty());
-  CHECK(job.joins(2, 1) == Actions{HandOver{{NodeId{0}}, {}}});
+  CHECK(job.joins(2, 1) == Actions{HandOver{{NodeId{0}}, {{}, 2}}});
   CHECK(job.meets(Timeout{}).empty());
 }
 
@@ -183,12 +183,39 @@ TEST_CASE("coordinator: who hands over names those that have ended, and no other
   for (const int node : {0, 1}) (void)first.joins(node, 1);
   (void)first.loses(3);  // but that one may live
   CHECK(first.meets(LeaveRequested{NodeId{1}, SIGTERM}) == Actions{left(1)});
-  CHECK(first.joins(2, 1) == Actions{HandOver{{NodeId{0}}, {NodeId{1}}}});
+  CHECK(first.joins(2, 1) == Actions{HandOver{{NodeId{0}}, {{NodeId{1}}, 1}}});
   JobStory job(options);
-  job.coordinator = Coordinator(options, first.coordinator.newest(), {NodeId{1}}, "head n0 left");
+  job.coordinator =
+      Coordinator(options, first.coordinator.newest(), {{NodeId{1}}, 1}, "head n0 left");
   CHECK(job.coordinator.reason() == "generation 1 ends: 1 of 4 nodes have stopped");
   for (const int node : {0, 2}) CHECK(job.joins(node, 1).empty());
   CHECK(members_of(job.joins(3)) == std::vector{0, 2, 3});
+}
+
+TEST_CASE(
+    "coordinator: who has taken over from a head that left waits for nodes that come, a second") {
+  CoordinatorOptions options = LeavingStory::options();
+  options.gathering.nodes_min = 1;
+  options.gathering.nodes_max = 3;
+  JobStory first(options);
+  for (const int node : {0, 1, 2}) (void)first.joins(node);
+  (void)first.meets(own_node_leaves);
+  CHECK(first.joins(3).empty());  // a newcomer
+  for (const int node : {0, 1}) (void)first.joins(node, 1);
+  CHECK(first.joins(2, 1) == Actions{HandOver{{NodeId{0}}, {{}, 3}}});
+  const auto successor = [&] {
+    JobStory job(options);
+    job.coordinator = Coordinator(options, first.coordinator.newest(), {{}, 3}, "head n0 left");
+    (void)job.meets(LeaveRequested{NodeId{0}, SIGTERM});
+    for (const int node : {0, 1, 2}) (void)job.joins(node, 1);
+    return job;
+  };
+  JobStory all = successor();
+  CHECK(members_of(all.joins(3)) == std::vector{1, 2, 3});
+  JobStory late = successor();
+  CHECK(late.coordinator.next_deadline() == late.now + Millis{1'000});
+  late.now = late.now + Millis{1'000};
+  CHECK(members_of(late.meets(Timeout{})) == std::vector{1, 2});
 }
 
 TEST_CASE("coordinator: who leaves as the last one does not end the job of nodes that were lost") {

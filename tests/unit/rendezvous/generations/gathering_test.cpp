@@ -45,6 +45,30 @@ TEST_CASE(
   CHECK(gathering_of({0, 1, 2, 3}, options).ask_first(Instant{100}) == Answer::start);
 }
 
+TEST_CASE(
+    "gathering: nodes that are expected are waited for once there are enough, and only once") {
+  Gathering gathering = gathering_of({0});
+  gathering.expect(7);  // of which four may take part
+  CHECK(gathering.ask_next(Instant{0}) == Answer::wait);
+  CHECK(gathering.next_deadline() == Instant{30'000});
+  gathering.add({NodeId{1}});
+  CHECK(gathering.ask_next(Instant{5'000}) == Answer::wait);
+  CHECK(gathering.next_deadline() == Instant{6'000});
+  gathering.remove(NodeId{1});
+  CHECK(gathering.ask_next(Instant{5'500}) == Answer::wait);
+  CHECK(gathering.next_deadline() == Instant{30'000});
+  for (const int node : {1, 2}) gathering.add({NodeId{node}});
+  CHECK(gathering.ask_next(Instant{6'000}) == Answer::wait);
+  CHECK(gathering.ask_next(Instant{6'999}) == Answer::wait);
+  Gathering all = gathering;
+  all.add({NodeId{3}});
+  CHECK(all.ask_next(Instant{6'999}) == Answer::start);
+  CHECK(gathering.ask_next(Instant{7'000}) == Answer::start);
+  (void)taken_from(gathering, {});
+  for (const int node : {0, 1}) gathering.add({NodeId{node}});
+  CHECK(gathering.ask_next(Instant{8'000}) == Answer::start);
+}
+
 TEST_CASE("gathering: when all who are allowed are there, it starts at once") {
   CHECK(gathering_of({0, 1, 2, 3}).ask_first(Instant{0}) == Answer::start);
   CHECK(gathering_of({0, 1, 2, 3, 4}).ask_first(Instant{0}) == Answer::start);

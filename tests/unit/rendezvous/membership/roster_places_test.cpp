@@ -109,6 +109,17 @@ TEST_CASE("roster: one node too many is refused, and let in once another one is 
   CHECK(story.greets(4, {13, 1}).empty());
 }
 
+TEST_CASE("roster: one node more may come for each that has asked to leave") {
+  RosterStory story = full_job();
+  (void)story.meets(Received{{1}, Numbered<News>{1, LeaveRequested{{}, SIGTERM}}});
+  CHECK(story.greets(3, {13, 1}).empty());
+  CHECK(story.greets(4, {14, 1}).size() == 2);
+  (void)story.after(4'000);
+  CHECK(story.greets(1, {11, 2}).empty());  // a new life, which has not asked
+  CHECK(story.greets(2, {12, 2}).empty());
+  CHECK(story.greets(5, {15, 1}).size() == 2);
+}
+
 TEST_CASE("roster: who is started again on its machine is none too many, however many are") {
   RosterStory story = full_job();
   (void)story.after(1'100);

@@ -91,7 +91,7 @@ std::vector<ToCoordinator> messages_up() {
       Ballot{Leading{sample_leader, Instant{100}, record_id, true, 3, sample_claim()}},
       Ballot{Following{12, Epoch{4}, Instant{100}, record_id}},
       Ballot{SurveyRequest{"10.0.0.1:29400", {0xfedcba9876543210}}},
-      Ballot{SteppedDown{11, Epoch{4}, Millis{500}, 12, {NodeId{1}, NodeId{3}}}},
+      Ballot{SteppedDown{11, Epoch{4}, Millis{500}, 12, {{NodeId{1}, NodeId{3}}, 4}}},
       Ballot{SurveyAnswer{12, {0xfedcba9876543210}, true}},
   };
 }
