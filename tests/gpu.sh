@@ -4,8 +4,9 @@
 # and the log of each job stay in build/gpu/logs. Where there is no GPU it says so and passes.
 #   tests/gpu.sh [PREFIX]         PREFIX: CMAKE_PREFIX_PATH of a LibTorch with CUDA; by default the
 #                                 one of the PyTorch that python3 imports
-#   tests/gpu.sh --built FOLDER   runs FOLDER/bin/ddprun, toy, fashion_mnist and illegal, which were
-#                                 built elsewhere, with the libraries of the PyTorch of python3
+#   tests/gpu.sh --built FOLDER   runs ddprun, toy, fashion_mnist, sums and illegal of FOLDER/bin,
+#                                 which were built elsewhere, with the libraries of the PyTorch of
+#                                 python3
 # GPU_DATA: the folder of Fashion-MNIST. GPU_SECONDS: the tests that have not begun by then are
 # skipped. GPU_ONLY: the groups to run, such as "counts kills". GPU_ROUNDS: of what is measured.
 set -euo pipefail
@@ -27,7 +28,7 @@ source tests/gpu/speed.sh
 
 configure_and_build() {
     cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDDPRUN_TESTS=OFF \
-        -DDDPRUN_WORKER=ON -DCMAKE_PREFIX_PATH="$1" &&
+        -DDDPRUN_GPU_TESTS=ON -DDDPRUN_WORKER=ON -DCMAKE_PREFIX_PATH="$1" &&
         cmake --build "$folder" -j "$jobs" || return 1
     build_illegal || true
 }

@@ -108,8 +108,8 @@ void make_current(Device device) {
   if (!device.is_cpu()) c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
 }
 
-/// Returns when what was recorded as `event` is done. LibTorch before 2.3 can only wait for all that
-/// the current stream of its device has to do.
+/// Returns when what was recorded as `event` is done. LibTorch before 2.3 can only wait for all
+/// that the current stream of its device has to do.
 template <typename Event>
 void wait_for(const Event& event) {
   if constexpr (requires { event.synchronize(); }) {

@@ -14,7 +14,7 @@ test_kills() {
     expect "toy goes on from its snapshot" shows killed 'Resuming training'
 }
 
-# What a worker does before it is toy: its own pid, and the memory in use on its GPU.
+# What a worker does before it is a program: its own pid, and the memory in use on its GPU.
 # shellcheck disable=SC2016 # the workers' shell expands it
 noting=(--no-python bash -c '
     me=$TORCHELASTIC_RESTART_COUNT.$LOCAL_RANK
@@ -22,12 +22,12 @@ noting=(--no-python bash -c '
     echo $$ >"pid.$me"
     exec "$@"' bash)
 
-# starts_computing NAME OPTIONS...: a job of toy that does not end soon; waits until it trains.
+# starts_computing NAME OPTIONS...: a job that adds up and does not end soon; waits until it does.
 starts_computing() {
     local name=$1
     shift
-    start "$name" --nproc-per-node="$gpus" "$@" "${noting[@]}" "$folder/bin/toy" 100000000 100000000
-    within 40 shows "$name" 'Epoch 3 ' && uses_nccl "$name" && ! memory_is_free && return 0
+    start "$name" --nproc-per-node="$gpus" "$@" "${noting[@]}" "$folder/bin/sums" 100000000
+    within 40 shows "$name" 'round 3:' && uses_nccl "$name" && ! memory_is_free && return 0
     echo "it does not compute with NCCL on a GPU"
     return 1
 }

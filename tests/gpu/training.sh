@@ -11,8 +11,11 @@ train_toy() {
 
 test_training() {
     expect "toy ends well" train_toy toy 20 10
-    expect "toy's gradients go through NCCL" uses_nccl toy
-    expect "toy ends its group" ends_group toy
+    expect "C++ workers add up tensors of GPUs" run_job sums --nproc-per-node="$gpus" \
+        "$folder/bin/sums" 2
+    expect "tensors of GPUs go through NCCL" uses_nccl sums
+    expect "a C++ worker ends its group" ends_group sums
+    expect "gradients of C++ workers go through NCCL, if there are several" reduces_by_nccl toy
     expect "PyTorch reads toy's snapshot" read_by_pytorch toy 20
     expect "toy goes on from the GPU's snapshot on the CPU" goes_on toy 20 40 CUDA_VISIBLE_DEVICES=
     expect "PyTorch reads what the CPU has saved" read_by_pytorch toy 40
@@ -26,11 +29,16 @@ test_training() {
         goes_on pytorch 3 5 CUDA_VISIBLE_DEVICES=
     expect "fashion_mnist ends well" run_job fashion_mnist --nproc-per-node="$gpus" \
         --snapshot snapshot.pt "$folder/bin/fashion_mnist" --data "$data"
-    expect "fashion_mnist's gradients go through NCCL" uses_nccl fashion_mnist
     expect "fashion_mnist learns" shows fashion_mnist 'test accuracy: (8|9)[0-9]'
     expect "fashion_mnist learns the same on GPU and CPU" learns_the_same
+    expect "a loss that is no number ends fashion_mnist, and no snapshot has it" names_nan
     expect "PyTorch's DDP has the same loss under torchrun and ddprun" same_loss
     expect "PyTorch's DDP goes through NCCL under ddprun" uses_nccl fit_ddprun
+}
+
+# reduces_by_nccl NAME: a single rank has nothing to reduce, and makes no communicator.
+reduces_by_nccl() {
+    if ((gpus > 1)); then uses_nccl "$1"; else ! shows "$1" 'Init COMPLETE'; fi
 }
 
 # read_by_pytorch NAME EPOCHS
@@ -63,6 +71,17 @@ learns_the_same() {
         print "GPU: loss", $1, "accuracy", $2, "% CPU: loss", $3, "accuracy", $4, "%"
         exit !($1 > 0.8 * $3 && $1 < 1.25 * $3 && $2 > $4 - 4 && $2 < $4 + 4) }' || return 1
     fact "fashion_mnist, loss and accuracy on GPU, then CPU: $(cat "$logs/learns")"
+}
+
+# A GPU's loss is read a step late, though before the next snapshot.
+names_nan() {
+    local options=(--data "$data" --epochs 1 --snapshot-every 1 --lr 1e30)
+    ends_with 1 run_job nan --nproc-per-node=1 --snapshot snapshot.pt "$folder/bin/fashion_mnist" \
+        "${options[@]}" || return 1
+    shows nan 'error: the loss is (nan|inf|-inf) in epoch 0, step [0-9]+ on rank 0' &&
+        run_in nan python3 -c 'import torch
+for value in torch.load("snapshot.pt", weights_only=True)["MODEL_STATE"].values():
+    assert not value.isnan().any()'
 }
 
 same_loss() {

@@ -1,7 +1,6 @@
 #include "ddprun/evaluation.hpp"
 
 #include "ddprun/error.hpp"
-#include "worker/parallel/broadcast.hpp"
 
 #include <algorithm>
 
@@ -19,7 +18,6 @@ EvaluationBatches::EvaluationBatches(const std::shared_ptr<torch::nn::Module>& m
                      batch_size,
                      " is not possible; a batch needs a sample"));
   }
-  broadcast_from_rank_0(module->buffers(), group);
   const auto mine = torch::arange(group.rank(),
                                   std::max<std::int64_t>(samples_count, group.rank()),
                                   group.size(),

@@ -13,7 +13,7 @@ double ratio(const torch::Tensor& sum_and_count) {
 
 void Mean::add(const torch::Tensor& sum, double count) {
   if (!sum_.defined()) sum_ = torch::zeros({1}, sum.options().dtype(torch::kDouble));
-  sum_.add_(sum.detach());
+  sum_.add_(sum.detach().reshape({1}));
   count_ += count;
 }
 

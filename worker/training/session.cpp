@@ -2,6 +2,7 @@
 
 #include "ddprun/error.hpp"
 #include "ddprun/optimizer_state.hpp"
+#include "worker/parallel/broadcast.hpp"
 #include "worker/torch_compat.hpp"
 #include "worker/training/loss_check.hpp"
 
@@ -23,6 +24,8 @@ void Session::resume(const std::shared_ptr<torch::nn::Module>& module,
                      torch::optim::Optimizer& optimizer) {
   if (optimizer_ != nullptr) throw Error("prepare() of a session was called twice; call it once");
   module->to(device_);
+  // What an optimizer made before, as Adagrad does, goes to the device as well.
+  load_optimizer_state(optimizer, optimizer_state(optimizer));
   for (const auto& group : optimizer.param_groups()) rates_.push_back(group.options().get_lr());
   if (auto snapshot = snapshots_.load()) {
     load_state_dict(*module, snapshot->model_state);
@@ -66,8 +69,12 @@ void Session::step() {
   for (auto& parameter : parameters_) parameter.mutable_grad() = torch::Tensor();
 }
 
+void Session::share_buffers() const {
+  if (shares_buffers_) broadcast_from_rank_0(module_->buffers(), group_);
+}
+
+/// What the last finished step has left. True on rank 0, once it is on the disk.
 bool Session::save() {
-  require_prepared("save()");
   losses_->finish();
   if (context_.rank != 0) return false;
   training_.model_state = state_dict(*module_);
@@ -79,6 +86,7 @@ bool Session::save() {
 
 EvaluationBatches Session::evaluation(std::int64_t samples_count, std::int64_t batch_size) {
   require_prepared("evaluation()");
+  share_buffers();
   return {module_, group_, device_, samples_count, batch_size};
 }
 

@@ -4,7 +4,6 @@
 #include "ddprun/session.hpp"
 #include "ddprun/step_seed.hpp"
 #include "ddprun/stop_request.hpp"
-#include "worker/parallel/broadcast.hpp"
 #include "worker/training/loss_check.hpp"
 #include "worker/training/step_plan.hpp"
 
@@ -71,7 +70,7 @@ void TrainingSteps::finish_step() {
   session_.training_.position = state_->plan.position();
   session_.control_.finished_step(session_.position().step);
   if (finished.ends_epoch) {
-    broadcast_from_rank_0(session_.module_->buffers(), session_.group_);
+    session_.share_buffers();
     session_.losses_->finish();
   }
   StopRequest& stop = state_->stop;

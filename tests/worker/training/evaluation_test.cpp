@@ -48,21 +48,6 @@ TEST_CASE("evaluation: each sample is on one rank, and a rank may have none") {
   }
 }
 
-TEST_CASE("evaluation: all ranks use the statistics of rank 0") {
-  std::mutex mutex;
-  std::vector<torch::Tensor> outputs;
-  test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
-    torch::manual_seed(1);
-    nn::BatchNorm1d norm(2);
-    norm->forward(torch::full({4, 2}, 3.0 * context.rank) + torch::arange(4).view({4, 1}));
-    const EvaluationBatches batches(norm.ptr(), group, torch::kCPU, 2, 1);
-    const auto output = norm->forward(torch::ones({1, 2}));
-    const std::lock_guard lock(mutex);
-    outputs.push_back(output);
-  });
-  CHECK(torch::equal(outputs.at(0), outputs.at(1)));
-}
-
 TEST_CASE("evaluation: modes are as before afterwards, also of a part that is frozen") {
   test::run_ranks(1, [&](const Context&, const ProcessGroup& group) {
     nn::Sequential net(nn::Linear(1, 1), nn::BatchNorm1d(1));

@@ -13,6 +13,8 @@ namespace {
 TEST_CASE("schedule: after each epoch the rate is that of PyTorch's scheduler") {
   const test::TemporaryFolder folder;
   const auto said = test::run_python(folder, R"(
+import warnings
+warnings.simplefilter("ignore")  # 1.13's SequentialLR has one
 from torch.optim import SGD, lr_scheduler as s
 def rates(make):
     optimizer = SGD([torch.zeros(1)], lr=1.0)
@@ -22,7 +24,8 @@ def rates(make):
         optimizer.step()
         scheduler.step()
 rates(lambda o: s.CosineAnnealingLR(o, 12, eta_min=0.05))
-rates(lambda o: s.SequentialLR(o, [s.LinearLR(o, 0.1, total_iters=4), s.CosineAnnealingLR(o, 8)], [4]))
+rates(lambda o: s.SequentialLR(
+    o, [s.LinearLR(o, 0.1, total_iters=4), s.CosineAnnealingLR(o, 8)], [4]))
 rates(lambda o: s.MultiStepLR(o, [3, 7], 0.2))
 )");
   if (!said) return;

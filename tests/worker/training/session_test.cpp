@@ -4,12 +4,15 @@
 #include "ddprun/error.hpp"
 #include "ddprun/mean.hpp"
 #include "tests/worker/support.hpp"
+#include "worker/torch_compat.hpp"
 
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 
 #include <cmath>
 #include <limits>
+#include <mutex>
+#include <thread>
 
 namespace ddprun::worker {
 namespace {
@@ -20,7 +23,7 @@ using test::TemporaryFolder;
 using torch::Tensor;
 namespace nn = torch::nn;
 
-constexpr std::int64_t samples_count = 20;
+constexpr std::int64_t data_size = 20;
 
 Context context_in(const TemporaryFolder& folder) {
   Context context;
@@ -35,8 +38,8 @@ struct Job {
 
   void train(const std::function<void(const Step&)>& before_step = {}) {
     auto parallel = session.prepare(net, optimizer);
-    for (const Step& step : session.steps(samples_count)) {
-      const Tensor inputs = step.samples.to(torch::kFloat).unsqueeze(1) / samples_count;
+    for (const Step& step : session.steps(data_size)) {
+      const Tensor inputs = step.samples.to(torch::kFloat).unsqueeze(1) / data_size;
       session.backward(torch::mse_loss(parallel(inputs), inputs.sin()));
       if (before_step) before_step(step);
       session.step();
@@ -81,12 +84,12 @@ TEST_CASE("session: a step that is left by break is made again") {
   const TemporaryFolder folder;
   Job job(folder, {.batch_size = 8});
   auto parallel = job.session.prepare(job.net, job.optimizer);
-  for (const Step& step : job.session.steps(samples_count)) {
+  for (const Step& step : job.session.steps(data_size)) {
     if (step.position.step == 1) break;
   }
   CHECK(job.session.position() == Position{.batch = 1, .samples = 8, .step = 1});
   std::vector<std::int64_t> steps;
-  for (const Step& step : job.session.steps(samples_count)) steps.push_back(step.position.step);
+  for (const Step& step : job.session.steps(data_size)) steps.push_back(step.position.step);
   CHECK(steps == std::vector<std::int64_t>{1, 2});
 }
 
@@ -113,7 +116,7 @@ TEST_CASE("session: a loss that is no finite number ends the training before its
   Job job(folder, {.batch_size = 8});
   auto parallel = job.session.prepare(job.net, job.optimizer);
   const auto infinite = torch::tensor(std::numeric_limits<float>::infinity());
-  for (const Step& step : job.session.steps(samples_count)) {
+  for (const Step& step : job.session.steps(data_size)) {
     if (step.position.step == 1) {
       const auto error = error_of([&] { job.session.backward(infinite); });
       CHECK(contains(error, "the loss is inf in epoch 0, step 1 on rank 0"));
@@ -129,13 +132,69 @@ TEST_CASE("session: calls in the wrong order say which one comes first") {
   const auto early = [&](const std::function<void()>& call) {
     return contains(error_of(call), "of a session was called before prepare(); call that first");
   };
-  CHECK(early([&] { static_cast<void>(job.session.steps(samples_count)); }));
-  CHECK(early([&] { static_cast<void>(job.session.evaluation(samples_count, 5)); }));
+  CHECK(early([&] { static_cast<void>(job.session.steps(data_size)); }));
+  CHECK(early([&] { static_cast<void>(job.session.evaluation(data_size, 5)); }));
   CHECK(early([&] { job.session.step(); }));
-  CHECK(early([&] { static_cast<void>(job.session.save()); }));
   static_cast<void>(job.session.prepare(job.net, job.optimizer));
   CHECK(contains(error_of([&] { static_cast<void>(job.session.prepare(job.net, job.optimizer)); }),
                  "prepare() of a session was called twice"));
+}
+
+/// Two sessions, each in a thread, that meet in a store of their own.
+void run_two_sessions(const std::function<void(Session& session)>& body) {
+  c10d::TCPStoreOptions options;
+  options.isServer = true;
+  options.port = 0;
+  options.waitWorkers = false;
+  compat::avoid_libuv(options);
+  const auto store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+  const TemporaryFolder folder;
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 2; ++rank) {
+    Context context = context_in(folder);
+    context.rank = context.local_rank = rank;
+    context.world_size = context.local_world_size = 2;
+    context.master_addr = "127.0.0.1";
+    context.master_port = store->getPort();
+    context.agent_store = true;
+    ranks.emplace_back([context, &body] {
+      Session session({}, context);
+      body(session);
+    });
+  }
+  for (std::thread& each : ranks) each.join();
+}
+
+TEST_CASE("session: ranks evaluate with the statistics of rank 0, unless each keeps its own") {
+  for (const bool shares : {true, false}) {
+    CAPTURE(shares);
+    std::mutex mutex;
+    std::vector<Tensor> outputs;
+    run_two_sessions([&](Session& session) {
+      nn::BatchNorm1d norm(2);
+      torch::optim::SGD optimizer(norm->parameters(), 0.1);
+      auto parallel = session.prepare(norm, optimizer, {.broadcast_buffers = shares});
+      norm->forward(torch::full({4, 2}, 3.0 * session.context().rank) +
+                    torch::arange(4).view({4, 1}));
+      const auto batches = session.evaluation(2, 1);
+      const std::lock_guard lock(mutex);
+      outputs.push_back(norm->forward(torch::ones({1, 2})));
+    });
+    CHECK(torch::equal(outputs.at(0), outputs.at(1)) == shares);
+  }
+}
+
+TEST_CASE("session: the state that an optimizer makes itself is kept, and its kind known") {
+  const TemporaryFolder folder;
+  Session session({}, context_in(folder));
+  nn::Linear net(2, 1);
+  torch::optim::Adagrad optimizer(net->parameters(),
+                                  torch::optim::AdagradOptions(0.1).initial_accumulator_value(4));
+  auto parallel = session.prepare(net, optimizer);
+  session.backward(parallel(torch::ones({1, 2})).sum());
+  const Tensor before = net->bias.detach().clone();
+  session.step();
+  CHECK((before - net->bias).item<double>() == doctest::Approx(0.1 / std::sqrt(4 + 1)));
 }
 
 TEST_CASE("session: what a program adds to the snapshot comes back with it") {

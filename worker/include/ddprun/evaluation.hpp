@@ -14,7 +14,8 @@ namespace ddprun::worker {
 
 /// A range of (B,) int64 tensors on a device: of `samples_count` samples every rank gets its part,
 /// each sample once, so that a rank may get none. While this exists nothing has gradients and the
-/// module is in evaluation mode; afterwards each of its parts is in its former mode again. No batch is collective.
+/// module is in evaluation mode; afterwards each of its parts is in its former mode again. No batch
+/// is collective.
 ///
 ///     Mean right;
 ///     for (const torch::Tensor& batch : session.evaluation(test.size(), 250)) {
@@ -23,8 +24,7 @@ namespace ddprun::worker {
 ///     const double accuracy = right.over(session.group());
 class EvaluationBatches {
  public:
-  /// Collective: the module's buffers, such as the statistics of a BatchNorm, become those of rank
-  /// 0 on every rank. Throws Error unless batch_size is at least 1.
+  /// Throws Error unless batch_size is at least 1 and samples_count is not negative.
   EvaluationBatches(const std::shared_ptr<torch::nn::Module>& module,
                     const ProcessGroup& group,
                     torch::Device device,

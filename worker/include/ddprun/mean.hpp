@@ -10,7 +10,7 @@ namespace ddprun::worker {
 
 class Mean {
  public:
-  /// Adds `sum`, of one element, as that of `count` values.
+  /// Adds `sum`, of one element, as that of `count` values. All of a mean are on one device.
   void add(const torch::Tensor& sum, double count = 1);
 
   /// The mean of what all ranks have added since the last call, in float64; NaN if none has added

@@ -11,7 +11,7 @@ struct Position {
   std::int64_t epoch = 0;    ///< Epochs that are finished.
   std::int64_t batch = 0;    ///< Batches of this epoch that each rank has finished.
   std::int64_t samples = 0;  ///< Samples of this epoch that all ranks together have used.
-  std::int64_t step = 0;     ///< Optimizer steps since training began.
+  std::int64_t step = 0;     ///< Steps since training began.
 
   friend bool operator==(const Position&, const Position&) = default;
 };

@@ -32,8 +32,8 @@ class ProcessGroup {
  public:
   /// The group of all ranks of `context`; returns when each of them is connected. A
   /// single process needs no store over TCP. CPU tensors go over Gloo, bound to the interfaces that
-  /// the context names or else to the address that routes to MASTER_ADDR; CUDA tensors go over NCCL
-  /// if LibTorch has it. Throws Error when the store or a rank cannot be reached.
+  /// the context names or else to the address that routes to MASTER_ADDR; CUDA tensors go over
+  /// NCCL. Throws Error when the store or a rank cannot be reached.
   [[nodiscard]] static ProcessGroup connect(const Context& context,
                                             const ProcessGroupOptions& options = {});
 

@@ -54,7 +54,7 @@ struct SessionOptions {
   std::function<void(const Position& position, const std::string& path)> saved;
 };
 
-/// One for a process at a time, used by its main thread. Errors are of the type Error, if no other
+/// One for a process, used by its main thread. Errors are of the type Error, if no other
 /// is named; one that leaves run() ends the rank.
 class Session {
  public:
@@ -73,12 +73,14 @@ class Session {
   [[nodiscard]] const Position& position() const { return training_.position; }
   /// The file of the newest snapshot, or where it will be.
   [[nodiscard]] const std::filesystem::path& snapshot_path() const { return snapshots_.path(); }
-  /// What is saved beside the training, and was loaded with it; see Snapshot::user_fields.
+  /// What is saved beside the training; prepare() replaces it by what was. See
+  /// Snapshot::user_fields.
   [[nodiscard]] std::map<std::string, c10::IValue>& user_fields() { return training_.user_fields; }
 
   /// Collective, once. The model for this session's steps: on its device, with the state of the
   /// newest snapshot, if there is one, and the same on all ranks. `module` is a module holder or a
-  /// shared_ptr, and shared; `optimizer` was made of its parameters and outlives the steps.
+  /// shared_ptr, and shared; `optimizer` was made of its parameters and outlives the steps. Throws
+  /// Error for an optimizer whose state cannot be saved.
   template <typename Module>
   [[nodiscard]] DistributedDataParallel<Module> prepare(
       Module module,
@@ -89,6 +91,7 @@ class Session {
     } else {
       resume(module, optimizer);
     }
+    shares_buffers_ = options.broadcast_buffers;
     return DistributedDataParallel<Module>(std::move(module), group_, options);
   }
 
@@ -96,18 +99,16 @@ class Session {
   /// set has `samples_count` samples. See TrainingSteps.
   [[nodiscard]] TrainingSteps steps(std::int64_t samples_count);
 
-  /// loss.backward(). Throws Error if the loss is not finite; on a GPU only the next call, save or
-  /// end of the steps does, so as not to wait for it.
+  /// loss.backward(). Throws Error if the loss is not finite: on a GPU only the next call, the end
+  /// of the epoch or the next snapshot does, so as not to wait for it.
   void backward(const torch::Tensor& loss);
   /// Sets the learning rates by the schedule, changes the parameters and forgets the gradients.
   void step();
 
-  /// Saves what the last finished step has left; see SnapshotStore::save. All ranks may call it,
-  /// rank 0 writes, and it alone can return true. The steps call it themselves.
-  bool save();
-
-  /// Collective. This rank's part of `samples_count` samples in batches, each sample on one rank,
-  /// for a range-based for loop. See EvaluationBatches.
+  /// Collective: buffers, such as the statistics of a BatchNorm, become those of rank 0 on all
+  /// ranks, unless broadcast_buffers is false. The result is this rank's part of `samples_count`
+  /// samples in batches, each sample on one rank, for a range-based for loop. See
+  /// EvaluationBatches.
   [[nodiscard]] EvaluationBatches evaluation(std::int64_t samples_count, std::int64_t batch_size);
 
  private:
@@ -115,6 +116,8 @@ class Session {
 
   void resume(const std::shared_ptr<torch::nn::Module>& module, torch::optim::Optimizer& optimizer);
   void require_prepared(const char* what) const;
+  void share_buffers() const;
+  bool save();
 
   SessionOptions options_;
   Context context_;
@@ -128,6 +131,7 @@ class Session {
   torch::optim::Optimizer* optimizer_ = nullptr;
   std::vector<double> rates_;  // of the optimizer's groups, before the schedule
   std::vector<torch::Tensor> parameters_;
+  bool shares_buffers_ = true;
   double epochs_done_ = 0;  // as the schedule counts them
 };
 

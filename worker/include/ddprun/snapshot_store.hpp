@@ -45,7 +45,8 @@ class SnapshotStore {
   /// nothing on others. Sets its generation, to one later than all that existed when this store
   /// was made, and its world size.
   ///
-  /// A file of another program at the link's path, or at its target, stays as it is.
+  /// A file of another program at the link's target stays as it is, and one at the link's own path
+  /// is renamed to `snapshot.pt.original.N`.
   ///
   /// A disk that is full or gone, or a file that cannot be read back, must not end a job that has
   /// an older snapshot: each failure is then a warning, and the result false. Throws

@@ -1,0 +1,48 @@
+#include "worker/training/loss_check.hpp"
+
+#include "tests/worker/support.hpp"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+namespace ddprun::worker {
+namespace {
+
+using test::contains;
+using test::error_of;
+
+TEST_CASE("loss check: on the CPU a loss is checked at once, and its step named") {
+  LossCheck check(3);
+  check.add(torch::tensor(1.5F), {.step = 7});
+  check.add(torch::full({1, 1}, 1.5), {.step = 8});
+  check.finish();
+  const auto nan = torch::tensor(std::numeric_limits<double>::quiet_NaN());
+  CHECK(contains(error_of([&] { check.add(nan, {.epoch = 2, .step = 9}); }),
+                 "the loss is nan in epoch 2, step 9 on rank 3"));
+  check.finish();
+}
+
+TEST_CASE("loss check: a loss of many numbers is refused with its shape") {
+  LossCheck check(3);
+  CHECK(contains(error_of([&] {
+                   check.add(torch::ones({4, 2}), {.step = 7});
+                 }),
+                 "a loss of shape [4, 2] in step 7 on rank 3; it must be one number"));
+}
+
+/// The last step's loss is not lost, though no other follows.
+TEST_CASE("loss check: on a GPU a loss is checked by the next one, or at the end") {
+  if (!torch::cuda::is_available()) return;
+  const auto infinite = torch::full({}, std::numeric_limits<float>::infinity(), torch::kCUDA);
+  LossCheck check(0);
+  check.add(infinite, {.step = 1});
+  CHECK(contains(error_of([&] { check.add(torch::ones({}, torch::kCUDA), {.step = 2}); }),
+                 "the loss is inf in epoch 0, step 1 on rank 0"));
+  check.add(infinite, {.step = 3});
+  CHECK(contains(error_of([&] { check.finish(); }), "step 3 on rank 0"));
+  check.finish();
+}
+
+}  // namespace
+}  // namespace ddprun::worker
