@@ -32,6 +32,7 @@ bool BackwardWatch::gradient(std::size_t index) {
 
 void BackwardWatch::end_pass() {
   state_ = State::idle;
+  if (may_leave_out_) return;
   std::string missing;
   std::size_t count = 0;
   for (std::size_t i = 0; i < names_.size(); ++i) {
@@ -43,8 +44,8 @@ void BackwardWatch::end_pass() {
   throw Error(text("the backward pass gave no gradient to ",
                    missing,
                    ": the ranks would drift apart; let the loss depend on every parameter, on "
-                   "every rank, with one backward pass for the sum of all losses, or freeze those "
-                   "by requires_grad_(false)"));
+                   "every rank, with one backward pass for the sum of all losses, freeze those by "
+                   "requires_grad_(false), or set find_unused_parameters"));
 }
 
 }  // namespace ddprun::worker

@@ -8,7 +8,8 @@
 //   idle      no gradient is expected
 //   expected  a synchronised forward pass was made
 //   passing   its backward pass is under way: each trained parameter gets one gradient
-// Under no_sync forward passes change nothing, and gradients may come as they like.
+// Under no_sync forward passes change nothing, and gradients may come as they like. Where the
+// reducer looks for parameters without a gradient itself, any may be left out.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,9 @@ namespace ddprun::worker {
 class BackwardWatch {
  public:
   /// The names of all parameters, in the order of their indices. None is trained.
-  explicit BackwardWatch(std::vector<std::string> names)
-      : names_(std::move(names)),
+  explicit BackwardWatch(std::vector<std::string> names, bool may_leave_out = false)
+      : may_leave_out_(may_leave_out),
+        names_(std::move(names)),
         is_trained_(names_.size(), false),
         has_arrived_(names_.size(), false) {}
 
@@ -47,6 +49,7 @@ class BackwardWatch {
 
   State state_ = State::idle;
   bool no_sync_ = false;
+  bool may_leave_out_;
   std::vector<std::string> names_;
   std::vector<bool> is_trained_;
   std::vector<bool> has_arrived_;  // in the pass that is under way

@@ -1,7 +1,9 @@
 #include "ddprun/distributed_data_parallel.hpp"
 
 #include "ddprun/error.hpp"
+#include "worker/parallel/backward_watch.hpp"
 #include "worker/parallel/broadcast.hpp"
+#include "worker/parallel/compressed_reduction.hpp"
 #include "worker/parallel/gradient_hooks.hpp"
 #include "worker/parallel/model_agreement.hpp"
 #include "worker/parallel/replica_check.hpp"
@@ -16,6 +18,14 @@
 #include <unordered_set>
 
 namespace ddprun::worker {
+
+/// What the hooks use too, wherever the synchronizer is moved.
+struct GradientSynchronizer::Reduction {
+  std::shared_ptr<c10d::Reducer> reducer;
+  std::shared_ptr<c10d::Logger> logger;  // the reducer only observes it
+  std::vector<torch::Tensor> outputs;    // to be searched for parameters that they do not use
+};
+
 GradientSynchronizer::GradientSynchronizer(const torch::nn::Module& module,
                                            const ProcessGroup& group,
                                            const DistributedDataParallelOptions& options)
@@ -39,34 +49,40 @@ GradientSynchronizer::GradientSynchronizer(GradientSynchronizer&&) noexcept = de
 GradientSynchronizer& GradientSynchronizer::operator=(GradientSynchronizer&&) noexcept = default;
 GradientSynchronizer::~GradientSynchronizer() = default;
 
-void GradientSynchronizer::make_check() {
-  std::vector<torch::Tensor> tensors;
-  std::vector<std::string> names;
-  std::set<std::string> unknown = options_.verify_ignored;
+GradientSynchronizer::Named GradientSynchronizer::named_if(
+    const std::function<bool(const Parameter&)>& fits) const {
+  Named named;
   for (const auto& parameter : parameters_) {
-    if (unknown.erase(parameter.name) > 0) continue;
-    tensors.push_back(parameter.tensor);
-    names.push_back(parameter.name);
+    if (!fits(parameter)) continue;
+    named.tensors.push_back(parameter.tensor);
+    named.names.push_back(parameter.name);
   }
+  return named;
+}
+
+void GradientSynchronizer::make_check() {
+  std::set<std::string> unknown = options_.verify_ignored;
+  Named compared =
+      named_if([&](const Parameter& parameter) { return unknown.erase(parameter.name) == 0; });
   if (!unknown.empty()) {
     throw Error(text("verify_ignored has ",
                      *unknown.begin(),
                      ", but no parameter has that name; of tied ones it is the first name"));
   }
-  check_ = std::make_unique<ReplicaCheck>(std::move(tensors), std::move(names));
+  check_ = std::make_unique<ReplicaCheck>(std::move(compared.tensors), std::move(compared.names));
 }
 
 void GradientSynchronizer::make_hooks() {
-  std::vector<torch::Tensor> tensors;
-  std::vector<std::string> names;
-  for (const auto& parameter : parameters_) {
-    tensors.push_back(parameter.tensor);
-    names.push_back(parameter.name);
-  }
+  Named all = named_if([](const Parameter&) { return true; });
   // Only now does the reducer expect gradients: those of other passes stay local, as no_sync wants.
-  reducer_ = std::make_shared<std::shared_ptr<c10d::Reducer>>();
+  reduction_ = std::make_shared<Reduction>();
   hooks_ = std::make_unique<GradientHooks>(
-      tensors, names, [reducer = reducer_] { (*reducer)->prepare_for_backward({}); });
+      std::move(all.tensors),
+      BackwardWatch(std::move(all.names), options_.find_unused_parameters),
+      [reduction = reduction_] {
+        reduction->reducer->prepare_for_backward(reduction->outputs);
+        reduction->outputs.clear();  // which keep the graph
+      });
 }
 
 /// Trains the parameters that have requires_grad now. Where none has, there is nothing to train,
@@ -85,15 +101,12 @@ void GradientSynchronizer::follow_frozen() {
 }
 
 void GradientSynchronizer::make_reducer() {
-  logger_.reset();  // which keeps the reducer
-  reducer_->reset();
-  std::vector<torch::Tensor> tensors;
-  std::unordered_map<std::size_t, std::string> names;
-  for (const auto& parameter : parameters_) {
-    if (!parameter.is_trained) continue;
-    names[tensors.size()] = parameter.name;
-    tensors.push_back(parameter.tensor);
-  }
+  reduction_->logger.reset();  // which keeps the reducer
+  reduction_->reducer.reset();
+  const auto [tensors, names] =
+      named_if([](const Parameter& parameter) { return parameter.is_trained; });
+  std::unordered_map<std::size_t, std::string> name_of;
+  for (std::size_t i = 0; i < names.size(); ++i) name_of[i] = names[i];
 
   const std::vector<std::size_t> bytes{static_cast<std::size_t>(options_.first_bucket_bytes),
                                        static_cast<std::size_t>(options_.bucket_bytes)};
@@ -101,14 +114,20 @@ void GradientSynchronizer::make_reducer() {
   // Gradients become ready roughly in the reverse of the order in which parameters are declared.
   std::reverse(indices.begin(), indices.end());
   std::reverse(limits.begin(), limits.end());
-  *reducer_ = compat::make_reducer(tensors,
-                                   {indices, limits},
-                                   group_.native(),
-                                   options_.bucket_bytes,
-                                   options_.first_bucket_bytes,
-                                   names);
-  logger_ = std::make_shared<c10d::Logger>(*reducer_);
-  (*reducer_)->set_logger(logger_);
+  const auto reducer = compat::make_reducer(tensors,
+                                            {indices, limits},
+                                            group_.native(),
+                                            options_.bucket_bytes,
+                                            options_.first_bucket_bytes,
+                                            options_.find_unused_parameters,
+                                            name_of);
+  if (options_.compression) {
+    reducer->register_comm_hook(std::make_unique<CompressedReduction>(
+        group_, *options_.compression, tensors.front().device()));
+  }
+  reduction_->logger = std::make_shared<c10d::Logger>(reducer);
+  reducer->set_logger(reduction_->logger);
+  reduction_->reducer = reducer;
 }
 
 void GradientSynchronizer::before_forward() {
@@ -119,7 +138,7 @@ void GradientSynchronizer::before_forward() {
     }
     follow_frozen();
   }
-  if (auto* const reducer = reducer_->get()) {
+  if (auto* const reducer = reduction_->reducer.get()) {
     if (synchronising_) reducer->prepare_for_forward();
     // After the first backward pass the buckets follow the order in which gradients became ready.
     if (reducer->should_rebuild_buckets()) reducer->rebuild_buckets();
@@ -127,9 +146,10 @@ void GradientSynchronizer::before_forward() {
   if (options_.broadcast_buffers && buffers_may_differ_) broadcast_buffers();
 }
 
-void GradientSynchronizer::after_forward() {
+void GradientSynchronizer::after_forward(std::vector<torch::Tensor> outputs) {
   if (group_.size() == 1 || !torch::GradMode::is_enabled()) return;
   buffers_may_differ_ = synchronising_;
+  if (synchronising_) reduction_->outputs = std::move(outputs);
   hooks_->forward();
 }
 

@@ -1,7 +1,5 @@
 #include "worker/parallel/gradient_hooks.hpp"
 
-#include "worker/parallel/backward_watch.hpp"
-
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function_hook.h>
 
@@ -41,10 +39,10 @@ class GradientHooks::Hook : public torch::autograd::FunctionPostHook {
 };
 
 GradientHooks::GradientHooks(std::vector<torch::Tensor> parameters,
-                             std::vector<std::string> names,
+                             BackwardWatch watch,
                              std::function<void()> begin_pass)
     : parameters_(std::move(parameters)),
-      watch_(new Guarded{{}, BackwardWatch(std::move(names)), std::move(begin_pass)}) {}
+      watch_(new Guarded{{}, std::move(watch), std::move(begin_pass)}) {}
 
 GradientHooks::~GradientHooks() {
   for (const auto& [index, hook] : hooks_) hook.first->del_post_hook(hook.second);

@@ -1,6 +1,8 @@
 // Watches the gradients that backward passes add to parameters; see BackwardWatch.
 #pragma once
 
+#include "worker/parallel/backward_watch.hpp"
+
 #include <torch/torch.h>
 
 #include <cstddef>
@@ -8,7 +10,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,11 +17,11 @@ namespace ddprun::worker {
 
 class GradientHooks {
  public:
-  /// The parameters, each once, with their names; none is watched. `begin_pass` is called at the
+  /// The parameters, each once, and the watch with their names; none is trained. `begin_pass` is called at the
   /// first gradient of a backward pass whose gradients are to be averaged, on LibTorch's thread,
   /// one thread at a time.
   GradientHooks(std::vector<torch::Tensor> parameters,
-                std::vector<std::string> names,
+                BackwardWatch watch,
                 std::function<void()> begin_pass);
   GradientHooks(const GradientHooks&) = delete;
   GradientHooks& operator=(const GradientHooks&) = delete;

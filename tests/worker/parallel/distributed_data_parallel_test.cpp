@@ -302,6 +302,83 @@ TEST_CASE("DDP: a parameter unused on one rank alone ends both of them, and that
   CHECK(answers[0] != "");
 }
 
+/// Takes the path of its rank, and never the last layer.
+struct ForkImpl : nn::Module {
+  nn::Linear stem = register_module("stem", nn::Linear(4, 4));
+  nn::ModuleList paths =
+      register_module("paths", nn::ModuleList(nn::Linear(4, 1), nn::Linear(4, 1)));
+  nn::Linear unused = register_module("unused", nn::Linear(4, 1));
+
+  std::pair<Tensor, std::vector<Tensor>> forward(const Tensor& input, int rank) {
+    const Tensor middle = stem(input);
+    return {middle, {paths->ptr<nn::LinearImpl>(static_cast<std::size_t>(rank))->forward(middle)}};
+  }
+};
+TORCH_MODULE(Fork);
+
+TEST_CASE("DDP: where unused parameters are found, who leaves one out counts as zeros") {
+  std::vector<Tensor> results(2);
+  std::mutex mutex;
+  int expected_count = 0;
+  test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
+    Fork net;
+    for (auto& parameter : net->parameters()) {
+      const torch::NoGradGuard no_grad;
+      parameter.copy_(torch::linspace(-0.5, 0.5, parameter.numel()).view_as(parameter));
+    }
+    torch::optim::SGD optimizer(net->parameters(), 0.1);
+    DistributedDataParallel<Fork> parallel(net, group, {.find_unused_parameters = true});
+    for (int step = 0; step < 3; ++step) {
+      parallel.zero_grad();
+      const Tensor input = torch::full({1, 4}, 1.0 + step + context.rank);
+      const Tensor middle = net->stem(input).detach();
+      parallel(input, context.rank).second.at(0).sum().backward();
+      const auto own = net->paths->ptr<nn::LinearImpl>(static_cast<std::size_t>(context.rank));
+      const std::lock_guard lock(mutex);
+      expected_count += torch::allclose(own->weight.grad(), middle / 2) ? 1 : 0;
+      expected_count += net->unused->weight.grad().defined() ? 0 : 1;
+      optimizer.step();
+    }
+    results[static_cast<std::size_t>(context.rank)] = flat(*net);
+  });
+  CHECK(expected_count == 12);
+  CHECK(torch::equal(results[0], results[1]));
+}
+
+TEST_CASE("DDP: compressed gradients are the average of what each rank has rounded") {
+  std::vector<Tensor> own(2);
+  std::vector<Tensor> averages(2);
+  test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
+    const auto rank = static_cast<std::size_t>(context.rank);
+    nn::Sequential net = make_net(7);
+    const Tensor input = joint_batch(0, 2).narrow(0, context.rank * batch_size, batch_size);
+    own[rank] = torch::autograd::grad({loss_of(net->forward(input), input)}, net->parameters())[0];
+    DistributedDataParallel<nn::Sequential> parallel(
+        net, group, {.bucket_bytes = 4096, .compression = torch::kHalf});
+    for (int step = 0; step < 2; ++step) {  // the buckets of the second are others
+      parallel.zero_grad();
+      loss_of(parallel(input), input).backward();
+    }
+    averages[rank] = net->parameters()[0].grad().clone();
+  });
+  const auto rounded = [&](std::size_t rank) { return own[rank].to(torch::kHalf).div(2); };
+  CHECK(torch::equal(averages[0], (rounded(0) + rounded(1)).to(torch::kFloat)));
+  CHECK(torch::equal(averages[0], averages[1]));
+}
+
+TEST_CASE("DDP: gradients are compressed to types for it alone") {
+  test::run_ranks(2, [&](const Context&, const ProcessGroup& group) {
+    nn::Sequential net = make_net(7);
+    const auto wrap = [&] {
+      DistributedDataParallel<nn::Sequential>(net, group, {.compression = torch::kDouble});
+    };
+    if (!test::contains(test::error_of(wrap),
+                        "gradients cannot be compressed to Double; use kHalf")) {
+      throw Error("no error, or another one");
+    }
+  });
+}
+
 TEST_CASE("DDP: an optimizer that steps on one rank alone is noticed, and who may differ is not") {
   const auto answer_with = [](const std::set<std::string>& ignored) {
     std::vector<std::string> answers(2);

@@ -32,8 +32,8 @@ Context context_in(const TemporaryFolder& folder) {
 }
 
 /// Learns a sum, with what a test adds to each step.
-struct Job {
-  Job(const TemporaryFolder& folder, const SessionOptions& options)
+struct SessionJob {
+  SessionJob(const TemporaryFolder& folder, const SessionOptions& options)
       : session(options, context_in(folder)) {}
 
   void train(const std::function<void(const Step&)>& before_step = {}) {
@@ -56,7 +56,7 @@ struct Job {
 TEST_CASE("session: a new start goes on from each snapshot to the same end") {
   const SessionOptions options{.epochs = 3, .batch_size = 8, .save_every = 2, .keep_count = 100};
   const TemporaryFolder undisturbed;
-  Job whole(undisturbed, options);
+  SessionJob whole(undisturbed, options);
   whole.train();
   CHECK(whole.session.position() == Position{.epoch = 3, .step = 9});
   CHECK(undisturbed.names() == std::vector<std::string>{"snapshot.pt",
@@ -71,7 +71,7 @@ TEST_CASE("session: a new start goes on from each snapshot to the same end") {
     const TemporaryFolder folder;
     std::filesystem::copy(undisturbed / (std::string("snapshot.pt.0.") + step),
                           folder / (std::string("snapshot.pt.0.") + step));
-    Job job(folder, options);
+    SessionJob job(folder, options);
     job.train();
     CHECK(job.session.position() == whole.session.position());
     for (std::size_t i = 0; i < whole.net->parameters().size(); ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("session: a new start goes on from each snapshot to the same end") {
 
 TEST_CASE("session: a step that is left by break is made again") {
   const TemporaryFolder folder;
-  Job job(folder, {.batch_size = 8});
+  SessionJob job(folder, {.batch_size = 8});
   auto parallel = job.session.prepare(job.net, job.optimizer);
   for (const Step& step : job.session.steps(data_size)) {
     if (step.position.step == 1) break;
@@ -97,9 +97,9 @@ TEST_CASE("session: the schedule sets the rates, after a restart as before it") 
   const TemporaryFolder folder;
   std::vector<double> rates;
   for (const std::int64_t epochs : {1, 2}) {
-    Job job(folder, {.epochs = epochs, .batch_size = 10, .schedule = [](double done) {
-                       return 1 - done / 10;
-                     }});
+    SessionJob job(folder, {.epochs = epochs, .batch_size = 10, .schedule = [](double done) {
+                              return 1 - done / 10;
+                            }});
     job.train([&](const Step& step) {
       if (step.position.batch > 0) rates.push_back(job.rate());  // of the step before
     });
@@ -113,7 +113,7 @@ TEST_CASE("session: the schedule sets the rates, after a restart as before it") 
 
 TEST_CASE("session: a loss that is no finite number ends the training before its step") {
   const TemporaryFolder folder;
-  Job job(folder, {.batch_size = 8});
+  SessionJob job(folder, {.batch_size = 8});
   auto parallel = job.session.prepare(job.net, job.optimizer);
   const auto infinite = torch::tensor(std::numeric_limits<float>::infinity());
   for (const Step& step : job.session.steps(data_size)) {
@@ -128,7 +128,7 @@ TEST_CASE("session: a loss that is no finite number ends the training before its
 
 TEST_CASE("session: calls in the wrong order say which one comes first") {
   const TemporaryFolder folder;
-  Job job(folder, {});
+  SessionJob job(folder, {});
   const auto early = [&](const std::function<void()>& call) {
     return contains(error_of(call), "of a session was called before prepare(); call that first");
   };
@@ -200,11 +200,11 @@ TEST_CASE("session: the state that an optimizer makes itself is kept, and its ki
 TEST_CASE("session: what a program adds to the snapshot comes back with it") {
   const TemporaryFolder folder;
   {
-    Job job(folder, {});
+    SessionJob job(folder, {});
     job.session.user_fields()["BEST"] = 0.5;
     job.train();
   }
-  Job job(folder, {});
+  SessionJob job(folder, {});
   static_cast<void>(job.session.prepare(job.net, job.optimizer));
   CHECK(job.session.user_fields().at("BEST").toDouble() == 0.5);
 }

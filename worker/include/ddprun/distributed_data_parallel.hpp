@@ -3,22 +3,23 @@
 // it does for Python's DistributedDataParallel, so that results agree with it.
 #pragma once
 
+#include "ddprun/error.hpp"
 #include "ddprun/process_group.hpp"
 
 #include <torch/torch.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
-
-namespace c10d {
-class Logger;
-class Reducer;
-}  // namespace c10d
 
 namespace ddprun::worker {
 
@@ -30,6 +31,14 @@ struct DistributedDataParallelOptions {
   std::int64_t first_bucket_bytes = 1 << 20;  ///< The first bucket is small so that sending starts.
   /// Buffers follow rank 0 before a forward pass that comes after a synchronised one, as in Python.
   bool broadcast_buffers = true;
+  /// Gradients travel as this type, kHalf or kBFloat16, and are added up in it: half the bytes.
+  std::optional<torch::ScalarType> compression;
+  /// A backward pass may leave parameters out, other ones on each rank: what no rank gives a
+  /// gradient to keeps the one that it has, the others get the average, in which a rank without one
+  /// counts as zeros. The outputs of forward() must be tensors, or vectors, arrays, pairs or tuples
+  /// of them, and one forward pass belongs to each backward pass. Costs a walk through the graph
+  /// in each step.
+  bool find_unused_parameters = false;
   /// Every so many synchronised forward passes all ranks compare their parameters; 0: never.
   std::int64_t verify_every = 100;
   /// Names of parameters that are not compared, since each rank changes them in its own way.
@@ -53,7 +62,8 @@ class GradientSynchronizer {
   ~GradientSynchronizer();
 
   void before_forward();
-  void after_forward();
+  [[nodiscard]] bool finds_unused() const { return options_.find_unused_parameters; }
+  void after_forward(std::vector<torch::Tensor> outputs);
   void zero_grad();
   void broadcast_buffers();
 
@@ -66,6 +76,13 @@ class GradientSynchronizer {
     torch::Tensor tensor;
     bool is_trained;  ///< By the reducer.
   };
+  struct Named {
+    std::vector<torch::Tensor> tensors;
+    std::vector<std::string> names;
+  };
+  struct Reduction;
+
+  [[nodiscard]] Named named_if(const std::function<bool(const Parameter&)>& fits) const;
 
   void make_check();
   void make_hooks();
@@ -81,8 +98,7 @@ class GradientSynchronizer {
   std::int64_t forwards_count_ = 0;  // the synchronised ones
   std::unique_ptr<ReplicaCheck> check_;
   std::unique_ptr<GradientHooks> hooks_;
-  std::shared_ptr<std::shared_ptr<c10d::Reducer>> reducer_;  // the hooks' as well
-  std::shared_ptr<c10d::Logger> logger_;                     // the reducer only observes it
+  std::shared_ptr<Reduction> reduction_;
 };
 
 /// While alive, backward() adds to the gradients of this rank and sends nothing: for accumulating
@@ -103,6 +119,22 @@ class NoSync {
   bool before_;
 };
 
+/// Appends the tensors in what a module has returned. Throws Error for a type that it does not know.
+template <typename Output>
+void collect_tensors(const Output& output, std::vector<torch::Tensor>& tensors) {
+  if constexpr (std::is_convertible_v<const Output&, torch::Tensor>) {
+    tensors.push_back(output);
+  } else if constexpr (requires { std::tuple_size<Output>::value; }) {
+    std::apply([&](const auto&... each) { (collect_tensors(each, tensors), ...); }, output);
+  } else if constexpr (requires { std::begin(output); }) {
+    for (const auto& each : output) collect_tensors(each, tensors);
+  } else {
+    throw Error(
+        "find_unused_parameters needs a forward() that returns tensors, or vectors, arrays, pairs "
+        "or tuples of them");
+  }
+}
+
 /// `Module` is a module holder (torch::nn::Sequential, a TORCH_MODULE) or a shared_ptr to a module.
 template <typename Module>
 class DistributedDataParallel {
@@ -115,8 +147,8 @@ class DistributedDataParallel {
       : module_(std::move(module)), synchronizer_(*module_, group, options) {}
 
   /// The output of the module. Collective while gradients are enabled, so all ranks must call it as
-  /// often. One backward() may follow, which must reach every parameter with requires_grad. It
-  /// throws Error where ranks would drift apart: if it leaves one out, and if none was expected, as
+  /// often. One backward() may follow, which must reach every parameter with requires_grad, unless
+  /// find_unused_parameters is set. It throws Error where ranks would drift apart: if it leaves one out, and if none was expected, as
   /// after a call of the module itself. A custom function that calls backward() within a backward
   /// pass is not supported. requires_grad may change between steps, on all ranks alike. Throws
   /// Error if the parameters are no longer the same on all ranks (verify_every).
@@ -124,7 +156,9 @@ class DistributedDataParallel {
   auto forward(Arguments&&... arguments) {
     synchronizer_.before_forward();
     auto output = module_->forward(std::forward<Arguments>(arguments)...);
-    synchronizer_.after_forward();
+    std::vector<torch::Tensor> outputs;
+    if (synchronizer_.finds_unused()) collect_tensors(output, outputs);
+    synchronizer_.after_forward(std::move(outputs));
     return output;
   }
 
