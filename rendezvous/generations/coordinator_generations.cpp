@@ -85,7 +85,7 @@ void Coordinator::form(Instant now, Actions& out) {
   resume_at_.reset();
   if (settle_deadline_ && now >= *settle_deadline_) return give_up_settling(out);  // C8
   const bool first = current_.number == GenerationNumber{};
-  switch (first ? gathering_.ask_first(now) : gathering_.ask_next(now)) {
+  switch (first ? gathering_.ask_first(now) : gathering_.ask_next(now, aside_)) {
     case Gathering::Answer::wait:
       return say_who_is_here(now, out);
     case Gathering::Answer::start:

@@ -77,7 +77,9 @@ std::string Coordinator::waits_for() const {
 /// When twice as many have joined as the last time.
 void Coordinator::say_who_is_here(Instant now, Actions& out) {
   const std::size_t count = gathering_.ready().size();
-  if (count < 2 * hosts_told_ || count == 0) return;
+  const bool first = current_.number == GenerationNumber{};
+  const bool are_enough = static_cast<int>(count) >= options_.gathering.nodes_min;
+  if (count < 2 * hosts_told_ || count == 0 || (!first && are_enough)) return;
   hosts_told_ = count;
   const Millis left = gathering_.next_deadline().value_or(now) - now;
   out.emplace_back(Note{fmt::format("{}: {}; {:.0f} s left{}",

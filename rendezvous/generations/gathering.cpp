@@ -78,14 +78,14 @@ std::optional<Instant> Gathering::enough_since(Instant now) {
   return enough_since_ = *last;
 }
 
-Gathering::Answer Gathering::ask_next(Instant now) {
+Gathering::Answer Gathering::ask_next(Instant now, const SetAside& aside) {
   changed_.clear();
-  if (has(std::max(options_.nodes_min, expected_))) return Answer::start;
   if (has(options_.nodes_min)) {
+    if (count_without(aside) >= expected_) return Answer::start;
     if (!start_at_) start_at_ = now + options_.follow_timeout;
     return now >= *start_at_ ? Answer::start : Answer::wait;
   }
-  start_at_.reset();
+  if (std::exchange(start_at_, std::nullopt)) give_up_at_.reset();  // there were enough
   if (!give_up_at_) give_up_at_ = now + options_.replace_timeout;
   return now >= *give_up_at_ ? Answer::give_up : Answer::wait;
 }

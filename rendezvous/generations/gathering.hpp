@@ -54,9 +54,9 @@ class Gathering {
   /// were lost, its next one. Nodes left of a lost generation start at once: waiting for more
   /// would cost all of them time. Ask after each change, and when `next_deadline()` is due.
   [[nodiscard]] Answer ask_first(Instant now);
-  [[nodiscard]] Answer ask_next(Instant now);
+  [[nodiscard]] Answer ask_next(Instant now, const SetAside& aside = {});
 
-  /// So many nodes come from a coordinator that has resigned: the next generation waits for them,
+  /// So many nodes that are not set aside come from a coordinator that has resigned: the next generation waits for them,
   /// though not for long once there are enough, so that it does not end again when they join.
   void expect(int count) { expected_ = std::min(count, options_.nodes_max); }
 

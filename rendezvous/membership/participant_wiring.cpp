@@ -136,7 +136,7 @@ void Participant::take_lead(Instant now, const TakeLead& lead, Actions& out) {
   const std::string what = lead.legacy ? " left" : " was lost";
   office_->coordinator = Coordinator(
       options_.coordinator, *lead.record, lead.legacy.value_or(Legacy()), "head " + old + what);
-  office_->roster.inherit(now, *lead.record, lead.old_head_heard);
+  office_->roster.inherit(now, *lead.record, lead.old_head_heard, lead.legacy);
   say(notes_.inherits(old), out);
 }
 

@@ -12,13 +12,21 @@ void Roster::on_event(Instant now, const RosterEvent& event, Actions& out) {
   std::visit([&](const auto& happened) { on(now, happened, out); }, event);
 }
 
-void Roster::inherit(Instant now, const Generation& record, Instant old_head_heard) {
+void Roster::inherit(Instant now,
+                     const Generation& record,
+                     Instant old_head_heard,
+                     const std::optional<Legacy>& legacy) {
+  const auto has_gone = [&](NodeId node) {
+    return std::ranges::find(legacy->gone, node) != legacy->gone.end();
+  };
   for (const Member& member : record.members) {
     const Offer& offer = member.offer;
     Peer peer;
     peer.node = offer.node;
     peer.host = offer.host;
-    keep_alive(offer.agent == record.voters.head ? old_head_heard : now, peer);
+    const bool is_old_head = offer.agent == record.voters.head;
+    keep_alive(is_old_head ? old_head_heard : now, peer);
+    peer.leaves = legacy && (is_old_head || has_gone(offer.node));
     peers_[offer.agent] = peer;
     places_[offer.node] = offer.agent;
   }
@@ -125,8 +133,9 @@ void Roster::hear(Instant now, SessionId session, const Hello& hello, Actions& o
       if (peer->session == session) peer->session = {};
       return;
     }
+    if (peer->life != 0) peer->leaves = false;  // else it may be an inherited one that leaves
     peer->life = from.life;
-    peer->lost = peer->leaves = false;
+    peer->lost = false;
     peer->outbox = {};
     peer->inbox = {};
   }

@@ -97,9 +97,12 @@ class Roster {
   Roster(RosterOptions options, Instant now) : options_(options), ticked_(now) {}
 
   /// After an election: members of the last generation are given up like silent agents if they do
-  /// not come, the old head as if it had been heard at `old_head_heard`. Call once, before any
-  /// event.
-  void inherit(Instant now, const Generation& record, Instant old_head_heard);
+  /// not come, the old head as if it had been heard at `old_head_heard`. With a `legacy` the old
+  /// head and those that are gone are leaving. Call once, before any event.
+  void inherit(Instant now,
+               const Generation& record,
+               Instant old_head_heard,
+               const std::optional<Legacy>& legacy = {});
 
   /// Applies one event and appends what must be done, in order. Never blocks, reads a clock, logs
   /// or throws; total.

@@ -207,7 +207,7 @@ TEST_CASE(
     JobStory job(options);
     job.coordinator = Coordinator(options, first.coordinator.newest(), {{}, 3}, "head n0 left");
     (void)job.meets(LeaveRequested{NodeId{0}, SIGTERM});
-    for (const int node : {0, 1, 2}) (void)job.joins(node, 1);
+    for (const int node : {0, 1, 2}) CHECK(job.joins(node, 1).empty());
     return job;
   };
   JobStory all = successor();

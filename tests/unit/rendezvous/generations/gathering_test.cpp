@@ -56,7 +56,7 @@ TEST_CASE(
   CHECK(gathering.next_deadline() == Instant{6'000});
   gathering.remove(NodeId{1});
   CHECK(gathering.ask_next(Instant{5'500}) == Answer::wait);
-  CHECK(gathering.next_deadline() == Instant{30'000});
+  CHECK(gathering.next_deadline() == Instant{35'500});
   for (const int node : {1, 2}) gathering.add({NodeId{node}});
   CHECK(gathering.ask_next(Instant{6'000}) == Answer::wait);
   CHECK(gathering.ask_next(Instant{6'999}) == Answer::wait);

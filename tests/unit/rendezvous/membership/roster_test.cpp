@@ -282,6 +282,22 @@ TEST_CASE("roster: inherited members keep their places, and are lost if they do 
   CHECK(story.after(3'000) == Lines{"node 2 lost: silent for 4 s"});
 }
 
+TEST_CASE("roster: after a head that left, it and those that are gone do not count") {
+  const RosterOptions full{.leader = roster_leader, .times = usual_times, .nodes_all = 3};
+  for (const bool has_left : {true, false}) {
+    RosterStory story;
+    story.roster = Roster(full, Instant{});
+    const std::optional<Legacy> legacy(Legacy{{NodeId{2}}, 2});
+    story.roster.inherit(
+        Instant{}, inherited_record(), Instant{}, has_left ? legacy : std::nullopt);
+    CHECK(story.greets(1, {11, 1}).empty());  // to hear that it may leave
+    CHECK(story.greets(2, {13, 1}).empty());
+    CHECK(story.greets(3, {97, 1}).empty() == has_left);
+    CHECK(story.greets(4, {98, 1}).empty() == has_left);
+    CHECK_FALSE(story.greets(5, {99, 1}).empty());
+  }
+}
+
 // The whole table of what succession adds, for agent 12 on node 2.
 enum class Known {
   unknown,    // it has never come
