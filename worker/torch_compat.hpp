@@ -5,6 +5,7 @@
 // compiled.
 #pragma once
 
+#include <ATen/autocast_mode.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -117,6 +118,40 @@ void wait_for(const Event& event) {
   } else if (!event.query()) {
     const c10::impl::VirtualGuardImpl device(event.device_type());
     device.synchronizeStream(device.getStream(event.device()));
+  }
+}
+
+/// Autocast of a type of device. Until 2.3 there were functions for GPUs and for CPUs instead.
+template <typename Type>
+bool is_autocast_on(Type device) {
+  using namespace at::autocast;  // names that one of the versions lacks are looked up when used
+  if constexpr (requires { is_autocast_enabled(device); }) {
+    return is_autocast_enabled(device);
+  } else {
+    return device == torch::kCPU ? is_cpu_enabled() : is_enabled();
+  }
+}
+template <typename Type>
+torch::ScalarType autocast_type(Type device) {
+  using namespace at::autocast;
+  if constexpr (requires { get_autocast_dtype(device); }) {
+    return get_autocast_dtype(device);
+  } else {
+    return device == torch::kCPU ? get_autocast_cpu_dtype() : get_autocast_gpu_dtype();
+  }
+}
+template <typename Type>
+void set_autocast(Type device, bool is_on, torch::ScalarType type) {
+  using namespace at::autocast;
+  if constexpr (requires { set_autocast_enabled(device, is_on); }) {
+    set_autocast_enabled(device, is_on);
+    set_autocast_dtype(device, type);
+  } else if (device == torch::kCPU) {
+    set_cpu_enabled(is_on);
+    set_autocast_cpu_dtype(type);
+  } else {
+    set_enabled(is_on);
+    set_autocast_gpu_dtype(type);
   }
 }
 

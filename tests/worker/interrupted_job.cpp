@@ -64,13 +64,17 @@ void throw_in_collective(const worker::ProcessGroup& group) {
 /// Words: the file for the final parameters, then one for each interruption:
 ///     RESTARTS:RANK:STEP        SIGKILL
 ///     RESTARTS:RANK:STEP:term   SIGTERM
-///     RESTARTS:RANK:STEP:storm  SIGTERM without pause, from this step on
+///     RESTARTS:RANK:STEP:storm  SIGTERM without pause, from this step on until it is saved
 ///     RESTARTS:RANK:STEP:pause  it goes on never
 ///     RESTARTS:RANK:STEP:throw  an exception
 ///     RESTARTS:RANK:STEP:late   the same, while a collective is under way
 void train(const std::vector<std::string>& words) {
-  worker::Session session(
-      {.epochs = epochs_count, .batch_size = batch_size, .save_every = save_every, .seed = 2});
+  std::optional<Storm> storm;
+  worker::Session session({.epochs = epochs_count,
+                           .batch_size = batch_size,
+                           .save_every = save_every,
+                           .seed = 2,
+                           .saved = [&storm](const auto&, const auto&) { storm.reset(); }});
   const worker::Context& context = session.context();
   const Tensor inputs = torch::randn({samples_count, 6});
   const Tensor targets = inputs.sin().sum(1, true);
@@ -82,7 +86,6 @@ void train(const std::vector<std::string>& words) {
         context.restart_count, ":", context.rank, ":", session.position().step, interruption);
     return std::find(words.begin(), words.end(), here) != words.end();
   };
-  std::optional<Storm> storm;
   for (const worker::Step& step : session.steps(samples_count)) {
     if (is_told(":term")) static_cast<void>(std::raise(SIGTERM));
     if (is_told(":storm")) storm.emplace();

@@ -8,8 +8,8 @@
 
 namespace ddprun::worker {
 
-/// Averages a bucket of gradients in `type`: each rank's part is converted and divided by the number
-/// of ranks, then added up. For c10d::Reducer::register_comm_hook().
+/// Averages a bucket of gradients in `type`: each rank's part is converted and divided by the
+/// number of ranks, then added up. For c10d::Reducer::register_comm_hook().
 class CompressedReduction : public c10d::CommHookInterface {
  public:
   /// Collective. Throws Error unless `type` is kHalf or kBFloat16, and the group can add it up on

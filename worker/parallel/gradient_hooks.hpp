@@ -17,9 +17,9 @@ namespace ddprun::worker {
 
 class GradientHooks {
  public:
-  /// The parameters, each once, and the watch with their names; none is trained. `begin_pass` is called at the
-  /// first gradient of a backward pass whose gradients are to be averaged, on LibTorch's thread,
-  /// one thread at a time.
+  /// The parameters, each once, and the watch with their names; none is trained. `begin_pass` is
+  /// called at the first gradient of a backward pass whose gradients are to be averaged, on
+  /// LibTorch's thread, one thread at a time.
   GradientHooks(std::vector<torch::Tensor> parameters,
                 BackwardWatch watch,
                 std::function<void()> begin_pass);

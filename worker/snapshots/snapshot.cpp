@@ -31,7 +31,7 @@ auto counts_of(AnySnapshot& snapshot) {
 bool is_ours(std::string_view key) {
   static const Snapshot any;
   const auto counts = counts_of(any);
-  return key == "MODEL_STATE" || key == "OPTIMIZER_STATE" ||
+  return key == "MODEL_STATE" || key == "OPTIMIZER_STATE" || key == "SCALER_STATE" ||
          std::any_of(
              counts.begin(), counts.end(), [&](const auto& each) { return each.first == key; });
 }
@@ -91,6 +91,7 @@ c10::IValue to_value(const Snapshot& snapshot) {
   if (!snapshot.optimizer_state.isNone()) {
     root.insert("OPTIMIZER_STATE", to_cpu(snapshot.optimizer_state));
   }
+  if (!snapshot.scaler_state.isNone()) root.insert("SCALER_STATE", snapshot.scaler_state);
   for (const auto& [key, count] : counts_of(snapshot)) root.insert(key, *count);
   for (const auto& [key, value] : snapshot.user_fields) {
     if (is_ours(key)) {
@@ -112,6 +113,7 @@ Snapshot from_value(const c10::IValue& value) {
   snapshot.model_state =
       model_state_from(*model_state, snapshot.is_foreign ? DdpPrefix::strip : DdpPrefix::keep);
   snapshot.optimizer_state = find(root, "OPTIMIZER_STATE").value_or(c10::IValue());
+  snapshot.scaler_state = find(root, "SCALER_STATE").value_or(c10::IValue());
   for (const auto& [key, place] : counts_of(snapshot)) {
     const auto count = find(root, key);
     if (!count) continue;

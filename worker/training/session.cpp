@@ -4,6 +4,7 @@
 #include "ddprun/optimizer_state.hpp"
 #include "worker/parallel/broadcast.hpp"
 #include "worker/torch_compat.hpp"
+#include "worker/training/gradient_scaler.hpp"
 #include "worker/training/loss_check.hpp"
 
 namespace ddprun::worker {
@@ -27,18 +28,20 @@ void Session::resume(const std::shared_ptr<torch::nn::Module>& module,
   // What an optimizer made before, as Adagrad does, goes to the device as well.
   load_optimizer_state(optimizer, optimizer_state(optimizer));
   for (const auto& group : optimizer.param_groups()) rates_.push_back(group.options().get_lr());
+  parameters_ = module->parameters();
+  if (options_.precision == torch::kHalf) scaler_ = std::make_unique<GradientScaler>(parameters_);
   if (auto snapshot = snapshots_.load()) {
     load_state_dict(*module, snapshot->model_state);
     if (!snapshot->optimizer_state.isNone()) {
       load_optimizer_state(optimizer, snapshot->optimizer_state);
     }
+    if (scaler_ && !snapshot->scaler_state.isNone()) scaler_->load(snapshot->scaler_state);
     training_ = *std::move(snapshot);
     training_.model_state.clear();  // which would be kept beside the model's own
     training_.optimizer_state = c10::IValue();
   }
   module_ = module;
   optimizer_ = &optimizer;
-  parameters_ = module->parameters();
 }
 
 void Session::require_prepared(const char* what) const {
@@ -49,12 +52,20 @@ void Session::require_prepared(const char* what) const {
 
 TrainingSteps Session::steps(std::int64_t samples_count) {
   require_prepared("steps()");
+  ends_after_step_ = false;
   return {*this, samples_count};
 }
 
 void Session::backward(const torch::Tensor& loss) {
+  require_prepared("backward()");
   losses_->add(loss, training_.position);
-  loss.backward();
+  (scaler_ ? scaler_->scaled(loss) : loss).backward();
+}
+
+double Session::clip_gradients(double norm_max) {
+  require_prepared("clip_gradients()");
+  if (scaler_) scaler_->unscale();
+  return torch::nn::utils::clip_grad_norm_(parameters_, norm_max);
 }
 
 void Session::step() {
@@ -65,7 +76,7 @@ void Session::step() {
       optimizer_->param_groups()[i].options().set_lr(rates_[i] * factor);
     }
   }
-  optimizer_->step();
+  if (!scaler_ || !scaler_->take_overflow()) optimizer_->step();
   for (auto& parameter : parameters_) parameter.mutable_grad() = torch::Tensor();
 }
 
@@ -73,12 +84,16 @@ void Session::share_buffers() const {
   if (shares_buffers_) broadcast_from_rank_0(module_->buffers(), group_);
 }
 
-/// What the last finished step has left. True on rank 0, once it is on the disk.
+/// What the last finished step has left. True on rank 0, once it is on the disk. A rank whose loss
+/// is not finite throws here at the latest, or before; no other rank then saves what came of it.
 bool Session::save() {
   losses_->finish();
+  if (!device_.is_cpu() && group_.size() > 1)
+    group_.all_reduce_sum(torch::zeros({1}, torch::kLong));
   if (context_.rank != 0) return false;
   training_.model_state = state_dict(*module_);
   training_.optimizer_state = optimizer_state(*optimizer_);
+  if (scaler_) training_.scaler_state = scaler_->state();
   const bool is_saved = snapshots_.save(training_);
   if (is_saved && options_.saved) options_.saved(training_.position, snapshots_.path().string());
   return is_saved;

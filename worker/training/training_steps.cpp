@@ -7,6 +7,8 @@
 #include "worker/training/loss_check.hpp"
 #include "worker/training/step_plan.hpp"
 
+#include <utility>
+
 namespace ddprun::worker {
 namespace {
 
@@ -35,6 +37,7 @@ struct TrainingSteps::State {
   StepPlan plan;
   StopRequest stop;
   std::int64_t samples_count;
+  bool has_ended = false;
   torch::Tensor epoch_samples;  // the plan's, on the device
 };
 
@@ -46,7 +49,7 @@ TrainingSteps::TrainingSteps(Session& session, std::int64_t samples_count)
 TrainingSteps::~TrainingSteps() = default;
 
 bool TrainingSteps::is_over() const {
-  return state_->plan.is_over();
+  return state_->has_ended || state_->plan.is_over();
 }
 
 void TrainingSteps::begin_step() {
@@ -75,13 +78,15 @@ void TrainingSteps::finish_step() {
   }
   StopRequest& stop = state_->stop;
   const bool is_last = finished.asks && stop.agreed();
-  const bool saves = finished.saves || is_last || (finished.asks && stop.save_agreed());
+  state_->has_ended = std::exchange(session_.ends_after_step_, false);
+  const bool is_asked = finished.asks && stop.save_agreed();
+  const bool saves = finished.saves || is_last || is_asked || state_->has_ended;
   const bool is_saved = saves && session_.save();
   if (is_last) {
     const std::string in = is_saved ? text(", saved in ", session_.snapshot_path().string()) : "";
     stop.leave(text("at step ", session_.position().step, in));
   }
-  begin_step();
+  if (!state_->has_ended) begin_step();
 }
 
 }  // namespace ddprun::worker

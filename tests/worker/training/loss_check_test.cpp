@@ -31,18 +31,5 @@ TEST_CASE("loss check: a loss of many numbers is refused with its shape") {
                  "a loss of shape [4, 2] in step 7 on rank 3; it must be one number"));
 }
 
-/// The last step's loss is not lost, though no other follows.
-TEST_CASE("loss check: on a GPU a loss is checked by the next one, or at the end") {
-  if (!torch::cuda::is_available()) return;
-  const auto infinite = torch::full({}, std::numeric_limits<float>::infinity(), torch::kCUDA);
-  LossCheck check(0);
-  check.add(infinite, {.step = 1});
-  CHECK(contains(error_of([&] { check.add(torch::ones({}, torch::kCUDA), {.step = 2}); }),
-                 "the loss is inf in epoch 0, step 1 on rank 0"));
-  check.add(infinite, {.step = 3});
-  CHECK(contains(error_of([&] { check.finish(); }), "step 3 on rank 0"));
-  check.finish();
-}
-
 }  // namespace
 }  // namespace ddprun::worker

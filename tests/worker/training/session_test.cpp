@@ -3,6 +3,7 @@
 
 #include "ddprun/error.hpp"
 #include "ddprun/mean.hpp"
+#include "ddprun/pt_file.hpp"
 #include "tests/worker/support.hpp"
 #include "worker/torch_compat.hpp"
 
@@ -91,6 +92,24 @@ TEST_CASE("session: a step that is left by break is made again") {
   std::vector<std::int64_t> steps;
   for (const Step& step : job.session.steps(data_size)) steps.push_back(step.position.step);
   CHECK(steps == std::vector<std::int64_t>{1, 2});
+}
+
+TEST_CASE("session: a loop that ends early has saved its last step, and goes on from there") {
+  const TemporaryFolder folder;
+  const TemporaryFolder undisturbed;
+  const SessionOptions options{.epochs = 2, .batch_size = 8};
+  {
+    SessionJob job(folder, options);
+    job.train([&](const Step& step) {
+      REQUIRE(step.position.step < 2);
+      if (step.position.step == 1) job.session.end_after_step();
+    });
+    CHECK(job.session.position() == Position{.batch = 2, .samples = 16, .step = 2});
+  }
+  SessionJob job(folder, options);
+  SessionJob whole(undisturbed, options);
+  for (SessionJob* each : {&job, &whole}) each->train();
+  CHECK(torch::equal(job.net->parameters()[0], whole.net->parameters()[0]));
 }
 
 TEST_CASE("session: the schedule sets the rates, after a restart as before it") {
@@ -195,6 +214,37 @@ TEST_CASE("session: the state that an optimizer makes itself is kept, and its ki
   const Tensor before = net->bias.detach().clone();
   session.step();
   CHECK((before - net->bias).item<double>() == doctest::Approx(0.1 / std::sqrt(4 + 1)));
+}
+
+/// Steps in float16, of which the second has an overflow.
+TEST_CASE("session: a step whose scaled gradients overflow changes nothing, also after a restart") {
+  const TemporaryFolder folder;
+  const SessionOptions options{.batch_size = 8, .save_every = 1, .precision = torch::kHalf};
+  std::vector<Tensor> weights;
+  {
+    Session session(options, context_in(folder));
+    nn::Linear net(1, 1);
+    torch::optim::SGD optimizer(net->parameters(), 0.1);
+    auto parallel = session.prepare(net, optimizer);
+    for (const Step& step : session.steps(data_size)) {
+      const double factor = step.position.step == 1 ? 1e36 : 1;  // times 65,536 beyond float32
+      session.backward(parallel(torch::ones({1, 1})).sum() * factor);
+      const double norm = session.clip_gradients(1e30);
+      CHECK((factor == 1 ? norm == doctest::Approx(std::sqrt(2)) : std::isinf(norm)));
+      session.step();
+      weights.push_back(net->weight.detach().clone());
+    }
+  }
+  CHECK((weights[0] - weights[2]).item<double>() == doctest::Approx(0.1));
+  CHECK(torch::equal(weights[0], weights[1]));
+  const auto saved = from_value(read_pt_file(folder / "snapshot.pt"));
+  CHECK(saved.scaler_state.toGenericDict().at("scale").toDouble() == 32'768);
+  Session session(options, context_in(folder));
+  nn::Linear net(1, 1);
+  torch::optim::SGD optimizer(net->parameters(), 0.1);
+  auto parallel = session.prepare(net, optimizer);
+  session.backward(parallel(torch::ones({1, 1})).sum());
+  CHECK(net->weight.grad().item<double>() == 32'768);
 }
 
 TEST_CASE("session: what a program adds to the snapshot comes back with it") {

@@ -148,10 +148,11 @@ class DistributedDataParallel {
 
   /// The output of the module. Collective while gradients are enabled, so all ranks must call it as
   /// often. One backward() may follow, which must reach every parameter with requires_grad, unless
-  /// find_unused_parameters is set. It throws Error where ranks would drift apart: if it leaves one out, and if none was expected, as
-  /// after a call of the module itself. A custom function that calls backward() within a backward
-  /// pass is not supported. requires_grad may change between steps, on all ranks alike. Throws
-  /// Error if the parameters are no longer the same on all ranks (verify_every).
+  /// find_unused_parameters is set. It throws Error where ranks would drift apart: if it leaves one
+  /// out, and if none was expected, as after a call of the module itself. A custom function that
+  /// calls backward() within a backward pass is not supported. requires_grad may change between
+  /// steps, on all ranks alike. Throws Error if the parameters are no longer the same on all ranks
+  /// (verify_every).
   template <typename... Arguments>
   auto forward(Arguments&&... arguments) {
     synchronizer_.before_forward();

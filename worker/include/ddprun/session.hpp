@@ -13,6 +13,7 @@
 //     }
 #pragma once
 
+#include "ddprun/autocast.hpp"
 #include "ddprun/context.hpp"
 #include "ddprun/control.hpp"
 #include "ddprun/distributed_data_parallel.hpp"
@@ -30,12 +31,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace ddprun::worker {
 
+class GradientScaler;
 class LossCheck;
 
 struct SessionOptions {
@@ -48,6 +51,9 @@ struct SessionOptions {
   std::int64_t ask_every = 1;
   std::uint64_t seed = 0;  ///< Of initial weights, and of what each step draws.
   DistributedSamplerOptions sampler;
+  /// kHalf or kBFloat16: what autocast() computes in. With kHalf losses are scaled, as by PyTorch's
+  /// GradScaler, and a step whose gradients overflow changes no parameter.
+  std::optional<torch::ScalarType> precision;
   Schedule schedule;   ///< Of the learning rates that the optimizer was made with. None: they stay.
   int keep_count = 3;  ///< Snapshots that stay when a newer one is written.
   /// Called on rank 0 after each snapshot, with the position to go on from and the file.
@@ -99,11 +105,22 @@ class Session {
   /// set has `samples_count` samples. See TrainingSteps.
   [[nodiscard]] TrainingSteps steps(std::int64_t samples_count);
 
-  /// loss.backward(). Throws Error if the loss is not finite: on a GPU only the next call, the end
-  /// of the epoch or the next snapshot does, so as not to wait for it.
+  /// While the result lives, operators compute in the session's precision, where they gain by it:
+  /// for the forward pass and the loss.
+  [[nodiscard]] Autocast autocast() const { return {device_, options_.precision}; }
+
+  /// The backward pass of the loss. Throws Error if the loss is not finite: on a GPU only the next
+  /// call, the end of the epoch or the next snapshot does, so as not to wait for it.
   void backward(const torch::Tensor& loss);
+  /// Between backward() and step(): makes the norm of all gradients together at most `norm_max`.
+  /// The result is the norm before. Waits for a GPU.
+  double clip_gradients(double norm_max);
   /// Sets the learning rates by the schedule, changes the parameters and forgets the gradients.
   void step();
+
+  /// The present step is the last one: it is saved, and the loop over steps() ends after it. On all
+  /// ranks in the same step. A new start goes on from there.
+  void end_after_step() { ends_after_step_ = true; }
 
   /// Collective: buffers, such as the statistics of a BatchNorm, become those of rank 0 on all
   /// ranks, unless broadcast_buffers is false. The result is this rank's part of `samples_count`
@@ -127,11 +144,13 @@ class Session {
   SnapshotStore snapshots_;
   Snapshot training_;  // where it is; the states are filled in for saving
   std::unique_ptr<LossCheck> losses_;
+  std::unique_ptr<GradientScaler> scaler_;  // null: losses are not scaled
   std::shared_ptr<torch::nn::Module> module_;
   torch::optim::Optimizer* optimizer_ = nullptr;
   std::vector<double> rates_;  // of the optimizer's groups, before the schedule
   std::vector<torch::Tensor> parameters_;
   bool shares_buffers_ = true;
+  bool ends_after_step_ = false;
   double epochs_done_ = 0;  // as the schedule counts them
 };
 

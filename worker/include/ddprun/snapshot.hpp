@@ -1,7 +1,7 @@
 // Everything that training needs to go on after a restart, as one value. In a file it is the dict
 // that the PyTorch tutorial on fault tolerance saves, with more entries:
-//   MODEL_STATE EPOCHS_RUN                                        the tutorial's
-//   OPTIMIZER_STATE EPOCH BATCH SAMPLES STEP GENERATION WORLD_SIZE  ours
+//   MODEL_STATE EPOCHS_RUN                                           the tutorial's
+//   OPTIMIZER_STATE SCALER_STATE EPOCH BATCH SAMPLES STEP GENERATION WORLD_SIZE  ours
 // and whatever else the program adds.
 #pragma once
 
@@ -23,6 +23,7 @@ inline constexpr std::int64_t count_max = std::int64_t{1} << 53;
 struct Snapshot {
   StateDict model_state;
   c10::IValue optimizer_state;  ///< As Python's optimizer.state_dict(); None when not saved.
+  c10::IValue scaler_state;     ///< As Python's GradScaler.state_dict(); None when not saved.
 
   Position position;  ///< To go on from. EPOCHS_RUN and EPOCH are both its epoch.
 

@@ -22,7 +22,9 @@ struct Step {
 
 /// For one range-based for loop, on all ranks alike. Its body makes the step; what comes after is
 /// done here, before the next one begins: the step is counted and told to ddprun, the ranks agree
-/// whether to stop or to save, and rank 0 saves. A step that is left by `break` is not finished.
+/// whether to stop or to save, and rank 0 saves. A step that is left by `break` is not finished:
+/// its parameters may have changed, its position has not. Use Session::end_after_step() to end
+/// early.
 ///
 /// Each step begins with generators that are a function of seed, step and rank, so that a restart
 /// repeats what it draws. While this exists SIGTERM does not end the process: the job saves and
