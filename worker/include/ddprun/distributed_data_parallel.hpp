@@ -119,7 +119,7 @@ class NoSync {
   bool before_;
 };
 
-/// Appends the tensors in what a module has returned. Throws Error for a type that it does not know.
+/// Appends the tensors in what a module has returned. Throws Error for types that hold none.
 template <typename Output>
 void collect_tensors(const Output& output, std::vector<torch::Tensor>& tensors) {
   if constexpr (std::is_convertible_v<const Output&, torch::Tensor>) {
