@@ -23,7 +23,7 @@ std::multiset<std::string> steps_of_stops(Training& job) {
     const std::string said = job.agent_of(host).err();
     for (std::size_t at = said.find(begin); at != said.npos; at = said.find(begin, at + 1)) {
       const std::size_t step = said.find("step ", at);
-      all.insert(said.substr(step, said.find('\n', at) - step));
+      all.insert(said.substr(step, said.find_first_of(",\n", step) - step));
     }
   }
   return all;
