@@ -4,7 +4,7 @@
 // where the cross entropy of a single class is always zero and teaches nothing; one process of the
 // job saves, atomically and with the optimizer, not one per node straight into the file; EPOCHS_RUN
 // counts finished epochs, so that none is trained twice. It asks once per epoch whether to
-// stop, since it can resume only between epochs; fashion_mnist.cpp does so at each step.
+// stop, since its steps are shorter than the question; fashion_mnist.cpp does so at each step.
 #include "ddprun/error.hpp"
 #include "ddprun/mean.hpp"
 #include "ddprun/module_state.hpp"

@@ -88,8 +88,8 @@ void Session::share_buffers() const {
 /// is not finite throws here at the latest, or before; no other rank then saves what came of it.
 bool Session::save() {
   losses_->finish();
-  if (!device_.is_cpu() && group_.size() > 1)
-    group_.all_reduce_sum(torch::zeros({1}, torch::kLong));
+  const bool may_be_late = !device_.is_cpu() && group_.size() > 1;
+  if (may_be_late) group_.all_reduce_sum(torch::zeros({1}, torch::kLong));
   if (context_.rank != 0) return false;
   training_.model_state = state_dict(*module_);
   training_.optimizer_state = optimizer_state(*optimizer_);
