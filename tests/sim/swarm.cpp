@@ -294,6 +294,20 @@ void add_leavers(Story& story) {
   }
 }
 
+/// A host that the job can begin without starts about when another one leaves.
+void add_newcomer(Story& story) {
+  Prng chance(story.seed + 4'000'000'007);
+  const bool comes = chance.percent(50);
+  const auto index = static_cast<int>(chance.between(1, story.hosts_count() - 1));
+  const Millis lag{chance.between(-1'000, 1'000)};
+  const auto leave = std::ranges::find_if(story.faults, [&](const Fault& fault) {
+    return (fault.kind == FaultKind::leaves || fault.kind == FaultKind::evicted) &&
+           fault.when == Moment::none && fault.host != index;
+  });
+  if (!comes || leave == story.faults.end() || story.nodes_min == story.nodes_all()) return;
+  story.hosts[static_cast<std::size_t>(index)].start = leave->at + lag;
+}
+
 }  // namespace
 
 Story draw_story(std::uint64_t seed, const Wishes& wishes) {
@@ -338,6 +352,7 @@ Story draw_story(std::uint64_t seed, const Wishes& wishes) {
   } else if (story.ending == Ending::stop_amid) {
     add_eventful_end(chance, story);
   }
+  add_newcomer(story);
   std::ranges::stable_sort(story.faults, {}, &Fault::at);
   return story;
 }
