@@ -1,9 +1,8 @@
 // Trains the network of PyTorch's MNIST example on Fashion-MNIST, on all ranks, and goes on in the
-// middle of an epoch after a restart: with one or two ranks without a difference, with more but for
-// rounding. All random numbers are a function of the seed, the step and the rank, so that there is
-// no generator state to save. With its
-// defaults one epoch on a third of the images takes two ranks on two plain cores half a minute, and
-// reaches an accuracy of 86 % on the test images.
+// middle of an epoch after a restart, without a difference. All random numbers are a function of
+// the seed, the step and the rank, so that there is no generator state to save. With its defaults
+// one epoch on a third of the images takes two ranks on two plain cores half a minute, and reaches
+// an accuracy of 86 % on the test images.
 #include "ddprun/error.hpp"
 #include "ddprun/idx_file.hpp"
 #include "ddprun/mean.hpp"

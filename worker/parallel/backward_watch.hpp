@@ -30,7 +30,7 @@ class BackwardWatch {
         has_arrived_(names_.size(), false) {}
 
   /// Of each parameter, from the next forward pass on.
-  void set_trained(std::vector<bool> is_trained) { is_trained_ = std::move(is_trained); }
+  void set_trained(std::vector<bool> is_trained);
   void set_no_sync(bool is_on) { no_sync_ = is_on; }
 
   /// Several may come before one backward pass, or without any, as for an evaluation.
@@ -41,8 +41,12 @@ class BackwardWatch {
   /// gradient would stay on this rank alone.
   [[nodiscard]] bool gradient(std::size_t index);
 
-  /// Throws Error that names parameters without a gradient.
-  void end_pass();
+  /// Whether order() is known from now on. Throws Error that names parameters without a gradient.
+  [[nodiscard]] bool end_pass();
+
+  /// The parameters of the first complete pass since set_trained(), in the order in which their
+  /// gradients arrived; empty until then, and where any may be left out.
+  [[nodiscard]] const std::vector<std::int64_t>& order() const { return order_; }
 
  private:
   enum class State : std::uint8_t { idle, expected, passing };
@@ -52,7 +56,9 @@ class BackwardWatch {
   bool may_leave_out_;
   std::vector<std::string> names_;
   std::vector<bool> is_trained_;
-  std::vector<bool> has_arrived_;  // in the pass that is under way
+  std::vector<bool> has_arrived_;      // in the pass that is under way
+  std::vector<std::int64_t> arrived_;  // the same, in order
+  std::vector<std::int64_t> order_;
 };
 
 }  // namespace ddprun::worker

@@ -4,6 +4,7 @@
 #include "worker/parallel/backward_watch.hpp"
 #include "worker/parallel/broadcast.hpp"
 #include "worker/parallel/compressed_reduction.hpp"
+#include "worker/parallel/gradient_buckets.hpp"
 #include "worker/parallel/gradient_hooks.hpp"
 #include "worker/parallel/model_agreement.hpp"
 #include "worker/parallel/replica_check.hpp"
@@ -79,10 +80,13 @@ void GradientSynchronizer::make_hooks() {
   hooks_ = std::make_unique<GradientHooks>(
       std::move(all.tensors),
       BackwardWatch(std::move(all.names), options_.find_unused_parameters),
-      [reduction = reduction_] {
-        reduction->reducer->prepare_for_backward(reduction->outputs);
-        reduction->outputs.clear();  // which keep the graph
-      });
+      GradientHooks::Calls{[reduction = reduction_] {
+                             reduction->reducer->prepare_for_backward(reduction->outputs);
+                             reduction->outputs.clear();  // which keep the graph
+                           },
+                           [learnt = options_.gradient_order](const GradientOrder& order) {
+                             if (learnt) *learnt = order;
+                           }});
 }
 
 /// Trains the parameters that have requires_grad now. Where none has, there is nothing to train,
@@ -107,15 +111,14 @@ void GradientSynchronizer::make_reducer() {
       named_if([](const Parameter& parameter) { return parameter.is_trained; });
   std::unordered_map<std::size_t, std::string> name_of;
   for (std::size_t i = 0; i < names.size(); ++i) name_of[i] = names[i];
-
-  const std::vector<std::size_t> bytes{static_cast<std::size_t>(options_.first_bucket_bytes),
-                                       static_cast<std::size_t>(options_.bucket_bytes)};
-  auto [indices, limits] = c10d::compute_bucket_assignment_by_size(tensors, bytes);
-  // Gradients become ready roughly in the reverse of the order in which parameters are declared.
-  std::reverse(indices.begin(), indices.end());
-  std::reverse(limits.begin(), limits.end());
+  std::vector<bool> is_trained;
+  for (const Parameter& parameter : parameters_) is_trained.push_back(parameter.is_trained);
+  const GradientOrder known = options_.gradient_order ? *options_.gradient_order : GradientOrder{};
   const auto reducer = compat::make_reducer(tensors,
-                                            {indices, limits},
+                                            gradient_buckets(tensors,
+                                                             options_.bucket_bytes,
+                                                             options_.first_bucket_bytes,
+                                                             among_trained(known, is_trained)),
                                             group_.native(),
                                             options_.bucket_bytes,
                                             options_.first_bucket_bytes,

@@ -13,7 +13,7 @@ using torch::autograd::variable_list;
 struct GradientHooks::Guarded {
   std::mutex mutex;
   BackwardWatch watch;
-  std::function<void()> begin_pass;
+  Calls calls;
 };
 
 class GradientHooks::Hook : public torch::autograd::FunctionPostHook {
@@ -24,10 +24,10 @@ class GradientHooks::Hook : public torch::autograd::FunctionPostHook {
   variable_list operator()(const variable_list& outputs, const variable_list&) override {
     const std::lock_guard lock(watch_->mutex);
     if (watch_->watch.gradient(index_)) {
-      watch_->begin_pass();
+      watch_->calls.begin_pass();
       torch::autograd::Engine::get_default_engine().queue_callback([watch = watch_] {
         const std::lock_guard lock_at_end(watch->mutex);
-        watch->watch.end_pass();
+        if (watch->watch.end_pass()) watch->calls.learn_order(watch->watch.order());
       });
     }
     return outputs;
@@ -40,9 +40,9 @@ class GradientHooks::Hook : public torch::autograd::FunctionPostHook {
 
 GradientHooks::GradientHooks(std::vector<torch::Tensor> parameters,
                              BackwardWatch watch,
-                             std::function<void()> begin_pass)
+                             Calls calls)
     : parameters_(std::move(parameters)),
-      watch_(new Guarded{{}, std::move(watch), std::move(begin_pass)}) {}
+      watch_(new Guarded{{}, std::move(watch), std::move(calls)}) {}
 
 GradientHooks::~GradientHooks() {
   for (const auto& [index, hook] : hooks_) hook.first->del_post_hook(hook.second);

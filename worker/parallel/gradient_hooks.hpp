@@ -17,12 +17,15 @@ namespace ddprun::worker {
 
 class GradientHooks {
  public:
-  /// The parameters, each once, and the watch with their names; none is trained. `begin_pass` is
-  /// called at the first gradient of a backward pass whose gradients are to be averaged, on
-  /// LibTorch's thread, one thread at a time.
-  GradientHooks(std::vector<torch::Tensor> parameters,
-                BackwardWatch watch,
-                std::function<void()> begin_pass);
+  /// What is called on LibTorch's thread, one thread at a time.
+  struct Calls {
+    std::function<void()> begin_pass;  ///< At the first gradient that is to be averaged.
+    /// At the end of the first pass: see BackwardWatch::order().
+    std::function<void(const std::vector<std::int64_t>& order)> learn_order;
+  };
+
+  /// The parameters, each once, and the watch with their names; none is trained.
+  GradientHooks(std::vector<torch::Tensor> parameters, BackwardWatch watch, Calls calls);
   GradientHooks(const GradientHooks&) = delete;
   GradientHooks& operator=(const GradientHooks&) = delete;
   ~GradientHooks();

@@ -31,7 +31,9 @@ auto counts_of(AnySnapshot& snapshot) {
 bool is_ours(std::string_view key) {
   static const Snapshot any;
   const auto counts = counts_of(any);
-  return key == "MODEL_STATE" || key == "OPTIMIZER_STATE" || key == "SCALER_STATE" ||
+  static constexpr std::array states{
+      "MODEL_STATE", "OPTIMIZER_STATE", "SCALER_STATE", "GRADIENT_ORDER"};
+  return std::find(states.begin(), states.end(), key) != states.end() ||
          std::any_of(
              counts.begin(), counts.end(), [&](const auto& each) { return each.first == key; });
 }
@@ -77,6 +79,21 @@ StateDict model_state_from(const c10::IValue& value, DdpPrefix prefix) {
   return state;
 }
 
+bool is_count(const c10::IValue& value) {
+  return value.isInt() && value.toInt() >= 0 && value.toInt() <= count_max;
+}
+
+std::vector<std::int64_t> gradient_order_from(const c10::IValue& value) {
+  const auto is_order = [](const c10::IValue& list) {
+    const auto items = list.toListRef();
+    return std::all_of(items.begin(), items.end(), is_count);
+  };
+  if (!value.isList() || !is_order(value)) throw Error("GRADIENT_ORDER is not a list of counts");
+  std::vector<std::int64_t> order;
+  for (const c10::IValue& item : value.toListRef()) order.push_back(item.toInt());
+  return order;
+}
+
 std::optional<c10::IValue> find(const c10::impl::GenericDict& dict, const char* key) {
   const auto found = dict.find(key);
   if (found == dict.end()) return std::nullopt;
@@ -93,6 +110,11 @@ c10::IValue to_value(const Snapshot& snapshot) {
   }
   if (!snapshot.scaler_state.isNone()) root.insert("SCALER_STATE", snapshot.scaler_state);
   for (const auto& [key, count] : counts_of(snapshot)) root.insert(key, *count);
+  if (!snapshot.gradient_order.empty()) {
+    c10::impl::GenericList order(c10::AnyType::get());
+    for (const std::int64_t index : snapshot.gradient_order) order.push_back(index);
+    root.insert("GRADIENT_ORDER", order);
+  }
   for (const auto& [key, value] : snapshot.user_fields) {
     if (is_ours(key)) {
       throw Error(text("a user field of a snapshot cannot be called ", key, "; rename it"));
@@ -117,10 +139,11 @@ Snapshot from_value(const c10::IValue& value) {
   for (const auto& [key, place] : counts_of(snapshot)) {
     const auto count = find(root, key);
     if (!count) continue;
-    if (!count->isInt() || count->toInt() < 0 || count->toInt() > count_max) {
-      throw Error(text(key, " is not a count"));
-    }
+    if (!is_count(*count)) throw Error(text(key, " is not a count"));
     *place = count->toInt();
+  }
+  if (const auto order = find(root, "GRADIENT_ORDER")) {
+    snapshot.gradient_order = gradient_order_from(*order);
   }
   for (const auto& entry : root) {
     if (entry.key().isString() && !is_ours(entry.key().toStringRef())) {

@@ -44,6 +44,16 @@ void Session::resume(const std::shared_ptr<torch::nn::Module>& module,
   optimizer_ = &optimizer;
 }
 
+/// Gradients are added up in the order that the snapshot has; where the program keeps an order
+/// itself, in that.
+DistributedDataParallelOptions Session::with_order(DistributedDataParallelOptions options) {
+  if (!options.gradient_order) {
+    options.gradient_order = std::make_shared<GradientOrder>(training_.gradient_order);
+  }
+  gradient_order_ = options.gradient_order;
+  return options;
+}
+
 void Session::require_prepared(const char* what) const {
   if (optimizer_ == nullptr) {
     throw Error(text(what, " of a session was called before prepare(); call that first"));
@@ -94,6 +104,7 @@ bool Session::save() {
   training_.model_state = state_dict(*module_);
   training_.optimizer_state = optimizer_state(*optimizer_);
   if (scaler_) training_.scaler_state = scaler_->state();
+  training_.gradient_order = *gradient_order_;
   const bool is_saved = snapshots_.save(training_);
   if (is_saved && options_.saved) options_.saved(training_.position, snapshots_.path().string());
   return is_saved;

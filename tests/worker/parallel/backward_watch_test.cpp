@@ -26,7 +26,7 @@ std::string error_of_pass(BackwardWatch& watch, const std::vector<std::size_t>& 
       CHECK_FALSE((is_first && is_watched));
       is_watched = is_watched || is_first;
     }
-    if (is_watched) watch.end_pass();
+    if (is_watched) static_cast<void>(watch.end_pass());
   });
 }
 
@@ -80,6 +80,33 @@ TEST_CASE(
   CHECK(error_of_pass(watch, {0}) == "");
   watch.set_no_sync(false);
   CHECK(error_of_pass(watch, {0, 1}) == "");
+}
+
+TEST_CASE("backward watch: the first complete pass shows the order, until others are trained") {
+  BackwardWatch watch = watch_of({"a", "b", "c"});
+  const auto pass = [&](const std::vector<std::size_t>& indices) {
+    watch.forward();
+    for (const std::size_t index : indices) static_cast<void>(watch.gradient(index));
+    return watch.end_pass();
+  };
+  CHECK_THROWS(pass({0, 1}));
+  CHECK(watch.order().empty());
+  CHECK(pass({2, 0, 1}));
+  CHECK_FALSE(pass({0, 1, 2}));
+  CHECK(watch.order() == std::vector<std::int64_t>{2, 0, 1});
+  watch.set_trained({true, false, true});
+  CHECK(watch.order().empty());
+  CHECK(pass({0, 2}));
+  CHECK(watch.order() == std::vector<std::int64_t>{0, 2});
+}
+
+TEST_CASE("backward watch: where parameters may be left out there is no order") {
+  BackwardWatch watch({"a", "b"}, true);
+  watch.set_trained({true, true});
+  watch.forward();
+  CHECK(watch.gradient(1));
+  CHECK_FALSE(watch.end_pass());
+  CHECK(watch.order().empty());
 }
 
 }  // namespace

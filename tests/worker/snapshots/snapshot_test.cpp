@@ -55,6 +55,7 @@ TEST_CASE("snapshot: everything comes back from a file, bit by bit") {
   saved.position.batch = 17;
   saved.position.samples = 1088;
   saved.position.step = std::int64_t{1} << 40;
+  saved.gradient_order = {2, 0, 1};
   saved.generation = 5;
   saved.world_size = 8;
   saved.user_fields["note"] = "täst";
@@ -73,6 +74,7 @@ TEST_CASE("snapshot: everything comes back from a file, bit by bit") {
   CHECK(loaded.position.batch == 17);
   CHECK(loaded.position.samples == 1088);
   CHECK(loaded.position.step == std::int64_t{1} << 40);
+  CHECK(loaded.gradient_order == saved.gradient_order);
   CHECK(loaded.generation == 5);
   CHECK(loaded.world_size == 8);
   CHECK(loaded.optimizer_state.isNone());
@@ -306,6 +308,13 @@ TEST_CASE("snapshot: a dict that is none is refused by what is wrong with it") {
   CHECK(error_for(root).empty());
   root.insert("STEP", -1);
   CHECK(contains(error_for(root), "STEP is not a count"));
+  root.insert_or_assign("STEP", 1);
+  for (const c10::IValue& order : {c10::IValue(1),
+                                   c10::IValue(std::vector<std::int64_t>{0, -1}),
+                                   c10::IValue(std::vector<double>{0.5})}) {
+    root.insert_or_assign("GRADIENT_ORDER", order);
+    CHECK(contains(error_for(root), "GRADIENT_ORDER is not a list of counts"));
+  }
 
   Snapshot snapshot;
   snapshot.user_fields["STEP"] = 1;

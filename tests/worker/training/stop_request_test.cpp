@@ -232,12 +232,12 @@ TEST_CASE("stop request: SIGTERM over and over while rank 0 saves does no harm")
 }
 
 TEST_CASE("stop request: SIGTERM two steps before the end stops the job at its end") {
-  expect_stop("0:1:37:term", test::steps_of_job);
+  expect_stop("0:1:25:term", test::steps_of_job);
 }
 
 TEST_CASE("stop request: a rank that SIGTERM reaches after that has trained all the same") {
   const TemporaryFolder folder;
-  const auto job = test::run_interrupted_job(folder, 1, "0:1:38:term");
+  const auto job = test::run_interrupted_job(folder, 1, "0:1:26:term");
   CAPTURE(job.error);
   CHECK(job.status == 0);
   CHECK(test::stops_in(job.error).empty());

@@ -26,6 +26,10 @@ namespace ddprun::worker {
 class GradientHooks;
 class ReplicaCheck;
 
+/// The trained parameters, as indices into the module's, in the order in which they got their
+/// gradients in a backward pass.
+using GradientOrder = std::vector<std::int64_t>;
+
 struct DistributedDataParallelOptions {
   std::int64_t bucket_bytes = 25 << 20;       ///< Gradients sent at a time; Python's default.
   std::int64_t first_bucket_bytes = 1 << 20;  ///< The first bucket is small so that sending starts.
@@ -43,6 +47,11 @@ struct DistributedDataParallelOptions {
   std::int64_t verify_every = 100;
   /// Names of parameters that are not compared, since each rank changes them in its own way.
   std::set<std::string> verify_ignored;
+  /// Gradients are sent in this order, the same on all ranks, until the first backward pass has
+  /// shown their own, which is then put here. Three or more ranks add them up in another order if
+  /// they are sent otherwise, so who wants a restart to change no bit keeps it, as a Session does.
+  /// Null, empty, or not of all trained parameters: the reverse of the module's order.
+  std::shared_ptr<GradientOrder> gradient_order;
 };
 
 /// The part that does not depend on the type of the model. Not for use from several threads. A

@@ -98,7 +98,7 @@ class Session {
       resume(module, optimizer);
     }
     shares_buffers_ = options.broadcast_buffers;
-    return DistributedDataParallel<Module>(std::move(module), group_, options);
+    return DistributedDataParallel<Module>(std::move(module), group_, with_order(options));
   }
 
   /// The steps from position() to the end of the last epoch, for a range-based for loop. The data
@@ -132,6 +132,7 @@ class Session {
   friend class TrainingSteps;
 
   void resume(const std::shared_ptr<torch::nn::Module>& module, torch::optim::Optimizer& optimizer);
+  [[nodiscard]] DistributedDataParallelOptions with_order(DistributedDataParallelOptions options);
   void require_prepared(const char* what) const;
   void share_buffers() const;
   bool save();
@@ -149,6 +150,7 @@ class Session {
   torch::optim::Optimizer* optimizer_ = nullptr;
   std::vector<double> rates_;  // of the optimizer's groups, before the schedule
   std::vector<torch::Tensor> parameters_;
+  std::shared_ptr<GradientOrder> gradient_order_;
   bool shares_buffers_ = true;
   bool ends_after_step_ = false;
   double epochs_done_ = 0;  // as the schedule counts them

@@ -1,7 +1,8 @@
 // Everything that training needs to go on after a restart, as one value. In a file it is the dict
 // that the PyTorch tutorial on fault tolerance saves, with more entries:
 //   MODEL_STATE EPOCHS_RUN                                           the tutorial's
-//   OPTIMIZER_STATE SCALER_STATE EPOCH BATCH SAMPLES STEP GENERATION WORLD_SIZE  ours
+//   OPTIMIZER_STATE SCALER_STATE EPOCH BATCH SAMPLES STEP GENERATION WORLD_SIZE GRADIENT_ORDER
+//                                                                    ours
 // and whatever else the program adds.
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace ddprun::worker {
 
@@ -26,6 +28,8 @@ struct Snapshot {
   c10::IValue scaler_state;     ///< As Python's GradScaler.state_dict(); None when not saved.
 
   Position position;  ///< To go on from. EPOCHS_RUN and EPOCH are both its epoch.
+  /// Of DistributedDataParallelOptions::gradient_order; empty when there was none.
+  std::vector<std::int64_t> gradient_order;
 
   std::int64_t generation = 0;  ///< Which start of the job wrote it; see SnapshotStore.
   std::int64_t world_size = 0;  ///< Of the job that wrote it; 0 when the file does not say.

@@ -1,0 +1,31 @@
+#include "worker/parallel/gradient_buckets.hpp"
+
+#include <doctest/doctest.h>
+
+namespace ddprun::worker {
+namespace {
+
+using Indices = std::vector<std::vector<std::size_t>>;
+
+TEST_CASE("gradient buckets: an order of all parameters becomes one of the trained ones") {
+  const std::vector<bool> is_trained{true, false, true, true};
+  CHECK(among_trained({3, 0, 2}, is_trained) == std::vector<std::int64_t>{2, 0, 1});
+}
+
+TEST_CASE("gradient buckets: an order that has not each trained parameter once is not used") {
+  const std::vector<bool> is_trained{true, false, true};
+  for (const std::vector<std::int64_t>& order :
+       {std::vector<std::int64_t>{}, {0}, {0, 1}, {0, 0}, {0, 2, 0}, {0, 1, 2}, {0, 3}, {-1, 0}}) {
+    CAPTURE(order.size());
+    CHECK(among_trained(order, is_trained).empty());
+  }
+}
+
+TEST_CASE("gradient buckets: they follow the order, else the reverse of the module's") {
+  const std::vector<torch::Tensor> four(4, torch::zeros({10}));  // 40 bytes each
+  CHECK(gradient_buckets(four, 80, 40, {}).indices == Indices{{3}, {1, 2}, {0}});
+  CHECK(gradient_buckets(four, 80, 40, {2, 0, 3, 1}).indices == Indices{{2}, {0, 3}, {1}});
+}
+
+}  // namespace
+}  // namespace ddprun::worker
