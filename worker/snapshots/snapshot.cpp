@@ -1,6 +1,7 @@
 #include "ddprun/snapshot.hpp"
 
 #include "ddprun/error.hpp"
+#include "worker/snapshots/copied_tensors.hpp"
 
 #include <algorithm>
 #include <array>
@@ -36,27 +37,6 @@ bool is_ours(std::string_view key) {
   return std::find(states.begin(), states.end(), key) != states.end() ||
          std::any_of(
              counts.begin(), counts.end(), [&](const auto& each) { return each.first == key; });
-}
-
-c10::IValue to_cpu(const c10::IValue& value) {
-  if (value.isTensor()) return value.toTensor().detach().cpu();
-  if (value.isGenericDict()) {
-    const auto source = value.toGenericDict();
-    c10::impl::GenericDict result(source.keyType(), source.valueType());
-    for (const auto& entry : source) result.insert(entry.key(), to_cpu(entry.value()));
-    return result;
-  }
-  if (value.isList()) {
-    c10::impl::GenericList result(c10::AnyType::get());  // Python refuses typed ones
-    for (const c10::IValue& item : value.toListRef()) result.push_back(to_cpu(item));
-    return result;
-  }
-  if (value.isTuple()) {
-    std::vector<c10::IValue> items;
-    for (const c10::IValue& item : value.toTupleRef().elements()) items.push_back(to_cpu(item));
-    return c10::ivalue::Tuple::create(std::move(items));
-  }
-  return value;
 }
 
 enum class DdpPrefix : std::uint8_t { keep, strip };
@@ -106,7 +86,7 @@ c10::IValue to_value(const Snapshot& snapshot) {
   c10::impl::GenericDict root(c10::StringType::get(), c10::AnyType::get());
   root.insert("MODEL_STATE", to_value(snapshot.model_state));
   if (!snapshot.optimizer_state.isNone()) {
-    root.insert("OPTIMIZER_STATE", to_cpu(snapshot.optimizer_state));
+    root.insert("OPTIMIZER_STATE", with_tensors(snapshot.optimizer_state, on_cpu));
   }
   if (!snapshot.scaler_state.isNone()) root.insert("SCALER_STATE", snapshot.scaler_state);
   for (const auto& [key, count] : counts_of(snapshot)) root.insert(key, *count);
@@ -119,7 +99,7 @@ c10::IValue to_value(const Snapshot& snapshot) {
     if (is_ours(key)) {
       throw Error(text("a user field of a snapshot cannot be called ", key, "; rename it"));
     }
-    root.insert(key, to_cpu(value));
+    root.insert(key, with_tensors(value, on_cpu));
   }
   return root;
 }

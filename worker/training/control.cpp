@@ -50,6 +50,7 @@ Control::~Control() {
 }
 
 void Control::finished_step(std::int64_t step) {
+  const std::lock_guard lock(sending_);
   steps_ = step;
   ++steps_untold_;
   if (socket_ < 0) return;
@@ -79,6 +80,7 @@ void Control::saved(std::int64_t step) {
 }
 
 void Control::tell_snapshot(const char* word, std::int64_t step) {
+  const std::lock_guard lock(sending_);
   const std::string line = word + std::to_string(step) + "\n";
   unsent_ = send(line) ? "" : line;
 }
@@ -105,6 +107,7 @@ std::optional<std::int64_t> Control::stop_step() {
 }
 
 void Control::receive() {
+  const std::lock_guard lock(sending_);
   if (socket_ < 0) return;
   std::array<char, 512> buffer;
   const ssize_t count = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);

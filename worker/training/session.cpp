@@ -3,6 +3,8 @@
 #include "ddprun/error.hpp"
 #include "ddprun/optimizer_state.hpp"
 #include "worker/parallel/broadcast.hpp"
+#include "worker/snapshots/background_saver.hpp"
+#include "worker/snapshots/copied_tensors.hpp"
 #include "worker/torch_compat.hpp"
 #include "worker/training/gradient_scaler.hpp"
 #include "worker/training/loss_check.hpp"
@@ -15,6 +17,7 @@ Session::Session(SessionOptions options, Context context)
       device_(device_of(context_)),
       group_((compat::make_current(device_), ProcessGroup::connect(context_))),
       snapshots_(context_, group_, {.keep_count = options_.keep_count, .control = &control_}),
+      saver_(std::make_unique<BackgroundSaver>(snapshots_)),
       losses_(std::make_unique<LossCheck>(context_.rank)) {
   torch::manual_seed(options_.seed);
 }
@@ -80,6 +83,8 @@ double Session::clip_gradients(double norm_max) {
 
 void Session::step() {
   require_prepared("step()");
+  saver_->wait_for_copy();
+  has_stepped_ = true;
   if (options_.schedule) {
     const double factor = options_.schedule(epochs_done_);
     for (std::size_t i = 0; i < rates_.size(); ++i) {
@@ -94,20 +99,55 @@ void Session::share_buffers() const {
   if (shares_buffers_) broadcast_from_rank_0(module_->buffers(), group_);
 }
 
-/// What the last finished step has left. True on rank 0, once it is on the disk. A rank whose loss
-/// is not finite throws here at the latest, or before; no other rank then saves what came of it.
-bool Session::save() {
+/// Of what the last finished step has left. A rank whose loss is not finite throws here at the
+/// latest, or before; no other rank then saves what came of it.
+void Session::begin_save() {
   losses_->finish();
   const bool may_be_late = !device_.is_cpu() && group_.size() > 1;
   if (may_be_late) group_.all_reduce_sum(torch::zeros({1}, torch::kLong));
-  if (context_.rank != 0) return false;
-  training_.model_state = state_dict(*module_);
-  training_.optimizer_state = optimizer_state(*optimizer_);
-  if (scaler_) training_.scaler_state = scaler_->state();
-  training_.gradient_order = *gradient_order_;
-  const bool is_saved = snapshots_.save(training_);
-  if (is_saved && options_.saved) options_.saved(training_.position, snapshots_.path().string());
-  return is_saved;
+  if (context_.rank != 0) return;
+  finish_save();
+  Snapshot snapshot = training_;
+  if (scaler_) snapshot.scaler_state = scaler_->state();
+  snapshot.gradient_order = *gradient_order_;
+  for (auto& [key, value] : snapshot.user_fields) value = copied(value);
+  // A program that makes steps itself, such as those of LBFGS, does not wait for copies.
+  const bool waits_for_copies = has_stepped_ && device_.is_cpu() && !saver_->has_torn();
+  if (options_.saves_beside && waits_for_copies) {
+    BackgroundSaver::Shared shared;
+    shared.optimizer_state = optimizer_state(*optimizer_);
+    for (const auto& named : module_->named_parameters()) {
+      shared.parameters.insert(named.key(), named.value().detach());
+    }
+    for (const auto& named : module_->named_buffers()) {  // a forward pass changes them
+      snapshot.model_state.insert(named.key(), copied(named.value()));
+    }
+    saver_->begin(std::move(snapshot), std::move(shared));
+    return;
+  }
+  snapshot.model_state = state_dict(*module_);
+  snapshot.optimizer_state = optimizer_state(*optimizer_);
+  if (options_.saves_beside) {
+    snapshot.model_state = copied(snapshot.model_state);
+    snapshot.optimizer_state = copied(snapshot.optimizer_state);
+  }
+  saver_->begin(std::move(snapshot));
+  if (!options_.saves_beside) finish_save();
+}
+
+/// True on rank 0 if a save was under way and is on the disk now.
+bool Session::finish_save() {
+  return tell_saved(saver_->wait());
+}
+
+void Session::notice_save() {
+  tell_saved(saver_->poll());
+}
+
+bool Session::tell_saved(const std::optional<Position>& position) const {
+  if (!position) return false;
+  if (options_.saved) options_.saved(*position, snapshots_.path().string());
+  return true;
 }
 
 EvaluationBatches Session::evaluation(std::int64_t samples_count, std::int64_t batch_size) {

@@ -65,6 +65,7 @@ void TrainingSteps::begin_step() {
       static_cast<double>(position.epoch) +
       static_cast<double>(position.samples) / static_cast<double>(state_->samples_count);
   const Context& context = session_.context_;
+  session_.has_stepped_ = false;
   seed_generators({.seed = session_.options_.seed, .step = position.step, .rank = context.rank});
 }
 
@@ -80,12 +81,17 @@ void TrainingSteps::finish_step() {
   const bool is_last = finished.asks && stop.agreed();
   state_->has_ended = std::exchange(session_.ends_after_step_, false);
   const bool is_asked = finished.asks && stop.save_agreed();
-  const bool saves = finished.saves || is_last || is_asked || state_->has_ended;
-  const bool is_saved = saves && session_.save();
+  if (finished.saves || is_last || is_asked || state_->has_ended) {
+    session_.begin_save();
+  } else {
+    session_.notice_save();
+  }
   if (is_last) {
+    const bool is_saved = session_.finish_save();
     const std::string in = is_saved ? text(", saved in ", session_.snapshot_path().string()) : "";
     stop.leave(text("at step ", session_.position().step, in));
   }
+  if (is_over()) session_.finish_save();
   if (!state_->has_ended) begin_step();
 }
 

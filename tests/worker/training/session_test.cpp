@@ -94,6 +94,38 @@ TEST_CASE("session: a step that is left by break is made again") {
   CHECK(steps == std::vector<std::int64_t>{1, 2});
 }
 
+/// Trains a network with a BatchNorm for six steps and saves each.
+void save_each_step(const TemporaryFolder& folder, SessionOptions options) {
+  options.batch_size = 4;
+  options.save_every = 1;
+  options.keep_count = 100;
+  Session session(options, context_in(folder));
+  nn::Sequential net(nn::Linear(1, 500), nn::BatchNorm1d(500), nn::Linear(500, 500));
+  torch::optim::Adam optimizer(net->parameters(), 0.01);
+  auto parallel = session.prepare(net, optimizer);
+  for (const Step& step : session.steps(24)) {
+    const Tensor inputs = step.samples.to(torch::kFloat).unsqueeze(1);
+    session.backward(parallel(inputs).square().mean());
+    session.step();
+  }
+}
+
+TEST_CASE("session: snapshots written beside the training are those of a training that waits") {
+  const TemporaryFolder waiting;
+  const TemporaryFolder beside;
+  save_each_step(waiting, {.saves_beside = false});
+  std::vector<std::int64_t> told;
+  save_each_step(beside, {.saved = [&told](const Position& position, const auto&) {
+                   told.push_back(position.step);
+                 }});
+  CHECK(told == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
+  REQUIRE(waiting.names().size() == 7);
+  for (const std::string& name : waiting.names()) {
+    CAPTURE(name);
+    CHECK(test::read_bytes(beside / name) == test::read_bytes(waiting / name));
+  }
+}
+
 TEST_CASE("session: a loop that ends early has saved its last step, and goes on from there") {
   const TemporaryFolder folder;
   const TemporaryFolder undisturbed;

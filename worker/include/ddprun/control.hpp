@@ -4,13 +4,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace ddprun::worker {
 
-/// One for a process. Not for several threads at once.
+/// One for a process. saving() and saved() may be called by another thread than the rest.
 ///
 ///     Control control;
 ///     while (step < steps_count) {
@@ -66,6 +67,7 @@ class Control {
   void receive();
   void obey(std::string_view line);
 
+  std::mutex sending_;
   int socket_;  // -1: there is none, or ddprun has closed it
   std::int64_t steps_ = 0;
   std::int64_t steps_untold_ = 0;

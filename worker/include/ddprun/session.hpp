@@ -38,6 +38,7 @@
 
 namespace ddprun::worker {
 
+class BackgroundSaver;
 class GradientScaler;
 class LossCheck;
 
@@ -56,7 +57,13 @@ struct SessionOptions {
   std::optional<torch::ScalarType> precision;
   Schedule schedule;   ///< Of the learning rates that the optimizer was made with. None: they stay.
   int keep_count = 3;  ///< Snapshots that stay when a newer one is written.
-  /// Called on rank 0 after each snapshot, with the position to go on from and the file.
+  /// Snapshots are written while the training goes on, at most one at a time: on the CPU copies of
+  /// the parameters and of the optimizer's state are made while the next step computes gradients,
+  /// and Session::step() waits for them; those of a GPU are copied before. False: the training
+  /// waits until each is on the disk.
+  bool saves_beside = true;
+  /// Called on rank 0's main thread after each snapshot, with the position to go on from and the
+  /// file: when the first step ends after it is on the disk, or the last one.
   std::function<void(const Position& position, const std::string& path)> saved;
 };
 
@@ -135,7 +142,10 @@ class Session {
   [[nodiscard]] DistributedDataParallelOptions with_order(DistributedDataParallelOptions options);
   void require_prepared(const char* what) const;
   void share_buffers() const;
-  bool save();
+  void begin_save();
+  bool finish_save();
+  void notice_save();
+  bool tell_saved(const std::optional<Position>& position) const;
 
   SessionOptions options_;
   Context context_;
@@ -143,6 +153,7 @@ class Session {
   ProcessGroup group_;
   Control control_;  // tells ddprun of steps and snapshots
   SnapshotStore snapshots_;
+  std::unique_ptr<BackgroundSaver> saver_;
   Snapshot training_;  // where it is; the states are filled in for saving
   std::unique_ptr<LossCheck> losses_;
   std::unique_ptr<GradientScaler> scaler_;  // null: losses are not scaled
@@ -153,7 +164,8 @@ class Session {
   std::shared_ptr<GradientOrder> gradient_order_;
   bool shares_buffers_ = true;
   bool ends_after_step_ = false;
-  double epochs_done_ = 0;  // as the schedule counts them
+  bool has_stepped_ = false;  // by step(), since this step began
+  double epochs_done_ = 0;    // as the schedule counts them
 };
 
 }  // namespace ddprun::worker

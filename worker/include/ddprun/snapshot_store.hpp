@@ -56,6 +56,9 @@ class SnapshotStore {
   /// leaves older snapshots in place.
   bool save(Snapshot snapshot);
 
+  /// See SnapshotStoreOptions.
+  void warn(const std::string& line) const { options_.warn(line); }
+
   [[nodiscard]] const std::filesystem::path& path() const { return folder_.link(); }
 
  private:

@@ -1,0 +1,92 @@
+#include "worker/snapshots/background_saver.hpp"
+
+#include "ddprun/error.hpp"
+#include "worker/snapshots/copied_tensors.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <utility>
+#include <vector>
+
+namespace ddprun::worker {
+namespace {
+
+/// Grows with each change of a tensor in `shared`.
+std::uint64_t changes_of(const BackgroundSaver::Shared& shared) {
+  std::uint64_t changes = 0;
+  for (const auto& named : shared.parameters) changes += named.value()._version();
+  static_cast<void>(with_tensors(shared.optimizer_state, [&](const torch::Tensor& tensor) {
+    changes += tensor._version();
+    return tensor;
+  }));
+  return changes;
+}
+
+}  // namespace
+
+BackgroundSaver::~BackgroundSaver() {
+  try {
+    wait();
+  } catch (const std::exception& error) {
+    store_.warn(text("cannot save the snapshot of step ", position_.step, ": ", error.what()));
+  }
+}
+
+void BackgroundSaver::begin(Snapshot snapshot) {
+  position_ = snapshot.position;
+  save_ = std::async(std::launch::async, [this, snapshot = std::move(snapshot)]() mutable {
+    return store_.save(std::move(snapshot));
+  });
+}
+
+void BackgroundSaver::begin(Snapshot snapshot, Shared shared) {
+  position_ = snapshot.position;
+  std::promise<void> is_copied;
+  copy_ = is_copied.get_future();
+  save_ = std::async(std::launch::async,
+                     [this,
+                      changes = changes_of(shared),
+                      snapshot = std::move(snapshot),
+                      shared = std::move(shared),
+                      is_copied = std::move(is_copied)]() mutable {
+                       complete(snapshot, std::move(shared), changes);
+                       is_copied.set_value();
+                       return !has_torn_ && store_.save(std::move(snapshot));
+                     });
+}
+
+/// On the thread.
+void BackgroundSaver::complete(Snapshot& snapshot, Shared shared, std::uint64_t changes) {
+  StateDict state = copied(shared.parameters);
+  for (const auto& named : snapshot.model_state) state.insert(named.key(), named.value());
+  snapshot.model_state = std::move(state);
+  snapshot.optimizer_state = copied(shared.optimizer_state);
+  if (changes_of(shared) == changes) return;
+  has_torn_ = true;
+  store_.warn(text("the snapshot of step ",
+                   snapshot.position.step,
+                   " is not saved: parameters changed while it copied them; later ones are copied "
+                   "before the next step begins, which takes longer; change parameters in step() "
+                   "of the session alone"));
+}
+
+void BackgroundSaver::wait_for_copy() {
+  if (copy_.valid()) copy_.wait();  // what went wrong is known to save_
+  copy_ = {};
+}
+
+std::optional<Position> BackgroundSaver::wait() {
+  copy_ = {};
+  if (!save_.valid() || !save_.get()) return std::nullopt;
+  return position_;
+}
+
+std::optional<Position> BackgroundSaver::poll() {
+  const bool is_over =
+      save_.valid() && save_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  if (!is_over) return std::nullopt;
+  return wait();
+}
+
+}  // namespace ddprun::worker

@@ -1,0 +1,59 @@
+#include "worker/snapshots/copied_tensors.hpp"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace ddprun::worker {
+
+c10::IValue with_tensors(const c10::IValue& value,
+                         const std::function<torch::Tensor(const torch::Tensor&)>& change) {
+  if (value.isTensor()) return change(value.toTensor());
+  if (value.isGenericDict()) {
+    const auto source = value.toGenericDict();
+    c10::impl::GenericDict result(source.keyType(), source.valueType());
+    for (const auto& entry : source) {
+      result.insert(entry.key(), with_tensors(entry.value(), change));
+    }
+    return result;
+  }
+  if (value.isList()) {
+    c10::impl::GenericList result(c10::AnyType::get());
+    for (const c10::IValue& item : value.toListRef()) result.push_back(with_tensors(item, change));
+    return result;
+  }
+  if (value.isTuple()) {
+    std::vector<c10::IValue> items;
+    for (const c10::IValue& item : value.toTupleRef().elements()) {
+      items.push_back(with_tensors(item, change));
+    }
+    return c10::ivalue::Tuple::create(std::move(items));
+  }
+  return value;
+}
+
+torch::Tensor on_cpu(const torch::Tensor& tensor) {
+  return tensor.detach().cpu();
+}
+
+torch::Tensor copied(const torch::Tensor& tensor) {
+  const torch::Tensor source = tensor.detach();
+  const bool is_plain = source.layout() == torch::kStrided && source.is_non_overlapping_and_dense();
+  if (!source.device().is_cpu()) return source.cpu();
+  if (!is_plain) return source.clone();  // maybe by LibTorch's threads
+  torch::Tensor copy = torch::empty_strided(source.sizes(), source.strides(), source.options());
+  std::memcpy(copy.data_ptr(), source.data_ptr(), source.nbytes());
+  return copy;
+}
+
+StateDict copied(const StateDict& state) {
+  StateDict copies;
+  for (const auto& named : state) copies.insert(named.key(), copied(named.value()));
+  return copies;
+}
+
+c10::IValue copied(const c10::IValue& value) {
+  return with_tensors(value, [](const torch::Tensor& tensor) { return copied(tensor); });
+}
+
+}  // namespace ddprun::worker
