@@ -1,0 +1,88 @@
+#include "worker/telemetry/append_file.hpp"
+
+#include "ddprun/error.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <iostream>
+#include <utility>
+
+namespace ddprun::worker {
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) {
+    throw FileError(text("cannot create folder ",
+                         folder.string(),
+                         ": ",
+                         failure.message(),
+                         "; name a folder that may be written to"));
+  }
+}
+
+FileDescriptor open_file(const std::filesystem::path& path, int flags) {
+  FileDescriptor file(::open(path.c_str(), flags | O_RDWR | O_CLOEXEC, 0666));  // as umask allows
+  if (!file.is_open()) {
+    throw FileError(text("cannot open ",
+                         path.string(),
+                         ": ",
+                         system_message(errno),
+                         "; check that its folder exists and may be written to"));
+  }
+  return file;
+}
+
+AppendFile::AppendFile(FileDescriptor file,
+                       std::filesystem::path path,
+                       std::int64_t size_bytes,
+                       Warn warn)
+    : file_(std::move(file)),
+      path_(std::move(path)),
+      warn_(std::move(warn)),
+      size_bytes_(size_bytes) {
+  if (!warn_) warn_ = [](const std::string& line) { std::cerr << line + "\n" << std::flush; };
+}
+
+void AppendFile::append(std::string_view record) {
+  buffer_ += record;
+  if (buffer_.size() > buffer_bytes_max) flush();
+}
+
+void AppendFile::flush() {
+  flushed_at_ = std::chrono::steady_clock::now();
+  std::size_t done = 0;
+  int error_number = 0;
+  while (done < buffer_.size() && error_number == 0) {
+    const ssize_t written = ::pwrite(file_.get(),
+                                     buffer_.data() + done,
+                                     buffer_.size() - done,
+                                     size_bytes_ + static_cast<std::int64_t>(done));
+    if (written >= 0) {
+      done += static_cast<std::size_t>(written);
+    } else if (errno != EINTR) {
+      error_number = errno;
+    }
+  }
+  if (error_number == 0) {
+    size_bytes_ += static_cast<std::int64_t>(done);
+  } else {
+    fail(error_number);
+  }
+  buffer_.clear();
+}
+
+void AppendFile::fail(int error_number) {
+  static_cast<void>(::ftruncate(file_.get(), size_bytes_));  // no part of a record stays
+  if (std::exchange(has_warned_, true)) return;
+  warn_(text("cannot write ",
+             path_.string(),
+             ": ",
+             system_message(error_number),
+             "; training goes on, and what should have been written is lost; free some space, or "
+             "check the folder"));
+}
+
+}  // namespace ddprun::worker
