@@ -4,6 +4,7 @@
 #include "worker/telemetry/append_file.hpp"
 #include "worker/telemetry/event_record.hpp"
 #include "worker/telemetry/histogram.hpp"
+#include "worker/telemetry/host_name.hpp"
 #include "worker/telemetry/png.hpp"
 #include "worker/telemetry/summary.hpp"
 
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <exception>
 #include <utility>
@@ -23,12 +23,6 @@ constexpr std::string_view name_begin = "events.out.tfevents.";
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  static_cast<void>(::gethostname(name.data(), name.size() - 1));
-  return name.data();
 }
 
 /// The time in the name of the next file. Readers take the files of a folder in the order of their

@@ -1,0 +1,17 @@
+// This node's name, for the names of files.
+#pragma once
+
+#include <unistd.h>
+
+#include <array>
+#include <string>
+
+namespace ddprun::worker {
+
+[[nodiscard]] inline std::string host_name() {
+  std::array<char, 256> name{};
+  static_cast<void>(::gethostname(name.data(), name.size() - 1));
+  return name.data();
+}
+
+}  // namespace ddprun::worker
