@@ -1,6 +1,7 @@
 #include "ddprun/run.hpp"
 
 #include "worker/ranks/group_end.hpp"
+#include "worker/telemetry/error_file.hpp"
 
 #include <c10/util/Exception.h>
 
@@ -15,21 +16,23 @@
 namespace ddprun::worker {
 namespace {
 
-void say(std::string line) {
+/// Returns the line.
+std::string say(std::string line) {
   while (!line.empty() && line.back() == '\n') line.pop_back();
   std::replace(line.begin(), line.end(), '\n', ' ');
   std::cout.flush();
   std::cerr << line + "\n" << std::flush;
+  return line;
 }
 
-int fail(const std::string& what, int status) {
-  say("error: " + what);
+int fail(const std::exception& error, const std::string& what, int status) {
+  leave_error_file(error, say("error: " + what));
   return status;
 }
 
 /// Returns only where SIGTERM is blocked, or for the first process of a container.
 int die_of_sigterm(const Stopped& stopped) {
-  say(stopped.what());
+  static_cast<void>(say(stopped.what()));
   static_cast<void>(std::signal(SIGTERM, SIG_DFL));
   static_cast<void>(std::raise(SIGTERM));
   return 128 + SIGTERM;
@@ -53,11 +56,11 @@ int status_of(const std::vector<std::string>& arguments,
   } catch (const Stopped& stopped) {
     return die_of_sigterm(stopped);
   } catch (const UsageError& error) {
-    return fail(error.what(), 2);
+    return fail(error, error.what(), 2);
   } catch (const c10::Error& error) {
-    return fail(error.what_without_backtrace(), 1);
+    return fail(error, error.what_without_backtrace(), 1);
   } catch (const std::exception& error) {
-    return fail(error.what(), 1);
+    return fail(error, error.what(), 1);
   }
 }
 

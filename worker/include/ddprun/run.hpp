@@ -24,7 +24,8 @@ class Stopped : public std::runtime_error {
 };
 
 /// The exit status for main(): 0 when `body` returns, 2 when it throws UsageError, 1 for any other
-/// exception, after the line `error: WHAT` on stderr. When it throws Stopped, the line is WHAT, and
+/// exception, after the line `error: WHAT` on stderr and, if TORCHELASTIC_ERROR_FILE names a file,
+/// that of torchrun's @record. When it throws Stopped, the line is WHAT, and
 /// SIGTERM ends this process, as it ends any program that does not handle it: for the launcher this
 /// is a normal end, not a failure. An exception that leaves a ProcessGroup behind is reported
 /// before the other ranks hear of it: its connections stay, even if `body` itself catches the
