@@ -1,0 +1,121 @@
+#include "ddprun/image_transforms.hpp"
+
+#include "tests/worker/images/pictures.hpp"
+#include "tests/worker/support.hpp"
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include <string>
+#include <utility>
+
+namespace ddprun::worker {
+namespace {
+
+using test::contains;
+using test::crc_of_picture;
+using test::error_of;
+
+torch::Tensor the_picture() {
+  return test::formula_picture(37, 23);
+}
+
+std::uint32_t torchvision_crc(const std::string& name) {
+  return test::changed_pictures.at(name);
+}
+
+TEST_CASE("transforms: resize gives the bits of torchvision, larger and smaller") {
+  CHECK(crc_of_picture(resize(the_picture(), 16)) == torchvision_crc("resize 16"));
+  CHECK(crc_of_picture(resize(the_picture(), 50)) == torchvision_crc("resize 50"));
+  CHECK(crc_of_picture(resize(the_picture(), 9, 31)) == torchvision_crc("resize 9x31"));
+  CHECK(crc_of_picture(resize(the_picture(), 1, 1)) == torchvision_crc("resize 1x1"));
+  CHECK(torch::equal(resize(the_picture(), 23), the_picture()));
+}
+
+TEST_CASE("transforms: a crop of the middle is that of torchvision, with black around if small") {
+  for (const std::int64_t side : {16, 23, 30, 40}) {
+    CAPTURE(side);
+    CHECK(crc_of_picture(center_crop(the_picture(), side)) ==
+          torchvision_crc("center " + std::to_string(side)));
+  }
+}
+
+TEST_CASE("transforms: a rotation is that of torchvision") {
+  for (const auto& [degrees, name] : {std::pair{0.0, "0"},
+                                      {30.0, "30"},
+                                      {-17.5, "-17.5"},
+                                      {90.0, "90"},
+                                      {180.0, "180"},
+                                      {400.0, "400"}}) {
+    CAPTURE(degrees);
+    CHECK(crc_of_picture(rotate(the_picture(), degrees)) ==
+          torchvision_crc(std::string("rotate ") + name));
+  }
+}
+
+TEST_CASE("transforms: what is drawn with a seed is what torchvision draws with it") {
+  const std::vector<std::pair<std::string, Transform>> transforms = {
+      {"crop", [](const auto& image, auto& draws) { return random_crop(image, 20, 3, draws); }},
+      {"resized",
+       [](const auto& image, auto& draws) { return random_resized_crop(image, 16, draws); }},
+      {"part",
+       [](const auto& image, auto& draws) {
+         return random_resized_crop(image, 16, draws, {.scale = {0.9, 1}, .ratio = {2.5, 3}});
+       }},
+      {"flip", [](const auto& image, auto& draws) { return random_horizontal_flip(image, draws); }},
+      {"rotation",
+       [](const auto& image, auto& draws) { return random_rotation(image, 25, draws); }},
+  };
+  for (const auto& [name, transform] : transforms) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      CAPTURE(name);
+      CAPTURE(seed);
+      torch::Generator draws = at::detail::createCPUGenerator(seed);
+      CHECK(crc_of_picture(transform(the_picture(), draws)) ==
+            torchvision_crc(name + " " + std::to_string(seed)));
+    }
+  }
+}
+
+TEST_CASE("transforms: normalize gives the bits of ToTensor and Normalize") {
+  const torch::Tensor result =
+      normalize(the_picture(), {0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F});
+  CHECK(test::crc_of_bytes(result) == torchvision_crc("normalize"));
+}
+
+TEST_CASE("transforms: the memory's order and views make no difference") {
+  const torch::Tensor planes = the_picture().contiguous();
+  const torch::Tensor view = the_picture().narrow(1, 3, 17).narrow(2, 5, 20);
+  torch::Generator draws = at::detail::createCPUGenerator(3);
+  CHECK(torch::equal(resize(planes, 16), resize(the_picture(), 16)));
+  CHECK(torch::equal(resize(view, 11, 12), resize(view.contiguous(), 11, 12)));
+  CHECK(torch::equal(rotate(view, 20), rotate(view.contiguous(), 20)));
+  CHECK(torch::equal(normalize(view, {0, 0, 0}, {1, 1, 1}), view.to(torch::kFloat) / 255));
+  CHECK(torch::equal(random_horizontal_flip(view, draws, 1), view.flip(2)));
+}
+
+TEST_CASE("transforms: in_turn() does one after the other") {
+  const Transform both = in_turn({[](const auto& image, auto&) { return resize(image, 30); },
+                                  [](const auto& image, auto&) { return center_crop(image, 8); }});
+  torch::Generator draws = at::detail::createCPUGenerator(0);
+  CHECK(torch::equal(both(the_picture(), draws), center_crop(resize(the_picture(), 30), 8)));
+}
+
+TEST_CASE("transforms: what is no picture or no size is refused") {
+  const auto refused = [](const std::string& why, const auto& action) {
+    CHECK(contains(error_of([&] { static_cast<void>(action()); }), why));
+  };
+  torch::Generator draws = at::detail::createCPUGenerator(0);
+  refused("needs uint8 and (3, H, W)", [] { return resize(torch::zeros({3, 4, 4}), 2); });
+  refused("[1, 4, 4]", [] { return center_crop(torch::zeros({1, 4, 4}, torch::kByte), 2); });
+  refused("[3, 0, 4]", [] { return rotate(torch::zeros({3, 0, 4}, torch::kByte), 2); });
+  refused("cannot become 0", [] { return resize(the_picture(), 0); });
+  refused("cannot become 40000", [] { return resize(the_picture(), 40000, 1); });
+  refused("cannot become -1", [] { return center_crop(the_picture(), -1); });
+  refused("padded by -1", [] { return pad(the_picture(), -1); });
+  refused("37x23 pixels cannot be cropped to 24x24",
+          [&] { return random_crop(the_picture(), 24, 0, draws); });
+}
+
+}  // namespace
+}  // namespace ddprun::worker
