@@ -43,6 +43,7 @@ class Arguments {
     if (words_.size() > count) fail("too many arguments, beginning with " + words_[count]);
   }
 
+  [[nodiscard]] const std::string& word(std::size_t index) const { return words_.at(index); }
   /// A word that is a whole number of at least 1; `meaning` names it in messages.
   [[nodiscard]] std::int64_t count(std::size_t word_index, const std::string& meaning) const {
     return parse<std::int64_t>(words_.at(word_index), meaning, 1);

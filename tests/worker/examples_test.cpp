@@ -1,4 +1,5 @@
-// The Fashion-MNIST example as its users run it, on a small made-up data set.
+// The examples of images as their users run them, on small made-up data sets.
+#include "ddprun/error.hpp"
 #include "ddprun/finite.hpp"
 #include "ddprun/pt_file.hpp"
 #include "ddprun/snapshot.hpp"
@@ -90,6 +91,42 @@ TEST_CASE("fashion_mnist: a job goes on with another number of ranks, and says w
   CHECK(after.world_size == 3);
   // 4 of two ranks, and 32 images left for three: 11 each, in 2 batches
   CHECK(after.position.step == 6);
+}
+
+TEST_CASE("cifar10: it learns, keeps the best model and writes curves; a restart goes on") {
+  const TemporaryFolder folder;
+  const auto write_records = [&](const std::string& name, int count) {
+    std::string records;
+    for (int i = 0; i < count; ++i) {
+      records += static_cast<char>(i % 10);
+      records += std::string(3072, static_cast<char>(25 * (i % 10)));
+    }
+    test::write_bytes(folder / name, records);
+  };
+  for (int i = 1; i <= 5; ++i) write_records(text("data_batch_", i, ".bin"), 8);
+  write_records("test_batch.bin", 20);
+  const auto train_epochs = [&](int epochs) {
+    return run_command(
+        folder,
+        text("timeout 100 " DDPRUN_PROGRAM " --standalone --nproc-per-node 2 "
+             "--snapshot snapshot.pt " EXAMPLE_CIFAR10 " . --batch-size 10 --epochs ",
+             epochs));
+  };
+  const CommandResult first = train_epochs(1);
+  CAPTURE(first.error);
+  REQUIRE(first.status == 0);
+  CHECK(contains(first.output, "epoch 0: loss "));
+  CHECK(std::filesystem::exists(folder / "best.pt"));
+  CHECK(snapshot_in(folder).position.step == 2);
+  const CommandResult second = train_epochs(2);
+  CAPTURE(second.error);
+  REQUIRE(second.status == 0);
+  CHECK_FALSE(contains(second.output, "epoch 0: loss "));
+  CHECK(contains(second.output, "epoch 1: loss "));
+  CHECK(snapshot_in(folder).position.step == 4);
+  const std::filesystem::directory_iterator files(folder / "runs");
+  CHECK(std::distance(begin(files), end(files)) == 2);  // one for each start
+  CHECK(test::processes_in(folder).empty());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <latch>
 #include <mutex>
 #include <random>
@@ -215,6 +216,23 @@ Batch BatchLoader::next() {
   }
   return {.inputs = batch.inputs.to(state_->device, /*non_blocking=*/true),
           .targets = batch.targets.to(state_->device, /*non_blocking=*/true)};
+}
+
+void BatchLoader::forget() {
+  std::unique_lock lock(state_->mutex);
+  for (Asked& asked : state_->batches) {
+    asked.read_count += asked.samples.size() - asked.taken_count;  // nobody takes these any more
+    asked.taken_count = asked.samples.size();
+  }
+  state_->batch_is_read.wait(lock, [&] {
+    return std::all_of(
+        state_->batches.begin(), state_->batches.end(), std::mem_fn(&Asked::is_read));
+  });
+  state_->batches.clear();
+}
+
+std::int64_t BatchLoader::size() const {
+  return state_->samples_count;
 }
 
 }  // namespace ddprun::worker

@@ -2,6 +2,7 @@
 
 #include "ddprun/error.hpp"
 #include "ddprun/optimizer_state.hpp"
+#include "ddprun/pt_file.hpp"
 #include "worker/parallel/broadcast.hpp"
 #include "worker/snapshots/background_saver.hpp"
 #include "worker/snapshots/copied_tensors.hpp"
@@ -9,7 +10,14 @@
 #include "worker/training/gradient_scaler.hpp"
 #include "worker/training/loss_check.hpp"
 
+#include <cmath>
+
 namespace ddprun::worker {
+namespace {
+
+constexpr const char* best_score = "BEST_SCORE";  // of the snapshot's user fields
+
+}  // namespace
 
 Session::Session(SessionOptions options, Context context)
     : options_(std::move(options)),
@@ -66,7 +74,13 @@ void Session::require_prepared(const char* what) const {
 TrainingSteps Session::steps(std::int64_t samples_count) {
   require_prepared("steps()");
   ends_after_step_ = false;
-  return {*this, samples_count};
+  return {*this, samples_count, nullptr};
+}
+
+TrainingSteps Session::steps(BatchLoader& loader) {
+  require_prepared("steps()");
+  ends_after_step_ = false;
+  return {*this, loader.size(), &loader};
 }
 
 void Session::backward(const torch::Tensor& loss) {
@@ -154,6 +168,32 @@ EvaluationBatches Session::evaluation(std::int64_t samples_count, std::int64_t b
   require_prepared("evaluation()");
   share_buffers();
   return {module_, group_, device_, samples_count, batch_size};
+}
+
+std::filesystem::path Session::best_path() const {
+  return snapshots_.path().parent_path() / "best.pt";
+}
+
+bool Session::keep_best(double score) {
+  require_prepared("keep_best()");
+  auto& fields = training_.user_fields;
+  const auto best = fields.find(best_score);
+  const bool is_first = best == fields.end() || !best->second.isDouble();
+  const bool is_best = !std::isnan(score) && (is_first || score > best->second.toDouble());
+  if (!is_best) return false;
+  fields[best_score] = score;
+  if (!is_rank_0()) return true;
+  c10::impl::GenericDict file(c10::StringType::get(), c10::AnyType::get());
+  file.insert("MODEL_STATE", to_value(state_dict(*module_)));
+  file.insert("SCORE", score);
+  file.insert("EPOCH", training_.position.epoch);
+  file.insert("STEP", training_.position.step);
+  try {
+    write_pt_file(best_path(), file);
+  } catch (const FileError& error) {
+    snapshots_.warn(text("cannot keep the best model: ", error.what(), "; training goes on"));
+  }
+  return true;
 }
 
 }  // namespace ddprun::worker

@@ -7,6 +7,7 @@
 #include "worker/training/loss_check.hpp"
 #include "worker/training/step_plan.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace ddprun::worker {
@@ -29,20 +30,23 @@ StepPlan plan_of(const SessionOptions& options,
 }  // namespace
 
 struct TrainingSteps::State {
-  State(Session& session, std::int64_t samples)
+  State(Session& session, std::int64_t samples, BatchLoader* batches)
       : plan(plan_of(session.options_, session.context_, samples, session.position())),
         stop(session.group_, &session.control_),
+        loader(batches),
         samples_count(samples) {}
 
   StepPlan plan;
   StopRequest stop;
+  BatchLoader* loader;
   std::int64_t samples_count;
   bool has_ended = false;
   torch::Tensor epoch_samples;  // the plan's, on the device
 };
 
-TrainingSteps::TrainingSteps(Session& session, std::int64_t samples_count)
-    : session_(session), state_(std::make_unique<State>(session, samples_count)) {
+TrainingSteps::TrainingSteps(Session& session, std::int64_t samples_count, BatchLoader* loader)
+    : session_(session), state_(std::make_unique<State>(session, samples_count, loader)) {
+  if (loader != nullptr) loader->forget();  // what is left of an earlier loop
   begin_step();
 }
 
@@ -56,17 +60,31 @@ void TrainingSteps::begin_step() {
   const StepPlan& plan = state_->plan;
   session_.training_.position = plan.position();
   if (plan.is_over()) return;
-  if (plan.begin() == 0) {
-    state_->epoch_samples = torch::tensor(plan.samples(), torch::kLong).to(session_.device());
-  }
+  if (plan.begin() == 0) begin_epoch();
   const Position& position = plan.position();
-  step_ = {position, state_->epoch_samples.narrow(0, plan.begin(), plan.size()), plan.ends_epoch()};
+  step_ = {position,
+           state_->epoch_samples.narrow(0, plan.begin(), plan.size()),
+           state_->loader != nullptr ? state_->loader->next() : Batch{},
+           plan.ends_epoch()};
   session_.epochs_done_ =
       static_cast<double>(position.epoch) +
       static_cast<double>(position.samples) / static_cast<double>(state_->samples_count);
   const Context& context = session_.context_;
   session_.has_stepped_ = false;
   seed_generators({.seed = session_.options_.seed, .step = position.step, .rank = context.rank});
+}
+
+void TrainingSteps::begin_epoch() {
+  const std::vector<std::int64_t>& samples = state_->plan.samples();
+  state_->epoch_samples = torch::tensor(samples, torch::kLong).to(session_.device());
+  if (state_->loader == nullptr) return;
+  const SessionOptions& options = session_.options_;
+  const std::uint64_t seed = draw_seed(options.seed, state_->plan.position().epoch);
+  for (auto begin = samples.begin(); begin != samples.end();) {
+    const auto end = begin + std::min(options.batch_size, samples.end() - begin);
+    state_->loader->ask({begin, end}, seed);
+    begin = end;
+  }
 }
 
 void TrainingSteps::finish_step() {

@@ -219,6 +219,24 @@ TEST_CASE("batch loader: its threads change neither LibTorch's threads nor those
   CHECK(in_new_thread == before);
 }
 
+TEST_CASE("batch loader: batches that are forgotten do not come, those asked for then do") {
+  Gate gate;
+  Numbers data;
+  data.before = [&](std::int64_t index) {
+    if (index == 0) gate.wait();
+  };
+  BatchLoader loader(data, {.threads = 2});
+  for (const std::int64_t first : {0, 10, 20, 30}) loader.ask({first, first + 1}, 0);
+  gate.await_waiting(1);
+  std::thread opener([&] { gate.open(); });
+  loader.forget();
+  opener.join();
+  CHECK(contains(error_of([&] { static_cast<void>(loader.next()); }), "no batch was asked for"));
+  loader.ask({5, 6}, 0);
+  CHECK(torch::equal(loader.next().targets, torch::tensor({5, 6}, torch::kLong)));
+  CHECK(loader.size() == samples_in_data);
+}
+
 TEST_CASE("batch loader: it reads tensors in memory") {
   const TensorData data(torch::arange(6, torch::kInt), torch::arange(6, torch::kLong));
   BatchLoader loader(data, {.threads = 2});

@@ -126,6 +126,75 @@ TEST_CASE("session: snapshots written beside the training are those of a trainin
   }
 }
 
+/// Sample i is i, plus what it draws.
+struct DrawnData {
+  [[nodiscard]] static std::int64_t size() { return data_size; }
+  [[nodiscard]] static Sample get(std::int64_t index, torch::Generator& draws) {
+    return {torch::rand({1}, draws) + index, torch::tensor(index, torch::kLong)};
+  }
+};
+
+TEST_CASE("session: a loader's batches are those of the steps, and a restart draws the same") {
+  const SessionOptions options{.epochs = 2, .batch_size = 6, .save_every = 1, .seed = 3};
+  const DrawnData data;
+  BatchLoader loader(data, {.threads = 2});
+  // The inputs of all steps, of which `count` are made by each start.
+  const auto inputs_of_steps = [&](std::int64_t count) {
+    const TemporaryFolder folder;
+    std::vector<Tensor> inputs;
+    for (bool is_over = false; !is_over;) {
+      SessionJob job(folder, options);
+      auto parallel = job.session.prepare(job.net, job.optimizer);
+      std::int64_t steps = 0;
+      for (const Step& step : job.session.steps(loader)) {
+        CHECK(torch::equal(step.batch.targets, step.samples));
+        inputs.push_back(step.batch.inputs);
+        job.session.backward(parallel(step.batch.inputs).mean());
+        job.session.step();
+        if (++steps == count) job.session.end_after_step();
+      }
+      is_over = job.session.position().epoch == options.epochs;
+    }
+    return torch::cat(inputs);
+  };
+  const Tensor expected = inputs_of_steps(100);
+  CHECK(expected.numel() == options.epochs * data_size);
+  CHECK_FALSE(torch::equal(expected.slice(0, 0, data_size), expected.slice(0, data_size)));
+  for (const std::int64_t count : {1, 3}) CHECK(torch::equal(inputs_of_steps(count), expected));
+}
+
+TEST_CASE("session: the model of the highest score is kept, restarts included") {
+  const TemporaryFolder folder;
+  const SessionOptions options{.epochs = 3, .batch_size = data_size};
+  const auto best = [&] { return read_pt_file(folder / "best.pt").toGenericDict(); };
+  std::vector<bool> is_best;
+  const auto keep = [&](const std::vector<double>& scores) {
+    SessionJob job(folder, options);
+    job.train([&](const Step&) {
+      is_best.push_back(job.session.keep_best(scores[is_best.size()]));
+      if (is_best.size() == scores.size()) job.session.end_after_step();
+    });
+  };
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  keep({nan, 0.5});
+  const Tensor weight = best().at("MODEL_STATE").toGenericDict().at("0.weight").toTensor();
+  keep({nan, 0.5, 0.4});
+  CHECK(is_best == std::vector<bool>{false, true, false});
+  CHECK(best().at("SCORE").toDouble() == 0.5);
+  CHECK(best().at("EPOCH").toInt() == 1);
+  CHECK(best().at("STEP").toInt() == 1);
+  CHECK(torch::equal(best().at("MODEL_STATE").toGenericDict().at("0.weight").toTensor(), weight));
+}
+
+TEST_CASE("session: a best model that cannot be written is told, and the training goes on") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "best.pt");
+  test::write_bytes(folder / "best.pt" / "file", "");
+  SessionJob job(folder, {.batch_size = data_size});
+  job.train([&](const Step&) { CHECK(job.session.keep_best(1)); });
+  CHECK(job.session.position().epoch == 1);
+}
+
 TEST_CASE("session: a loop that ends early has saved its last step, and goes on from there") {
   const TemporaryFolder folder;
   const TemporaryFolder undisturbed;

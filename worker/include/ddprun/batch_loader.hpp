@@ -58,6 +58,11 @@ class BatchLoader {
   /// is left out then.
   [[nodiscard]] Batch next();
 
+  /// Forgets all batches that next() has not returned. Waits for the samples that threads read now.
+  void forget();
+
+  [[nodiscard]] std::int64_t size() const;  ///< Of the data.
+
  private:
   using Get = std::function<Sample(std::int64_t index, torch::Generator& draws)>;
   struct State;

@@ -111,6 +111,8 @@ class Session {
   /// The steps from position() to the end of the last epoch, for a range-based for loop. The data
   /// set has `samples_count` samples. See TrainingSteps.
   [[nodiscard]] TrainingSteps steps(std::int64_t samples_count);
+  /// The same of the loader's data, with each step's batch. It reads ahead within an epoch.
+  [[nodiscard]] TrainingSteps steps(BatchLoader& loader);
 
   /// While the result lives, operators compute in the session's precision, where they gain by it:
   /// for the forward pass and the loss.
@@ -134,6 +136,13 @@ class Session {
   /// samples in batches, each sample on one rank, for a range-based for loop. See
   /// EvaluationBatches.
   [[nodiscard]] EvaluationBatches evaluation(std::int64_t samples_count, std::int64_t batch_size);
+
+  /// Keeps the model of the highest `score` so far, restarts included, in the file best.pt beside
+  /// the snapshots: MODEL_STATE, SCORE, EPOCH and STEP. Called on all ranks with the same score,
+  /// before the end of a step that is saved. True if this one is the highest; a NaN never is. Rank
+  /// 0 writes, and says if it cannot: training goes on.
+  bool keep_best(double score);
+  [[nodiscard]] std::filesystem::path best_path() const;
 
  private:
   friend class TrainingSteps;

@@ -1,6 +1,7 @@
 // The steps of a Session, as a range.
 #pragma once
 
+#include "ddprun/batch_loader.hpp"
 #include "ddprun/position.hpp"
 
 #include <torch/torch.h>
@@ -17,6 +18,7 @@ class Session;
 struct Step {
   Position position;      ///< Before it.
   torch::Tensor samples;  ///< (B,) int64 on the session's device: the indices of this rank's batch.
+  Batch batch;            ///< What a BatchLoader has read of them; undefined without one.
   bool ends_epoch = false;  ///< No step of this epoch follows.
 };
 
@@ -31,7 +33,8 @@ struct Step {
 /// ends by Stopped, as StopRequest describes.
 class TrainingSteps {
  public:
-  TrainingSteps(Session& session, std::int64_t samples_count);
+  /// `loader` is null, or outlives this and is not used by anybody else meanwhile.
+  TrainingSteps(Session& session, std::int64_t samples_count, BatchLoader* loader);
   TrainingSteps(const TrainingSteps&) = delete;
   TrainingSteps& operator=(const TrainingSteps&) = delete;
   ~TrainingSteps();
@@ -57,6 +60,7 @@ class TrainingSteps {
 
   [[nodiscard]] bool is_over() const;
   void begin_step();
+  void begin_epoch();
   void finish_step();
 
   Session& session_;
