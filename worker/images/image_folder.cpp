@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <exception>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -83,6 +84,18 @@ torch::Tensor read_image(const fs::path& path, const DecodeOptions& options) {
   return decode_image(read_whole_file(path, image_bytes_max), path.string(), options);
 }
 
+/// Why it cannot be decoded; empty if it can. Throws if it cannot be read, which may differ from
+/// rank to rank, and from start to start.
+std::string error_of_image(const fs::path& path, const DecodeOptions& options) {
+  const std::string bytes = read_whole_file(path, image_bytes_max);
+  try {
+    static_cast<void>(decode_image(bytes, path.string(), options));
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 }  // namespace
 
 ImageFolder::ImageFolder(const fs::path& folder, ImageFolderOptions options)
@@ -100,20 +113,25 @@ ImageFolder::ImageFolder(const fs::path& folder, ImageFolderOptions options)
 
 void ImageFolder::leave_out_bad_images(const fs::path& folder) {
   std::vector<std::string> errors(files_.size());
+  std::vector<std::exception_ptr> failures(files_.size());  // which say nothing of the picture
   std::atomic<std::size_t> next = 0;
   const auto decode_some = [&] {
     for (std::size_t i = next++; i < files_.size(); i = next++) {
       try {
-        static_cast<void>(read_image(files_[i].path, options_.decode));
-      } catch (const std::exception& error) {
-        errors[i] = error.what();
+        errors[i] = error_of_image(files_[i].path, options_.decode);
+      } catch (...) {
+        failures[i] = std::current_exception();
       }
     }
   };
-  std::vector<std::thread> helpers;
-  for (int i = 1; i < at::get_num_threads(); ++i) helpers.emplace_back(decode_some);
-  decode_some();
-  for (std::thread& each : helpers) each.join();
+  {
+    std::vector<std::jthread> helpers;
+    for (int i = 1; i < at::get_num_threads(); ++i) helpers.emplace_back(decode_some);
+    decode_some();
+  }
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
 
   std::vector<File> good;
   std::string first_error;

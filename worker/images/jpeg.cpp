@@ -54,8 +54,10 @@ class JpegDecoder {
   [[nodiscard]] std::int64_t width() const { return state_.output_width; }
   [[nodiscard]] bool is_cmyk() const { return state_.out_color_space == JCS_CMYK; }
 
-  /// Chooses the size and the colours of what decode() gives.
+  /// Chooses the size and the colours of what decode() gives. Throws Error if the whole picture is
+  /// too large, since libjpeg may keep all of it.
   void choose(int side_min) {
+    check_image_size(name_, state_.image_height, state_.image_width);
     const unsigned side = std::min(state_.image_height, state_.image_width);
     state_.scale_num = 1;
     state_.scale_denom = 1;
@@ -126,7 +128,6 @@ torch::Tensor decode_jpeg(std::string_view bytes,
                           const DecodeOptions& options) {
   JpegDecoder decoder(bytes, name);
   decoder.choose(options.side_min);
-  check_image_size(name, decoder.height(), decoder.width());
   const torch::Tensor pixels = torch::empty(
       {decoder.height(), decoder.width(), decoder.is_cmyk() ? cmyk_channels : 3}, torch::kByte);
   decoder.decode(pixels.data_ptr<std::uint8_t>());

@@ -29,10 +29,8 @@ class PngDecoder {
         rest_(bytes),
         state_(png_create_read_struct(PNG_LIBPNG_VER_STRING, this, &leave, &ignore)),
         info_(state_ == nullptr ? nullptr : png_create_info_struct(state_)) {
-    if (info_ == nullptr || setjmp(on_error_) != 0) {
-      png_destroy_read_struct(&state_, &info_, nullptr);
-      fail();
-    }
+    if (info_ == nullptr) fail_to_begin();
+    if (setjmp(on_error_) != 0) fail_to_begin();
     png_set_read_fn(state_, this, &read);
     png_read_info(state_, info_);
   }
@@ -80,6 +78,10 @@ class PngDecoder {
     self->rest_.remove_prefix(count);
   }
 
+  [[noreturn]] void fail_to_begin() {
+    png_destroy_read_struct(&state_, &info_, nullptr);
+    fail();
+  }
   [[noreturn]] void fail() const { fail_to_decode(name_, message_); }
 
   const std::string& name_;
