@@ -83,15 +83,16 @@ struct BatchLoader::State {
     // at::set_num_threads() sets the calling thread's number, and that of threads which begin
     // later; so the last call restores it for those.
     const int operator_threads = at::get_num_threads();
-    std::latch begun(threads_count);
+    const auto begun = std::make_shared<std::latch>(threads_count);
     for (int i = 0; i < threads_count; ++i) {
-      threads.emplace_back([this, &begun] {
+      threads.emplace_back([this, begun] {
         at::set_num_threads(1);  // else each of these would start threads of its own
-        begun.count_down();
+        static_cast<void>(at::get_num_threads());  // or the first operator takes the later number
+        begun->count_down();
         read_samples();
       });
     }
-    begun.wait();
+    begun->wait();
     at::set_num_threads(operator_threads);
   }
 
@@ -174,6 +175,14 @@ BatchLoader::BatchLoader(std::int64_t samples_count, Get get, const BatchLoaderO
                      " threads and a depth of ",
                      options.depth,
                      "; threads must be at least 0, depth at least 1"));
+  }
+  try {
+    const c10::DeviceGuard is_there(options.device);
+  } catch (const c10::Error& error) {
+    throw Error(text("a batch loader cannot use the device ",
+                     options.device.str(),
+                     ": ",
+                     error.what_without_backtrace()));
   }
   state_.reset(new State{.samples_count = samples_count,
                          .get = std::move(get),

@@ -189,6 +189,13 @@ TEST_CASE("batch loader: what cannot be is refused at once") {
   CHECK(contains(error_of([&] { loader.ask({-1}, 0); }), "sample -1 was asked for"));
 }
 
+TEST_CASE("batch loader: a device that this LibTorch lacks is an error") {
+  if (torch::cuda::is_available()) return;
+  const Numbers data;
+  CHECK(contains(error_of([&] { BatchLoader loader(data, {.device = torch::kCUDA}); }),
+                 "a batch loader cannot use the device cuda: "));
+}
+
 TEST_CASE("batch loader: no thread is left, also where one was busy or a batch was not fetched") {
   const std::ptrdiff_t before = thread_count();
   Gate gate;
@@ -206,7 +213,9 @@ TEST_CASE("batch loader: no thread is left, also where one was busy or a batch w
 }
 
 TEST_CASE("batch loader: its threads change neither LibTorch's threads nor those of this one") {
-  const int before = at::get_num_threads();
+  const int of_machine = at::get_num_threads();
+  const int before = 3;  // so that it is not 1 by itself
+  at::set_num_threads(before);
   std::atomic<int> inside = 0;
   const Numbers data{.before = [&](std::int64_t) { inside = at::get_num_threads(); }};
   BatchLoader loader(data, {.threads = 2});
@@ -217,6 +226,7 @@ TEST_CASE("batch loader: its threads change neither LibTorch's threads nor those
   int in_new_thread = 0;
   std::thread([&] { in_new_thread = at::get_num_threads(); }).join();
   CHECK(in_new_thread == before);
+  at::set_num_threads(of_machine);
 }
 
 TEST_CASE("batch loader: batches that are forgotten do not come, those asked for then do") {
