@@ -40,10 +40,10 @@ std::string error_json(const std::exception& error, const std::string& line) {
 void leave_error_file(const std::exception& error, const std::string& line) {
   const std::string path(variable("TORCHELASTIC_ERROR_FILE"));
   if (path.empty()) return;
-  const std::string json = error_json(error, line);
   try {
+    const std::string json = error_json(error, line);
     write_atomically(path, [&](FileSink& file) { file.write(json.data(), json.size()); });
-  } catch (const FileError&) {  // a rank that fails has said why already
+  } catch (const std::exception&) {  // a rank that fails has said why already
   }
 }
 

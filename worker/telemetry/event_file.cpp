@@ -31,8 +31,9 @@ std::int64_t next_number(const std::filesystem::path& folder) {
   constexpr std::int64_t number_max = 9'999'999'999;  // ten digits, so that names sort by it
   auto next = static_cast<std::int64_t>(seconds_now());
   std::error_code failure;  // a folder that cannot be listed may still be written to
-  for (const auto& each : std::filesystem::directory_iterator(folder, failure)) {
-    const std::string name = each.path().filename().string();
+  std::filesystem::directory_iterator each(folder, failure);
+  for (; !failure && each != std::filesystem::directory_iterator(); each.increment(failure)) {
+    const std::string name = each->path().filename().string();
     if (!name.starts_with(name_begin)) continue;
     std::int64_t number = 0;
     std::from_chars(name.data() + name_begin.size(), name.data() + name.size(), number);
@@ -49,7 +50,7 @@ std::filesystem::path next_path(const std::filesystem::path& folder) {
 }
 
 /// As uint8, (H, W, C) in memory.
-torch::Tensor pixels_of(const torch::Tensor& picture) {
+torch::Tensor bytes_of_picture(const torch::Tensor& picture) {
   const bool is_real = picture.is_floating_point();
   const auto shape = picture.sizes();
   const bool has_channels = shape.size() == 3 && (shape[0] == 1 || shape[0] == 3 || shape[0] == 4);
@@ -70,7 +71,8 @@ torch::Tensor pixels_of(const torch::Tensor& picture) {
                      " bytes; make it smaller"));
   }
   torch::Tensor pixels = picture.detach().to(torch::kCPU);
-  if (is_real) pixels = (pixels.nan_to_num(0) * 255).clamp(0, 255).to(torch::kByte);
+  if (is_real)
+    pixels = (pixels.to(torch::kFloat).nan_to_num(0) * 255).clamp(0, 255).to(torch::kByte);
   return pixels.permute({1, 2, 0}).contiguous();
 }
 
@@ -116,7 +118,7 @@ void EventFile::scalar(std::string_view tag, double value, std::int64_t step) {
 
 void EventFile::image(std::string_view tag, const torch::Tensor& picture, std::int64_t step) {
   if (!file_) return;
-  const torch::Tensor pixels = pixels_of(picture);
+  const torch::Tensor pixels = bytes_of_picture(picture);
   const PictureShape shape{static_cast<std::uint32_t>(pixels.size(0)),
                            static_cast<std::uint32_t>(pixels.size(1)),
                            static_cast<std::uint32_t>(pixels.size(2))};
