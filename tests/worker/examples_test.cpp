@@ -116,7 +116,7 @@ TEST_CASE("cifar10: it learns, keeps the best model and writes curves; a restart
   CAPTURE(first.error);
   REQUIRE(first.status == 0);
   CHECK(contains(first.output, "epoch 0: loss "));
-  CHECK(std::filesystem::exists(folder / "best.pt"));
+  CHECK(std::filesystem::exists(folder / "snapshot.pt.best"));
   CHECK(snapshot_in(folder).position.step == 2);
   const CommandResult second = train_epochs(2);
   CAPTURE(second.error);

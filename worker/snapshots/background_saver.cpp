@@ -49,26 +49,29 @@ void BackgroundSaver::begin(Snapshot snapshot, Shared shared) {
                       changes = changes_of(shared),
                       snapshot = std::move(snapshot),
                       shared = std::move(shared),
-                      is_copied = std::move(is_copied)]() mutable {
-                       complete(snapshot, std::move(shared), changes);
-                       is_copied.set_value();
-                       return !has_torn_ && store_.save(std::move(snapshot));
+                      promised = std::move(is_copied)]() mutable {
+                       // Ends here whatever is thrown, and with it the wait for the copy.
+                       std::promise<void> copy = std::move(promised);
+                       const bool is_whole = complete(snapshot, std::move(shared), changes);
+                       copy.set_value();
+                       return is_whole && store_.save(std::move(snapshot));
                      });
 }
 
-/// On the thread.
-void BackgroundSaver::complete(Snapshot& snapshot, Shared shared, std::uint64_t changes) {
+/// On the thread. False if `shared` has changed meanwhile.
+bool BackgroundSaver::complete(Snapshot& snapshot, Shared shared, std::uint64_t changes) {
   StateDict state = copied(shared.parameters);
   for (const auto& named : snapshot.model_state) state.insert(named.key(), named.value());
   snapshot.model_state = std::move(state);
   snapshot.optimizer_state = copied(shared.optimizer_state);
-  if (changes_of(shared) == changes) return;
+  if (changes_of(shared) == changes) return true;
   has_torn_ = true;
   store_.warn(text("the snapshot of step ",
                    snapshot.position.step,
                    " is not saved: parameters changed while it copied them; later ones are copied "
                    "before the next step begins, which takes longer; change parameters in step() "
                    "of the session alone"));
+  return false;
 }
 
 void BackgroundSaver::wait_for_copy() {

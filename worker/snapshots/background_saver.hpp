@@ -34,8 +34,9 @@ class BackgroundSaver {
   /// The same with `shared` in it.
   void begin(Snapshot snapshot, Shared shared);
 
-  /// Call it before `shared` changes. If that has changed before, the save ends without a snapshot,
-  /// a warning says so, and has_torn() is true from then on.
+  /// Call it before you change what is shared. If LibTorch's version counters show a change before
+  /// that, the save ends without a snapshot, a warning says so, and has_torn() is true from then
+  /// on. Writes through data() or data_ptr() do not show.
   void wait_for_copy();
   [[nodiscard]] bool has_torn() const { return has_torn_; }
 
@@ -46,7 +47,7 @@ class BackgroundSaver {
   [[nodiscard]] std::optional<Position> poll();
 
  private:
-  void complete(Snapshot& snapshot, Shared shared, std::uint64_t changes);
+  [[nodiscard]] bool complete(Snapshot& snapshot, Shared shared, std::uint64_t changes);
 
   SnapshotStore& store_;
   Position position_;

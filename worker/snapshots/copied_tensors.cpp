@@ -42,7 +42,7 @@ torch::Tensor copied(const torch::Tensor& tensor) {
   if (!source.device().is_cpu()) return source.cpu();
   if (!is_plain) return source.clone();  // maybe by LibTorch's threads
   torch::Tensor copy = torch::empty_strided(source.sizes(), source.strides(), source.options());
-  std::memcpy(copy.data_ptr(), source.data_ptr(), source.nbytes());
+  if (source.nbytes() > 0) std::memcpy(copy.data_ptr(), source.data_ptr(), source.nbytes());
   return copy;
 }
 

@@ -72,15 +72,28 @@ void Session::require_prepared(const char* what) const {
 }
 
 TrainingSteps Session::steps(std::int64_t samples_count) {
-  require_prepared("steps()");
-  ends_after_step_ = false;
-  return {*this, samples_count, nullptr};
+  return steps_of(samples_count, nullptr);
 }
 
 TrainingSteps Session::steps(BatchLoader& loader) {
+  return steps_of(loader.size(), &loader);
+}
+
+TrainingSteps Session::steps_of(std::int64_t samples_count, BatchLoader* loader) {
   require_prepared("steps()");
+  const torch::Tensor of_rank_0 = torch::tensor({samples_count}, torch::kLong);
+  broadcast_from_rank_0({of_rank_0}, group_);
+  if (of_rank_0.item<std::int64_t>() != samples_count) {
+    throw Error(text("rank ",
+                     context_.rank,
+                     " has data of ",
+                     samples_count,
+                     " samples and rank 0 of ",
+                     of_rank_0.item<std::int64_t>(),
+                     "; give all ranks the same data"));
+  }
   ends_after_step_ = false;
-  return {*this, loader.size(), &loader};
+  return {*this, samples_count, loader};
 }
 
 void Session::backward(const torch::Tensor& loss) {
@@ -113,13 +126,13 @@ void Session::share_buffers() const {
   if (shares_buffers_) broadcast_from_rank_0(module_->buffers(), group_);
 }
 
-/// Of what the last finished step has left. A rank whose loss is not finite throws here at the
-/// latest, or before; no other rank then saves what came of it.
-void Session::begin_save() {
+/// Saves what the last finished step has left. True on rank 0 if it is on the disk already. A rank
+/// whose loss was not finite throws before any rank saves.
+bool Session::begin_save() {
   losses_->finish();
   const bool may_be_late = !device_.is_cpu() && group_.size() > 1;
   if (may_be_late) group_.all_reduce_sum(torch::zeros({1}, torch::kLong));
-  if (context_.rank != 0) return;
+  if (context_.rank != 0) return false;
   finish_save();
   Snapshot snapshot = training_;
   if (scaler_) snapshot.scaler_state = scaler_->state();
@@ -137,7 +150,7 @@ void Session::begin_save() {
       snapshot.model_state.insert(named.key(), copied(named.value()));
     }
     saver_->begin(std::move(snapshot), std::move(shared));
-    return;
+    return false;
   }
   snapshot.model_state = state_dict(*module_);
   snapshot.optimizer_state = optimizer_state(*optimizer_);
@@ -146,7 +159,7 @@ void Session::begin_save() {
     snapshot.optimizer_state = copied(snapshot.optimizer_state);
   }
   saver_->begin(std::move(snapshot));
-  if (!options_.saves_beside) finish_save();
+  return !options_.saves_beside && finish_save();
 }
 
 /// True on rank 0 if a save was under way and is on the disk now.
@@ -171,7 +184,7 @@ EvaluationBatches Session::evaluation(std::int64_t samples_count, std::int64_t b
 }
 
 std::filesystem::path Session::best_path() const {
-  return snapshots_.path().parent_path() / "best.pt";
+  return snapshots_.path().string() + ".best";
 }
 
 bool Session::keep_best(double score) {
@@ -191,7 +204,8 @@ bool Session::keep_best(double score) {
   try {
     write_pt_file(best_path(), file);
   } catch (const FileError& error) {
-    snapshots_.warn(text("cannot keep the best model: ", error.what(), "; training goes on"));
+    snapshots_.warn(text(
+        "cannot keep the best model: ", error.what(), "; the one before stays, training goes on"));
   }
   return true;
 }

@@ -99,13 +99,14 @@ void TrainingSteps::finish_step() {
   const bool is_last = finished.asks && stop.agreed();
   state_->has_ended = std::exchange(session_.ends_after_step_, false);
   const bool is_asked = finished.asks && stop.save_agreed();
+  bool is_saved = false;
   if (finished.saves || is_last || is_asked || state_->has_ended) {
-    session_.begin_save();
+    is_saved = session_.begin_save();
   } else {
     session_.notice_save();
   }
   if (is_last) {
-    const bool is_saved = session_.finish_save();
+    is_saved = session_.finish_save() || is_saved;
     const std::string in = is_saved ? text(", saved in ", session_.snapshot_path().string()) : "";
     stop.leave(text("at step ", session_.position().step, in));
   }

@@ -107,6 +107,19 @@ TEST_CASE("background saver: what changed while it was copied is not saved, and 
   CHECK(contains(saved.warnings[0], "parameters changed while it copied them"));
 }
 
+TEST_CASE("background saver: a copy that fails ends the wait for it, and wait() says why") {
+  const TemporaryFolder folder;
+  SavedNet saved(folder / "snapshot.pt");
+  BackgroundSaver::Shared shared;
+  shared.parameters.insert("none", torch::empty({2}, torch::kMeta));  // it has no data to copy
+  Snapshot rest;
+  saved.saver.begin(std::move(rest), std::move(shared));
+  saved.saver.wait_for_copy();
+  CHECK_THROWS(saved.saver.wait());
+  saved.begin();
+  CHECK(saved.saver.wait() == Position{.step = saved_step});
+}
+
 TEST_CASE("background saver: an error of a save comes from wait(), and the next save is made") {
   const TemporaryFolder folder;
   SavedNet saved(folder / "snapshot.pt");

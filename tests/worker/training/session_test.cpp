@@ -166,7 +166,7 @@ TEST_CASE("session: a loader's batches are those of the steps, and a restart dra
 TEST_CASE("session: the model of the highest score is kept, restarts included") {
   const TemporaryFolder folder;
   const SessionOptions options{.epochs = 3, .batch_size = data_size};
-  const auto best = [&] { return read_pt_file(folder / "best.pt").toGenericDict(); };
+  const auto best = [&] { return read_pt_file(folder / "snapshot.pt.best").toGenericDict(); };
   std::vector<bool> is_best;
   const auto keep = [&](const std::vector<double>& scores) {
     SessionJob job(folder, options);
@@ -188,8 +188,8 @@ TEST_CASE("session: the model of the highest score is kept, restarts included") 
 
 TEST_CASE("session: a best model that cannot be written is told, and the training goes on") {
   const TemporaryFolder folder;
-  std::filesystem::create_directory(folder / "best.pt");
-  test::write_bytes(folder / "best.pt" / "file", "");
+  std::filesystem::create_directory(folder / "snapshot.pt.best");
+  test::write_bytes(folder / "snapshot.pt.best" / "file", "");
   SessionJob job(folder, {.batch_size = data_size});
   job.train([&](const Step&) { CHECK(job.session.keep_best(1)); });
   CHECK(job.session.position().epoch == 1);

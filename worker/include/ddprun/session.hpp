@@ -109,7 +109,7 @@ class Session {
   }
 
   /// The steps from position() to the end of the last epoch, for a range-based for loop. The data
-  /// set has `samples_count` samples. See TrainingSteps.
+  /// set has `samples_count` samples, the same number on all ranks. See TrainingSteps.
   [[nodiscard]] TrainingSteps steps(std::int64_t samples_count);
   /// The same of the loader's data, with each step's batch. It reads ahead within an epoch.
   [[nodiscard]] TrainingSteps steps(BatchLoader& loader);
@@ -137,11 +137,12 @@ class Session {
   /// EvaluationBatches.
   [[nodiscard]] EvaluationBatches evaluation(std::int64_t samples_count, std::int64_t batch_size);
 
-  /// Keeps the model of the highest `score` so far, restarts included, in the file best.pt beside
-  /// the snapshots: MODEL_STATE, SCORE, EPOCH and STEP. Called on all ranks with the same score,
-  /// before the end of a step that is saved. True if this one is the highest; a NaN never is. Rank
-  /// 0 writes, and says if it cannot: training goes on.
+  /// Keeps the model of the highest `score` so far, restarts included, at best_path(): MODEL_STATE,
+  /// SCORE, and EPOCH and STEP of position(). Called on all ranks with the same score, before the
+  /// end of a step that is saved. True if this one is the highest; a NaN never is. Rank 0 writes,
+  /// before this returns. If it cannot, it says so, and the model before stays there.
   bool keep_best(double score);
+  /// snapshot_path() with ".best" at its end.
   [[nodiscard]] std::filesystem::path best_path() const;
 
  private:
@@ -151,7 +152,8 @@ class Session {
   [[nodiscard]] DistributedDataParallelOptions with_order(DistributedDataParallelOptions options);
   void require_prepared(const char* what) const;
   void share_buffers() const;
-  void begin_save();
+  [[nodiscard]] TrainingSteps steps_of(std::int64_t samples_count, BatchLoader* loader);
+  bool begin_save();
   bool finish_save();
   void notice_save();
   bool tell_saved(const std::optional<Position>& position) const;
