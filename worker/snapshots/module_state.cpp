@@ -2,6 +2,8 @@
 
 #include "ddprun/error.hpp"
 
+#include <string_view>
+
 namespace ddprun::worker {
 
 StateDict state_dict(const torch::nn::Module& module) {
@@ -47,6 +49,28 @@ c10::IValue to_value(const StateDict& state) {
   c10::Dict<std::string, at::Tensor> dict;
   for (const auto& named : state) dict.insert(named.key(), named.value().detach().cpu());
   return dict;
+}
+
+StateDict to_state_dict(const c10::IValue& value, const std::string& what) {
+  if (!value.isGenericDict()) throw Error(text(what, " is not a dict"));
+  StateDict state;
+  for (const auto& entry : value.toGenericDict()) {
+    if (!entry.key().isString() || !entry.value().isTensor()) {
+      throw Error(text(what, " holds something else than names with tensors"));
+    }
+    state.insert(entry.key().toStringRef(), entry.value().toTensor());
+  }
+  return state;
+}
+
+StateDict without_ddp_prefix(const StateDict& state) {
+  constexpr std::string_view prefix = "module.";
+  StateDict stripped;
+  for (const auto& named : state) {
+    if (!named.key().starts_with(prefix)) return state;
+    stripped.insert(named.key().substr(prefix.size()), named.value());
+  }
+  return stripped;
 }
 
 }  // namespace ddprun::worker

@@ -13,8 +13,6 @@
 namespace ddprun::worker {
 namespace {
 
-constexpr std::string_view ddp_prefix = "module.";
-
 /// Each count's key and where it is. EPOCHS_RUN comes first, so that EPOCH overrules it when a file
 /// has both.
 template <typename AnySnapshot>
@@ -37,26 +35,6 @@ bool is_ours(std::string_view key) {
   return std::find(states.begin(), states.end(), key) != states.end() ||
          std::any_of(
              counts.begin(), counts.end(), [&](const auto& each) { return each.first == key; });
-}
-
-enum class DdpPrefix : std::uint8_t { keep, strip };
-
-StateDict model_state_from(const c10::IValue& value, DdpPrefix prefix) {
-  if (!value.isGenericDict()) throw Error("MODEL_STATE is not a dict");
-  const auto dict = value.toGenericDict();
-  bool wrapped = prefix == DdpPrefix::strip && !dict.empty();
-  for (const auto& entry : dict) {
-    if (!entry.key().isString() || !entry.value().isTensor()) {
-      throw Error("MODEL_STATE holds something else than names with tensors");
-    }
-    wrapped = wrapped && entry.key().toStringRef().starts_with(ddp_prefix);
-  }
-  StateDict state;
-  for (const auto& entry : dict) {
-    const std::string& name = entry.key().toStringRef();
-    state.insert(wrapped ? name.substr(ddp_prefix.size()) : name, entry.value().toTensor());
-  }
-  return state;
 }
 
 bool is_count(const c10::IValue& value) {
@@ -112,8 +90,8 @@ Snapshot from_value(const c10::IValue& value) {
   if (!model_state) throw Error("it has no MODEL_STATE");
   snapshot.is_foreign = !root.contains("GENERATION");
   // A model saved by this runtime may have a child that is really called "module".
-  snapshot.model_state =
-      model_state_from(*model_state, snapshot.is_foreign ? DdpPrefix::strip : DdpPrefix::keep);
+  snapshot.model_state = to_state_dict(*model_state, "MODEL_STATE");
+  if (snapshot.is_foreign) snapshot.model_state = without_ddp_prefix(snapshot.model_state);
   snapshot.optimizer_state = find(root, "OPTIMIZER_STATE").value_or(c10::IValue());
   snapshot.scaler_state = find(root, "SCALER_STATE").value_or(c10::IValue());
   for (const auto& [key, place] : counts_of(snapshot)) {

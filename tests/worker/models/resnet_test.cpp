@@ -1,6 +1,7 @@
 #include "ddprun/resnet.hpp"
 
 #include "ddprun/error.hpp"
+#include "ddprun/weights.hpp"
 #include "tests/worker/models/torchvision.hpp"
 
 #include <functional>
@@ -80,10 +81,7 @@ logits(net)
   if (!output) return;
   CAPTURE(*output);
   std::istringstream printed(*output);
-  StateDict theirs;
-  for (const auto& entry : read_pt_file(folder / "theirs.pt").toGenericDict()) {
-    theirs.insert(entry.key().toStringRef(), entry.value().toTensor());
-  }
+  const StateDict theirs = read_weights(folder / "theirs.pt");
   ResNet loaded = resnet18({.classes_count = 10});
   load_state_dict(*loaded, theirs);
   loaded->eval();

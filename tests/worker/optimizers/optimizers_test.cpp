@@ -6,6 +6,7 @@
 #include "ddprun/module_state.hpp"
 #include "ddprun/optimizer_state.hpp"
 #include "ddprun/pt_file.hpp"
+#include "ddprun/weights.hpp"
 #include "tests/worker/support.hpp"
 
 #include <doctest/doctest.h>
@@ -186,10 +187,7 @@ def train(name, make):
     SmallNet net = make_small_net();
     const auto optimizer = each.make(net->parameters());
     train_small_net(net, *optimizer, twin_steps_count);
-    StateDict theirs;
-    for (const auto& entry : read_pt_file(folder / (each.name + ".pt")).toGenericDict()) {
-      theirs.insert(entry.key().toStringRef(), entry.value().toTensor());
-    }
+    const StateDict theirs = read_weights(folder / (each.name + ".pt"));
     CHECK(first_difference(state_dict(*net), theirs) == "");
   }
 }
@@ -206,10 +204,7 @@ TEST_CASE("optimizers: a training that goes on from a file changes no bit") {
     train_small_net(whole, *optimizer, 3);
 
     SmallNet resumed = make_small_net();
-    StateDict saved;
-    for (const auto& entry : read_pt_file(folder / "model.pt").toGenericDict()) {
-      saved.insert(entry.key().toStringRef(), entry.value().toTensor());
-    }
+    const StateDict saved = read_weights(folder / "model.pt");
     load_state_dict(*resumed, saved);
     const auto other = each.make(resumed->parameters());
     other->param_groups()[0].options().set_lr(7);

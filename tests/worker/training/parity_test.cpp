@@ -7,6 +7,7 @@
 #include "ddprun/pt_file.hpp"
 #include "ddprun/resnet.hpp"
 #include "ddprun/session.hpp"
+#include "ddprun/weights.hpp"
 #include "tests/worker/support.hpp"
 
 #include <doctest/doctest.h>
@@ -135,10 +136,7 @@ std::vector<double> session_losses(const TemporaryFolder& folder,
   const auto data = read_pt_file(folder / "data.pt").toGenericDict();
   const Tensor inputs = data.at("inputs").toTensor();
   const Tensor labels = data.at("labels").toTensor();
-  StateDict start;
-  for (const auto& entry : read_pt_file(folder / "start.pt").toGenericDict()) {
-    start.insert(entry.key().toStringRef(), entry.value().toTensor());
-  }
+  const StateDict start = read_weights(folder / "start.pt");
   load_state_dict(*net, start);
   Context context;
   const TemporaryFolder snapshots;
@@ -159,8 +157,8 @@ std::vector<double> session_losses(const TemporaryFolder& folder,
 
 /// Compares each algorithm with Python's, from the weights of a net that `make` makes.
 template <typename Make>
-void compare_with_python(const std::string& python_net,
-                         std::vector<std::int64_t> shape,
+void compare_with_python(const std::string& net_in_python,
+                         std::vector<std::int64_t> sample_shape,
                          Make make) {
   const int threads_before = torch::get_num_threads();
   torch::set_num_threads(1);
@@ -169,14 +167,14 @@ void compare_with_python(const std::string& python_net,
   write_pt_file(folder / "start.pt", to_value(state_dict(*make())));
   const std::int64_t steps = parity_steps_count();
   c10::Dict<std::string, Tensor> data;
-  shape.insert(shape.begin(), {steps, parity_batch_size});
-  data.insert("inputs", torch::randn(shape));
+  sample_shape.insert(sample_shape.begin(), {steps, parity_batch_size});
+  data.insert("inputs", torch::randn(sample_shape));
   data.insert("labels", torch::randint(10, {steps, parity_batch_size}, torch::kLong));
   write_pt_file(folder / "data.pt", data);
   for (const Algorithm& algorithm : algorithms()) {
     CAPTURE(algorithm.python);
     const auto output = test::run_python(folder,
-                                         python_part + "train(" + python_net +
+                                         python_part + "train(" + net_in_python +
                                              ", lambda p: torch.optim." + algorithm.python + ")\n");
     if (!output) break;
     std::istringstream lines(*output);
@@ -192,9 +190,9 @@ void compare_with_python(const std::string& python_net,
       difference_max = std::max(difference_max, difference);
       equal_count += difference == 0 ? 1 : 0;
     }
-    MESSAGE(python_net << ", " << algorithm.python << ": " << equal_count << " of " << steps
-                       << " losses have the same bits, the largest difference is "
-                       << difference_max);
+    MESSAGE(net_in_python << ", " << algorithm.python << ": " << equal_count << " of " << steps
+                          << " losses have the same bits, the largest difference is "
+                          << difference_max);
     CHECK(std::ssize(ours) == steps);
     if (is_same_version) CHECK(difference_max <= loss_difference_max);
   }

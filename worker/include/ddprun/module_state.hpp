@@ -21,4 +21,10 @@ void load_state_dict(const torch::nn::Module& module, const StateDict& state);
 /// all others are shared.
 [[nodiscard]] c10::IValue to_value(const StateDict& state);
 
+/// The dict of names and tensors that `value` is; `what` names it in errors. Throws Error.
+[[nodiscard]] StateDict to_state_dict(const c10::IValue& value, const std::string& what);
+
+/// `state` without the "module." that Python's DistributedDataParallel puts before all names.
+[[nodiscard]] StateDict without_ddp_prefix(const StateDict& state);
+
 }  // namespace ddprun::worker

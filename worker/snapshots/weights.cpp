@@ -1,0 +1,23 @@
+#include "ddprun/weights.hpp"
+
+#include "ddprun/error.hpp"
+#include "ddprun/pt_file.hpp"
+
+namespace ddprun::worker {
+
+StateDict read_weights(const std::filesystem::path& path) {
+  const c10::IValue value = read_pt_file(path);
+  try {
+    if (value.isGenericDict()) {
+      const auto dict = value.toGenericDict();
+      for (const char* const key : {"MODEL_STATE", "state_dict"}) {
+        if (dict.contains(key)) return without_ddp_prefix(to_state_dict(dict.at(key), key));
+      }
+    }
+    return without_ddp_prefix(to_state_dict(value, "it"));
+  } catch (const Error& error) {
+    throw Error(text("cannot use the weights in ", path.string(), ": ", error.what()));
+  }
+}
+
+}  // namespace ddprun::worker
