@@ -33,6 +33,26 @@ void check_side(const char* what, std::int64_t side) {
   }
 }
 
+/// `range` is one of positive numbers, none beyond what a picture may need.
+void check_range(const char* what, const std::array<double, 2>& range) {
+  constexpr double most = 1000;
+  if (range[0] > 0 && range[0] <= range[1] && range[1] <= most) return;
+  throw Error(text("the ",
+                   what,
+                   " of a random crop cannot go from ",
+                   range[0],
+                   " to ",
+                   range[1],
+                   "; give two numbers above 0, the smaller one first, up to ",
+                   most));
+}
+
+void check_degrees(double degrees) {
+  if (!std::isfinite(degrees)) {
+    throw Error(text("a picture cannot be rotated by ", degrees, " degrees"));
+  }
+}
+
 torch::Tensor crop(const torch::Tensor& image,
                    std::int64_t top,
                    std::int64_t left,
@@ -144,6 +164,8 @@ torch::Tensor random_resized_crop(const torch::Tensor& image,
                                   torch::Generator& draws,
                                   const RandomResizedCropOptions& options) {
   constexpr int tries_max = 10;
+  check_range("scale", options.scale);
+  check_range("ratio", options.ratio);
   const auto [least, most] = options.ratio;
   const std::int64_t height = pixels_of(image).size(0);
   const std::int64_t width = image.size(2);
@@ -183,6 +205,7 @@ torch::Tensor random_horizontal_flip(const torch::Tensor& image,
 }
 
 torch::Tensor rotate(const torch::Tensor& image, double degrees) {
+  check_degrees(degrees);
   const torch::Tensor pixels = pixels_of(image);
   const std::int64_t height = pixels.size(0);
   const std::int64_t width = pixels.size(1);
@@ -218,7 +241,9 @@ torch::Tensor rotate(const torch::Tensor& image, double degrees) {
 torch::Tensor random_rotation(const torch::Tensor& image,
                               double degrees_max,
                               torch::Generator& draws) {
-  return rotate(image, draw_between(-degrees_max, degrees_max, draws));
+  check_degrees(degrees_max);
+  const double most = std::abs(degrees_max);
+  return rotate(image, draw_between(-most, most, draws));
 }
 
 torch::Tensor normalize(const torch::Tensor& image,

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -41,15 +42,15 @@ TEST_CASE("transforms: a crop of the middle is that of torchvision, with black a
 }
 
 TEST_CASE("transforms: a rotation is that of torchvision") {
-  for (const auto& [degrees, name] : {std::pair{0.0, "0"},
-                                      {30.0, "30"},
-                                      {-17.5, "-17.5"},
-                                      {90.0, "90"},
-                                      {180.0, "180"},
-                                      {400.0, "400"}}) {
-    CAPTURE(degrees);
-    CHECK(crc_of_picture(rotate(the_picture(), degrees)) ==
-          torchvision_crc(std::string("rotate ") + name));
+  for (const auto& each : {std::pair{0.0, "0"},
+                           {30.0, "30"},
+                           {-17.5, "-17.5"},
+                           {90.0, "90"},
+                           {180.0, "180"},
+                           {400.0, "400"}}) {
+    CAPTURE(each.first);
+    CHECK(crc_of_picture(rotate(the_picture(), each.first)) ==
+          torchvision_crc(std::string("rotate ") + each.second));
   }
 }
 
@@ -66,13 +67,13 @@ TEST_CASE("transforms: what is drawn with a seed is what torchvision draws with 
       {"rotation",
        [](const auto& image, auto& draws) { return random_rotation(image, 25, draws); }},
   };
-  for (const auto& [name, transform] : transforms) {
+  for (const auto& each : transforms) {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
-      CAPTURE(name);
+      CAPTURE(each.first);
       CAPTURE(seed);
       torch::Generator draws = at::detail::createCPUGenerator(seed);
-      CHECK(crc_of_picture(transform(the_picture(), draws)) ==
-            torchvision_crc(name + " " + std::to_string(seed)));
+      CHECK(crc_of_picture(each.second(the_picture(), draws)) ==
+            torchvision_crc(each.first + " " + std::to_string(seed)));
     }
   }
 }
@@ -115,6 +116,24 @@ TEST_CASE("transforms: what is no picture or no size is refused") {
   refused("padded by -1", [] { return pad(the_picture(), -1); });
   refused("37x23 pixels cannot be cropped to 24x24",
           [&] { return random_crop(the_picture(), 24, 0, draws); });
+  const auto cropped = [&](const RandomResizedCropOptions& options) {
+    return [&draws, options] { return random_resized_crop(the_picture(), 8, draws, options); };
+  };
+  refused("scale of a random crop cannot go from 1 to 0.5", cropped({.scale = {1, 0.5}}));
+  refused("scale of a random crop cannot go from 0 to 1", cropped({.scale = {0, 1}}));
+  refused("ratio of a random crop cannot go from 1 to 1e+09", cropped({.ratio = {1, 1e9}}));
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  refused("rotated by nan degrees", [&] { return rotate(the_picture(), nan); });
+  refused("rotated by inf degrees",
+          [&] { return random_rotation(the_picture(), infinity, draws); });
+}
+
+TEST_CASE("transforms: a rotation by at most -30 degrees is one by at most 30") {
+  torch::Generator draws = at::detail::createCPUGenerator(4);
+  torch::Generator same_draws = at::detail::createCPUGenerator(4);
+  CHECK(torch::equal(random_rotation(the_picture(), -30, draws),
+                     random_rotation(the_picture(), 30, same_draws)));
 }
 
 }  // namespace
