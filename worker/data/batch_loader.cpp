@@ -70,6 +70,13 @@ std::uint64_t draw_seed(std::uint64_t seed, std::int64_t number) {
 }
 
 struct BatchLoader::State {
+  State(std::int64_t count, Get get_sample, const BatchLoaderOptions& options)
+      : samples_count(count),
+        get(std::move(get_sample)),
+        depth(static_cast<std::size_t>(options.depth)),
+        device(options.device) {}
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
   ~State() {
     {
       const std::lock_guard lock(mutex);
@@ -184,10 +191,7 @@ BatchLoader::BatchLoader(std::int64_t samples_count, Get get, const BatchLoaderO
                      ": ",
                      error.what_without_backtrace()));
   }
-  state_.reset(new State{.samples_count = samples_count,
-                         .get = std::move(get),
-                         .depth = static_cast<std::size_t>(options.depth),
-                         .device = options.device});
+  state_ = std::make_unique<State>(samples_count, std::move(get), options);
   state_->start(options.threads > 0 ? options.threads : at::get_num_threads());
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned char type_unsigned_byte = 0x08;
 constexpr int idx_dimensions_max = 8;
-constexpr std::int64_t bytes_max = std::int64_t{4} << 30;
+constexpr std::int64_t idx_bytes_max = std::int64_t{4} << 30;
 
 /// The bytes of a file, decompressed where they are compressed.
 class Input {
@@ -86,7 +86,7 @@ torch::Tensor read_idx(const std::filesystem::path& path) {
     std::array<unsigned char, 4> size{};
     input.read(size.data(), size.size(), "it ends within the header");
     shape.push_back(big_endian(size.data()));
-    if (__builtin_mul_overflow(bytes, shape.back(), &bytes) || bytes > bytes_max) {
+    if (__builtin_mul_overflow(bytes, shape.back(), &bytes) || bytes > idx_bytes_max) {
       input.fail("its header says that it is larger than 4 GiB");
     }
   }

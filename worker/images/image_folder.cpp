@@ -146,17 +146,16 @@ void ImageFolder::leave_out_bad_images(const fs::path& folder) {
   const std::size_t bad_count = files_.size() - good.size();
   files_ = std::move(good);
   if (bad_count == 0 || Context::from_environment().rank != 0) return;
-  std::fputs(text("left out ",
-                  bad_count,
-                  " of ",
-                  errors.size(),
-                  " pictures in ",
-                  folder.string(),
-                  "; the first: ",
-                  first_error,
-                  "\n")
-                 .c_str(),
-             stderr);
+  const std::string line = text("left out ",
+                                bad_count,
+                                " of ",
+                                errors.size(),
+                                " pictures in ",
+                                folder.string(),
+                                "; the first: ",
+                                first_error,
+                                "\n");
+  static_cast<void>(std::fputs(line.c_str(), stderr));
 }
 
 Sample ImageFolder::get(std::int64_t index, torch::Generator& draws) const {

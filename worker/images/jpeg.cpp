@@ -99,7 +99,8 @@ class JpegDecoder {
   static void check_scans(j_common_ptr state) {
     if (reinterpret_cast<j_decompress_ptr>(state)->input_scan_number <= jpeg_scans_max) return;
     auto* self = static_cast<JpegDecoder*>(state->client_data);
-    std::snprintf(self->message_, sizeof self->message_, "more than %d scans", jpeg_scans_max);
+    static_cast<void>(
+        std::snprintf(self->message_, sizeof self->message_, "more than %d scans", jpeg_scans_max));
     std::longjmp(self->on_error_, 1);
   }
 

@@ -21,7 +21,7 @@ struct Weights {
   };
 
   Weights(std::int64_t old_size, std::int64_t new_size);
-  [[nodiscard]] const std::int32_t* of(std::int64_t i) const { return &values[i * stride]; }
+  [[nodiscard]] const std::int32_t* of(std::int64_t i) const { return values.data() + i * stride; }
 
   std::vector<Range> ranges;
   std::int64_t stride;  // of the values of one new pixel to those of the next
@@ -33,7 +33,9 @@ Weights::Weights(std::int64_t old_size, std::int64_t new_size) {
   const double reach = std::max(scale, 1.0);  // half the width of the triangle
   stride = static_cast<std::int64_t>(std::ceil(reach)) * 2 + 1;
   values.resize(static_cast<std::size_t>(stride * new_size));
-  std::vector<double> exact(static_cast<std::size_t>(stride));
+  std::vector<double> exact_values(static_cast<std::size_t>(stride));
+  double* const exact = exact_values.data();
+  std::int32_t* value = values.data();
   for (std::int64_t i = 0; i < new_size; ++i) {
     const double center = (static_cast<double>(i) + 0.5) * scale;
     const auto begin = std::max<std::int64_t>(static_cast<std::int64_t>(center - reach + 0.5), 0);
@@ -45,8 +47,9 @@ Weights::Weights(std::int64_t old_size, std::int64_t new_size) {
       sum += exact[k - begin];
     }
     for (std::int64_t k = 0; k < end - begin; ++k) {
-      values[i * stride + k] = static_cast<std::int32_t>(0.5 + exact[k] / sum * (1 << weight_bits));
+      value[k] = static_cast<std::int32_t>(0.5 + exact[k] / sum * (1 << weight_bits));
     }
+    value += stride;
     ranges.push_back({.begin = begin, .count = end - begin});
   }
 }
@@ -65,7 +68,7 @@ torch::Tensor resample_rows(const torch::Tensor& pixels, std::int64_t width) {
   for (std::int64_t y = 0; y < pixels.size(0); ++y) {
     const std::uint8_t* const row = pixels.data_ptr<std::uint8_t>() + y * pixels.stride(0);
     for (std::int64_t x = 0; x < width; ++x, out += rgb) {
-      const Weights::Range range = weights.ranges[x];
+      const Weights::Range range = weights.ranges[static_cast<std::size_t>(x)];
       const std::int32_t* const weight = weights.of(x);
       const std::uint8_t* in = row + rgb * range.begin;
       std::int32_t red = rounding;
@@ -89,10 +92,11 @@ torch::Tensor resample_columns(const torch::Tensor& pixels, std::int64_t height)
   const std::int64_t row_values = pixels.size(1) * rgb;
   torch::Tensor result = torch::empty({height, pixels.size(1), rgb}, torch::kByte);
   auto* out = result.data_ptr<std::uint8_t>();
-  std::vector<std::int32_t> sums(static_cast<std::size_t>(row_values));
+  std::vector<std::int32_t> row(static_cast<std::size_t>(row_values));
+  std::int32_t* const sums = row.data();
   for (std::int64_t y = 0; y < height; ++y, out += row_values) {
-    const Weights::Range range = weights.ranges[y];
-    std::fill(sums.begin(), sums.end(), rounding);
+    const Weights::Range range = weights.ranges[static_cast<std::size_t>(y)];
+    std::fill(row.begin(), row.end(), rounding);
     const std::uint8_t* in = pixels.data_ptr<std::uint8_t>() + range.begin * pixels.stride(0);
     for (std::int64_t k = 0; k < range.count; ++k, in += pixels.stride(0)) {
       const std::int32_t weight = weights.of(y)[k];

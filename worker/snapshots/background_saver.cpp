@@ -13,8 +13,8 @@ namespace ddprun::worker {
 namespace {
 
 /// Grows with each change of a tensor in `shared`.
-std::uint64_t changes_of(const BackgroundSaver::Shared& shared) {
-  std::uint64_t changes = 0;
+std::int64_t changes_of(const BackgroundSaver::Shared& shared) {
+  std::int64_t changes = 0;
   for (const auto& named : shared.parameters) changes += named.value()._version();
   static_cast<void>(with_tensors(shared.optimizer_state, [&](const torch::Tensor& tensor) {
     changes += tensor._version();
@@ -42,11 +42,12 @@ void BackgroundSaver::begin(Snapshot snapshot) {
 
 void BackgroundSaver::begin(Snapshot snapshot, Shared shared) {
   position_ = snapshot.position;
+  const std::int64_t changes = changes_of(shared);
   std::promise<void> is_copied;
   copy_ = is_copied.get_future();
   save_ = std::async(std::launch::async,
                      [this,
-                      changes = changes_of(shared),
+                      changes,
                       snapshot = std::move(snapshot),
                       shared = std::move(shared),
                       promised = std::move(is_copied)]() mutable {
@@ -59,7 +60,7 @@ void BackgroundSaver::begin(Snapshot snapshot, Shared shared) {
 }
 
 /// On the thread. False if `shared` has changed meanwhile.
-bool BackgroundSaver::complete(Snapshot& snapshot, Shared shared, std::uint64_t changes) {
+bool BackgroundSaver::complete(Snapshot& snapshot, Shared shared, std::int64_t changes) {
   StateDict state = copied(shared.parameters);
   for (const auto& named : snapshot.model_state) state.insert(named.key(), named.value());
   snapshot.model_state = std::move(state);

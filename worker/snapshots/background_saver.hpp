@@ -47,7 +47,7 @@ class BackgroundSaver {
   [[nodiscard]] std::optional<Position> poll();
 
  private:
-  [[nodiscard]] bool complete(Snapshot& snapshot, Shared shared, std::uint64_t changes);
+  [[nodiscard]] bool complete(Snapshot& snapshot, Shared shared, std::int64_t changes);
 
   SnapshotStore& store_;
   Position position_;

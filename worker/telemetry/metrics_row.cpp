@@ -31,9 +31,13 @@ std::string metrics_row(std::int64_t step,
     if (name == "step") {
       throw Error("a metric cannot be named \"step\", which each row has; give it another name");
     }
-    row += "," + json_string(name) + ":" + json_number(value);
+    row += ',';
+    row += json_string(name);
+    row += ':';
+    row += json_number(value);
   }
-  return row + "}";
+  row += '}';
+  return row;
 }
 
 std::optional<std::int64_t> step_of_row(std::string_view line) {

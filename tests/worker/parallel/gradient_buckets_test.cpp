@@ -5,7 +5,7 @@
 namespace ddprun::worker {
 namespace {
 
-using Indices = std::vector<std::vector<std::size_t>>;
+using BucketIndices = std::vector<std::vector<std::size_t>>;
 
 TEST_CASE("gradient buckets: an order of all parameters becomes one of the trained ones") {
   const std::vector<bool> is_trained{true, false, true, true};
@@ -23,8 +23,8 @@ TEST_CASE("gradient buckets: an order that has not each trained parameter once i
 
 TEST_CASE("gradient buckets: they follow the order, else the reverse of the module's") {
   const std::vector<torch::Tensor> four(4, torch::zeros({10}));  // 40 bytes each
-  CHECK(gradient_buckets(four, 80, 40, {}).indices == Indices{{3}, {1, 2}, {0}});
-  CHECK(gradient_buckets(four, 80, 40, {2, 0, 3, 1}).indices == Indices{{2}, {0, 3}, {1}});
+  CHECK(gradient_buckets(four, 80, 40, {}).indices == BucketIndices{{3}, {1, 2}, {0}});
+  CHECK(gradient_buckets(four, 80, 40, {2, 0, 3, 1}).indices == BucketIndices{{2}, {0, 3}, {1}});
 }
 
 }  // namespace
