@@ -2,18 +2,14 @@
 
 #include "ddprun/error.hpp"
 #include "ddprun/finite.hpp"
+#include "worker/warning.hpp"
 
 #include <algorithm>
 #include <exception>
-#include <iostream>
 #include <utility>
 
 namespace ddprun::worker {
 namespace {
-
-void warn_on_stderr(const std::string& line) {
-  std::cerr << line + "\n" << std::flush;
-}
 
 // Rank 0's message to the others: one of these, followed by a file name or by the reason.
 constexpr char chosen_file = 'F';

@@ -1,12 +1,12 @@
 #include "worker/telemetry/append_file.hpp"
 
 #include "ddprun/error.hpp"
+#include "worker/warning.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <iostream>
 #include <utility>
 
 namespace ddprun::worker {
@@ -43,7 +43,7 @@ AppendFile::AppendFile(FileDescriptor file,
       path_(std::move(path)),
       warn_(std::move(warn)),
       size_bytes_(size_bytes) {
-  if (!warn_) warn_ = [](const std::string& line) { std::cerr << line + "\n" << std::flush; };
+  if (!warn_) warn_ = warn_on_stderr;
 }
 
 void AppendFile::append(std::string_view record) {

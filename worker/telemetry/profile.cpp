@@ -6,10 +6,10 @@
 #include "worker/telemetry/host_name.hpp"
 #include "worker/telemetry/recorder.hpp"
 #include "worker/telemetry/trace.hpp"
+#include "worker/warning.hpp"
 
 #include <unistd.h>
 
-#include <iostream>
 #include <utility>
 
 namespace ddprun::worker {
@@ -65,9 +65,7 @@ struct Profile::State {
       : folder(trace_folder),
         source{context.rank, context.world_size, host_name(), ::getpid()},
         options(std::move(chosen)) {
-    if (!options.warn) {
-      options.warn = [](const std::string& line) { std::cerr << line + "\n" << std::flush; };
-    }
+    if (!options.warn) options.warn = warn_on_stderr;
     require_possible(options);
     make_folder(folder);
     if (!Recorder::of_process().take()) {

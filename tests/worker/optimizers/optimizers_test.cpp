@@ -7,6 +7,7 @@
 #include "ddprun/optimizer_state.hpp"
 #include "ddprun/pt_file.hpp"
 #include "ddprun/weights.hpp"
+#include "tests/worker/one_thread.hpp"
 #include "tests/worker/support.hpp"
 
 #include <doctest/doctest.h>
@@ -23,6 +24,7 @@ namespace {
 
 using test::contains;
 using test::error_of;
+using test::OneThread;
 using test::run_python;
 using test::TemporaryFolder;
 using torch::Tensor;
@@ -143,15 +145,6 @@ std::string first_difference(const StateDict& one, const StateDict& other) {
   }
   return "";
 }
-
-/// One thread, as long as this exists.
-struct OneThread {
-  OneThread() { torch::set_num_threads(1); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-  ~OneThread() { torch::set_num_threads(before); }
-  int before = torch::get_num_threads();
-};
 
 TEST_CASE("optimizers: after 200 steps parameters are those of Python, bit by bit") {
   const OneThread one;

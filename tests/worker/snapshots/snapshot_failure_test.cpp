@@ -1,6 +1,7 @@
 // Saving while the disk refuses, or what would be saved is worthless.
 #include "ddprun/error.hpp"
 #include "ddprun/snapshot_store.hpp"
+#include "tests/worker/full_disk.hpp"
 #include "tests/worker/support.hpp"
 
 #include <doctest/doctest.h>
@@ -8,10 +9,8 @@
 
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 
 #include <cmath>
-#include <csignal>
 #include <iostream>
 #include <thread>
 
@@ -20,6 +19,7 @@ namespace {
 
 using test::contains;
 using test::error_of;
+using test::FullDisk;
 using test::TemporaryFolder;
 namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
@@ -58,33 +58,13 @@ Snapshot snapshot_at(std::int64_t step, std::int64_t numbers_count = 8) {
   return snapshot;
 }
 
-/// Until it goes, no file can grow beyond so many bytes, and writing there is an error.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
-    const rlimit limited{bytes, before_.rlim_max};
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limited) == 0);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    static_cast<void>(std::signal(SIGXFSZ, handler_));
-  }
-
- private:
-  void (*handler_)(int);
-  rlimit before_{};
-};
-
 TEST_CASE("snapshot failure: a save that fails is said each time, and training goes on") {
   FailingJob job;
   SnapshotStore store = job.start();
   CHECK(store.save(snapshot_at(10)));
   const Lines before = job.folder.names();
   {
-    const FileSizeLimit limit(100'000);
+    const FullDisk full(100'000);
     for (const std::int64_t step : {11, 12}) CHECK_FALSE(store.save(snapshot_at(step, 100'000)));
   }
   REQUIRE(job.warnings.size() == 2);
@@ -101,7 +81,7 @@ TEST_CASE("snapshot failure: a save that fails is said each time, and training g
 TEST_CASE("snapshot failure: a job that cannot save its first snapshot ends") {
   FailingJob job;
   SnapshotStore store = job.start();
-  const FileSizeLimit limit(100'000);
+  const FullDisk full(100'000);
   const std::string error = error_of([&] { store.save(snapshot_at(11, 100'000)); });
   CHECK(contains(error, "cannot write " + (job.folder / "snapshot.pt.0.11").string()));
   CHECK(contains(error, "File too large; free some space"));
@@ -113,7 +93,7 @@ TEST_CASE("snapshot failure: a restart that finds a snapshot survives failures f
   FailingJob job;
   job.start().save(snapshot_at(10));
   SnapshotStore next = job.start();
-  const FileSizeLimit limit(100'000);
+  const FullDisk full(100'000);
   CHECK_FALSE(next.save(snapshot_at(11, 100'000)));
   CHECK(job.warnings.size() == 1);
 }

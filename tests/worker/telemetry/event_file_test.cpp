@@ -1,9 +1,9 @@
 #include "ddprun/event_file.hpp"
 
 #include "ddprun/error.hpp"
+#include "tests/worker/full_disk.hpp"
 #include "tests/worker/support.hpp"
 #include "tests/worker/telemetry/event_reader.hpp"
-#include "tests/worker/telemetry/full_disk.hpp"
 #include "worker/telemetry/event_record.hpp"
 #include "worker/telemetry/summary.hpp"
 

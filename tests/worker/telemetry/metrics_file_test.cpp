@@ -1,8 +1,8 @@
 #include "ddprun/metrics_file.hpp"
 
 #include "ddprun/error.hpp"
+#include "tests/worker/full_disk.hpp"
 #include "tests/worker/support.hpp"
-#include "tests/worker/telemetry/full_disk.hpp"
 #include "worker/telemetry/metrics_row.hpp"
 
 #include <doctest/doctest.h>

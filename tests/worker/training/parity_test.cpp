@@ -8,6 +8,7 @@
 #include "ddprun/resnet.hpp"
 #include "ddprun/session.hpp"
 #include "ddprun/weights.hpp"
+#include "tests/worker/one_thread.hpp"
 #include "tests/worker/support.hpp"
 
 #include <doctest/doctest.h>
@@ -160,8 +161,7 @@ template <typename Make>
 void compare_with_python(const std::string& net_in_python,
                          std::vector<std::int64_t> sample_shape,
                          Make make) {
-  const int threads_before = torch::get_num_threads();
-  torch::set_num_threads(1);
+  const test::OneThread one;
   const TemporaryFolder folder;
   torch::manual_seed(11);
   write_pt_file(folder / "start.pt", to_value(state_dict(*make())));
@@ -196,7 +196,6 @@ void compare_with_python(const std::string& net_in_python,
     CHECK(std::ssize(ours) == steps);
     if (is_same_version) CHECK(difference_max <= loss_difference_max);
   }
-  torch::set_num_threads(threads_before);
 }
 
 TEST_CASE("parity: the losses of a ResNet-18 are those of Python") {
