@@ -80,6 +80,10 @@ void BackgroundSaver::wait_for_copy() {
   copy_ = {};
 }
 
+void BackgroundSaver::settle() const {
+  if (save_.valid()) save_.wait();
+}
+
 std::optional<Position> BackgroundSaver::wait() {
   copy_ = {};
   if (!save_.valid() || !save_.get()) return std::nullopt;

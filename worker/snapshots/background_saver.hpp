@@ -40,6 +40,8 @@ class BackgroundSaver {
   void wait_for_copy();
   [[nodiscard]] bool has_torn() const { return has_torn_; }
 
+  /// Waits until no save is under way. What came of it, or went wrong, is still wait()'s to tell.
+  void settle() const;
   /// Waits for the save that is under way. The position of its snapshot, if that is on the disk
   /// now. Throws what SnapshotStore::save() does.
   std::optional<Position> wait();

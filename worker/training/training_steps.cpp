@@ -4,6 +4,7 @@
 #include "ddprun/session.hpp"
 #include "ddprun/step_seed.hpp"
 #include "ddprun/stop_request.hpp"
+#include "worker/snapshots/background_saver.hpp"
 #include "worker/training/loss_check.hpp"
 #include "worker/training/step_plan.hpp"
 
@@ -50,7 +51,9 @@ TrainingSteps::TrainingSteps(Session& session, std::int64_t samples_count, Batch
   begin_step();
 }
 
-TrainingSteps::~TrainingSteps() = default;
+TrainingSteps::~TrainingSteps() {
+  session_.saver_->settle();
+}
 
 bool TrainingSteps::is_over() const {
   return state_->has_ended || state_->plan.is_over();

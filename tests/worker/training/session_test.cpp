@@ -126,6 +126,23 @@ TEST_CASE("session: snapshots written beside the training are those of a trainin
   }
 }
 
+TEST_CASE("session: a loop that is left by an exception has finished its save") {
+  const TemporaryFolder folder;
+  Session session({.batch_size = 4, .save_every = 1}, context_in(folder));
+  nn::Linear net(1000, 1000);
+  torch::optim::Adam optimizer(net->parameters(), 0.01);
+  auto parallel = session.prepare(net, optimizer);
+  const auto fail_after_a_step = [&] {
+    for (const Step& step : session.steps(24)) {
+      if (step.position.step == 1) throw Error("no more of this");
+      session.backward(parallel(torch::ones({4, 1000})).mean());
+      session.step();
+    }
+  };
+  CHECK(error_of(fail_after_a_step) == "no more of this");
+  CHECK(folder.names() == std::vector<std::string>{"snapshot.pt", "snapshot.pt.0.1"});
+}
+
 /// Sample i is i, plus what it draws.
 struct DrawnData {
   [[nodiscard]] static std::int64_t size() { return data_size; }

@@ -30,7 +30,9 @@ struct Step {
 ///
 /// Each step begins with generators that are a function of seed, step and rank, so that a restart
 /// repeats what it draws. While this exists SIGTERM does not end the process: the job saves and
-/// ends by Stopped, as StopRequest describes.
+/// ends by Stopped, as StopRequest describes. However the loop is left, the save that is under way
+/// ends first, so that SIGTERM, as ddprun sends it to those beside a rank that failed, does not
+/// tear it.
 class TrainingSteps {
  public:
   /// `loader` is null, or outlives this and is not used by anybody else meanwhile.
