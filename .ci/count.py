@@ -9,7 +9,8 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 SKIPPED = re.compile(r"\bskipped[:,] *(.+)", re.IGNORECASE)
-DOCTEST_ERROR = re.compile(r"^.*\bERROR: .+", re.MULTILINE)
+# With the lines below it, which say what was compared or is left.
+DOCTEST_ERROR = re.compile(r"^.*\bERROR: .+(\n.+){0,4}", re.MULTILINE)
 
 
 def verdict(case):
@@ -18,7 +19,7 @@ def verdict(case):
     said = SKIPPED.search(output)
     if case.find("failure") is not None:
         error = DOCTEST_ERROR.search(output)
-        reason = error.group()[:200] if error else case.find("failure").get("message")
+        reason = error.group()[:500] if error else case.find("failure").get("message")
         return "failed", reason or "see its output"
     if case.get("status") == "run" and said is None:
         return "passed", ""

@@ -125,7 +125,9 @@ inline std::optional<std::string> run_torchvision(const TemporaryFolder& folder,
                            "        print(*net(images.reshape(1, 3, 64, 64))[0, :4].tolist())\n" +
                                script);
   if (output != "no torchvision\n") return output;
-  std::puts("skipped: this Python has no torchvision; name one that has by TEST_PYTHON");
+  std::puts(
+      "skipped: no torchvision, which comes from PyPI here; name a Python that has it by "
+      "TEST_PYTHON");
   return std::nullopt;
 }
 
