@@ -115,14 +115,15 @@ TEST_CASE("cifar10: it learns, keeps the best model and writes curves; a restart
   const CommandResult first = train_epochs(1);
   CAPTURE(first.error);
   REQUIRE(first.status == 0);
-  CHECK(contains(first.output, "epoch 0: loss "));
+  CHECK(contains(first.error, "epoch 1 of 1: train/loss "));
+  CHECK(contains(first.error, ", validation/accuracy "));
   CHECK(std::filesystem::exists(folder / "snapshot.pt.best"));
   CHECK(snapshot_in(folder).position.step == 2);
   const CommandResult second = train_epochs(2);
   CAPTURE(second.error);
   REQUIRE(second.status == 0);
-  CHECK_FALSE(contains(second.output, "epoch 0: loss "));
-  CHECK(contains(second.output, "epoch 1: loss "));
+  CHECK_FALSE(contains(second.error, "epoch 1 of 2"));
+  CHECK(contains(second.error, "epoch 2 of 2: train/loss "));
   CHECK(snapshot_in(folder).position.step == 4);
   const std::filesystem::directory_iterator files(folder / "runs");
   CHECK(std::distance(begin(files), end(files)) == 2);  // one for each start

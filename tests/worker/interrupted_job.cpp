@@ -67,6 +67,7 @@ void throw_in_collective(const worker::ProcessGroup& group) {
 ///     RESTARTS:RANK:STEP:storm  SIGTERM without pause, from this step on until it is saved
 ///     RESTARTS:RANK:STEP:pause  it goes on never
 ///     RESTARTS:RANK:STEP:throw  an exception
+///     RESTARTS:RANK:STEP:end    Session::end_soon()
 ///     RESTARTS:RANK:STEP:late   the same, while a collective is under way
 void train(const std::vector<std::string>& words) {
   std::optional<Storm> storm;
@@ -91,6 +92,7 @@ void train(const std::vector<std::string>& words) {
     if (is_told(":storm")) storm.emplace();
     while (is_told(":pause")) static_cast<void>(::pause());
     if (is_told(":throw")) throw worker::Error("this rank gives up");
+    if (is_told(":end")) session.end_soon();
     if (is_told(":late")) throw_in_collective(session.group());
     const Tensor output = parallel(inputs.index_select(0, step.samples));
     session.backward(torch::mse_loss(output, targets.index_select(0, step.samples)));

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace ddprun::worker {
 namespace {
@@ -61,6 +63,18 @@ class CifarRecords {
 Cifar read_cifar10(const std::filesystem::path& path) {
   const CifarRecords records(path, 1);
   return {.images = records.images(), .labels = records.labels(0, 10)};
+}
+
+CifarParts read_cifar10_folder(const std::filesystem::path& folder) {
+  std::vector<torch::Tensor> images;
+  std::vector<torch::Tensor> labels;
+  for (int i = 1; i <= 5; ++i) {
+    Cifar file = read_cifar10(folder / text("data_batch_", i, ".bin"));
+    images.push_back(std::move(file.images));
+    labels.push_back(std::move(file.labels));
+  }
+  Cifar training{.images = torch::cat(images), .labels = torch::cat(labels)};
+  return {.training = std::move(training), .test = read_cifar10(folder / "test_batch.bin")};
 }
 
 Cifar read_cifar100(const std::filesystem::path& path) {

@@ -27,7 +27,6 @@ double Mean::over_this_rank() {
   return ratio(take());
 }
 
-/// (2,) float64 on the CPU: what was added and how many that were, which begin anew.
 torch::Tensor Mean::take() {
   const double sum = sum_.defined() ? sum_.item<double>() : 0;
   sum_ = torch::Tensor();

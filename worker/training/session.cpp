@@ -92,7 +92,6 @@ TrainingSteps Session::steps_of(std::int64_t samples_count, BatchLoader* loader)
                      of_rank_0.item<std::int64_t>(),
                      "; give all ranks the same data"));
   }
-  ends_after_step_ = false;
   return {*this, samples_count, loader};
 }
 
@@ -124,6 +123,11 @@ void Session::step() {
 
 void Session::share_buffers() const {
   if (shares_buffers_) broadcast_from_rank_0(module_->buffers(), group_);
+}
+
+double Session::learning_rate() const {
+  require_prepared("learning_rate()");
+  return optimizer_->param_groups().front().options().get_lr();
 }
 
 /// Saves what the last finished step has left. True on rank 0 if it is on the disk already. A rank

@@ -31,7 +31,7 @@ StopRequest::StopRequest(ProcessGroup group, Control* control)
     : group_(std::move(group)),
       control_(control),
       exceptions_count_(std::uncaught_exceptions()),
-      counts_(torch::zeros({3}, torch::kLong)) {
+      counts_(torch::zeros({4}, torch::kLong)) {
   if (is_there_one.exchange(true)) {
     throw Error("this process has a StopRequest already; pass it on instead of making another");
   }
@@ -68,6 +68,7 @@ void StopRequest::count_own() {
   sums[0] = sigterm_came ? 1 : 0;
   sums[1] = ends_here() ? 1 : 0;
   sums[2] = control_ != nullptr && control_->save_asked() ? 1 : 0;
+  sums[3] = asks_end_ ? 1 : 0;
 }
 
 /// After the step of the call that hears of it: with other ranks, the next one.
@@ -82,6 +83,7 @@ void StopRequest::hear() {
   const auto* const sums = counts_.data_ptr<std::int64_t>();
   is_agreed_ = sums[0] > 0 || sums[1] > 0;
   is_save_agreed_ = sums[2] > 0;
+  is_end_agreed_ = sums[3] > 0;
   if (is_agreed_ && sums[0] == 0) by_ = "ddprun";
   // ddprun may have asked this rank, too, a little later than another one.
   if (is_save_agreed_ && control_ != nullptr) static_cast<void>(control_->save_asked());

@@ -9,7 +9,6 @@
 #include "worker/training/step_plan.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace ddprun::worker {
 namespace {
@@ -48,10 +47,13 @@ struct TrainingSteps::State {
 TrainingSteps::TrainingSteps(Session& session, std::int64_t samples_count, BatchLoader* loader)
     : session_(session), state_(std::make_unique<State>(session, samples_count, loader)) {
   if (loader != nullptr) loader->forget();  // what is left of an earlier loop
-  begin_step();
+  state_->has_ended = session_.ends_after_step_;
+  if (!state_->has_ended) begin_step();
 }
 
 TrainingSteps::~TrainingSteps() {
+  session_.ends_after_step_ = false;
+  session_.ends_soon_ = false;
   session_.saver_->settle();
 }
 
@@ -99,8 +101,10 @@ void TrainingSteps::finish_step() {
     session_.losses_->finish();
   }
   StopRequest& stop = state_->stop;
+  if (session_.ends_soon_) stop.ask_end();
   const bool is_last = finished.asks && stop.agreed();
-  state_->has_ended = std::exchange(session_.ends_after_step_, false);
+  const bool is_end = finished.asks && stop.end_agreed();
+  state_->has_ended = session_.ends_after_step_ || is_end;
   const bool is_asked = finished.asks && stop.save_agreed();
   bool is_saved = false;
   if (finished.saves || is_last || is_asked || state_->has_ended) {

@@ -46,6 +46,23 @@ TEST_CASE("cifar: CIFAR-100 has the coarse label before the fine one") {
   CHECK(read.images[0][2][0][0].item<int>() == 3);
 }
 
+TEST_CASE("cifar: the folder has the five training files one after the other, and the test file") {
+  const TemporaryFolder folder;
+  for (char i = 1; i <= 5; ++i) {
+    test::write_bytes(folder / ("data_batch_" + std::to_string(i) + ".bin"),
+                      record_of(std::string(1, i), i, 2, 3));
+  }
+  CHECK(contains(error_of([&] { static_cast<void>(read_cifar10_folder(folder.path())); }),
+                 "test_batch.bin: No such file or directory"));
+  test::write_bytes(folder / "test_batch.bin", record_of("\x09", 9, 2, 3));
+  const CifarParts parts = read_cifar10_folder(folder.path());
+  const auto one_to_five = torch::arange(1, 6);
+  CHECK(torch::equal(parts.training.labels, one_to_five));
+  CHECK(torch::equal(parts.training.images.select(1, 0).flatten(1).select(1, 0),
+                     one_to_five.to(torch::kByte)));
+  CHECK(torch::equal(parts.test.labels, torch::tensor({9}, torch::kLong)));
+}
+
 TEST_CASE("cifar: a file that is not a whole number of records is an error") {
   const TemporaryFolder folder;
   const std::string whole = record_of("\x01", 1, 2, 3);

@@ -217,9 +217,10 @@ TEST_CASE("stop request: alone, a save is agreed once and an end at its step") {
   });
 }
 
-/// Plays calls of agreed() on rank 0, while another rank has these counts, of SIGTERM, ends and
-/// saves: by hand, since a process has one request. For each call: "e"nd, "s"ave, "B"oth or "-".
-std::string agreed_with(const std::vector<std::array<std::int64_t, 3>>& others,
+/// Plays calls of agreed() on rank 0, while another rank has these counts, of SIGTERM, ends,
+/// saves and asked ends: by hand, since a process has one request. For each call: "e"nd, "s"ave,
+/// "B"oth, "a"sked end or "-".
+std::string agreed_with(const std::vector<std::array<std::int64_t, 4>>& others,
                         const std::string& request,
                         std::size_t calls_count,
                         std::size_t asked_before = 0) {
@@ -239,30 +240,36 @@ std::string agreed_with(const std::vector<std::array<std::int64_t, 3>>& others,
       if (call == asked_before) launcher.ask(request);
       control.finished_step(static_cast<std::int64_t>(call) + 1);
       const bool ends = stop.agreed();
-      agreed += stop.save_agreed() ? (ends ? 'B' : 's') : (ends ? 'e' : '-');
+      agreed += stop.end_agreed()    ? 'a'
+                : stop.save_agreed() ? (ends ? 'B' : 's')
+                                     : (ends ? 'e' : '-');
     }
   });
   return agreed;
 }
 
 TEST_CASE("stop request: what ddprun asks one rank holds for all, one call later") {
-  CHECK(agreed_with({{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}, "save\n", 3) == "-s-");
-  CHECK(agreed_with({{0, 0, 0}, {0, 0, 1}, {0, 0, 0}, {0, 0, 0}}, "", 4) == "--s-");
-  CHECK(agreed_with({{0, 0, 1}, {0, 0, 0}, {0, 0, 0}}, "save\n", 3) == "-s-");
+  CHECK(agreed_with({{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}}, "save\n", 3) == "-s-");
+  CHECK(agreed_with({{0, 0, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}}, "", 4) == "--s-");
+  CHECK(agreed_with({{0, 0, 1, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}}, "save\n", 3) == "-s-");
 }
 
 TEST_CASE("stop request: ddprun asks all ranks, each at another moment, for one snapshot") {
-  CHECK(agreed_with({{0, 0, 1}, {0, 0, 0}, {0, 0, 0}}, "save\n", 3, 1) == "-s-");
+  CHECK(agreed_with({{0, 0, 1, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}}, "save\n", 3, 1) == "-s-");
 }
 
 TEST_CASE("stop request: the end is after the step that ddprun asks for, if it asks in time") {
-  using Others = std::vector<std::array<std::int64_t, 3>>;
+  using Others = std::vector<std::array<std::int64_t, 4>>;
   // Once it is agreed, nothing is asked any more.
   CHECK(agreed_with(Others(4), "stop 5\n", 4) == "----");
   CHECK(agreed_with(Others(1), "stop 2\n", 2) == "-e");
   CHECK(agreed_with(Others(4), "stop 5\n", 5) == "----e");
   CHECK(agreed_with(Others(1), "stop 0\n", 3) == "-ee");
-  CHECK(agreed_with({{0, 1, 1}}, "", 2) == "-B");
+  CHECK(agreed_with({{0, 1, 1, 0}}, "", 2) == "-B");
+}
+
+TEST_CASE("stop request: that a rank asks for the end is known to all from one call on") {
+  CHECK(agreed_with({{0, 0, 0, 0}, {0, 0, 0, 1}, {0, 0, 0, 1}, {0, 0, 0, 1}}, "", 4) == "--aa");
 }
 
 TEST_CASE("control: the example saves when it is asked, and ends after the step") {

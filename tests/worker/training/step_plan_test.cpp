@@ -1,6 +1,7 @@
 // The order of steps: all of it, and from every place in it on.
 #include "worker/training/step_plan.hpp"
 
+#include "ddprun/error.hpp"
 #include "tests/worker/support.hpp"
 
 #include <doctest/doctest.h>

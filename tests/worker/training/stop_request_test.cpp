@@ -191,8 +191,19 @@ TEST_CASE("stop request: nobody leaves before the last rank does") {
   CHECK(words == "stopped by SIGTERM at step 7");
 }
 
-/// Plays `words` (see interrupted_job.cpp): all ranks stop at `step`, their snapshot is of it, and
-/// the job that goes on from there ends as one does that nobody stops.
+/// The job in `folder` has stopped with a snapshot of `step`. When it goes on from there, it ends
+/// as one does that nobody stops.
+void expect_to_go_on_from(std::int64_t step, const TemporaryFolder& folder) {
+  CHECK(from_value(read_pt_file(folder / "snapshot.pt")).position.step == step);
+  const auto resumed = test::run_interrupted_job(folder, 0, "");
+  CAPTURE(resumed.error);
+  REQUIRE(resumed.status == 0);
+  const TemporaryFolder undisturbed;
+  REQUIRE(test::run_interrupted_job(undisturbed, 0, "").status == 0);
+  CHECK(torch::equal(test::result_of_job(folder), test::result_of_job(undisturbed)));
+}
+
+/// Plays `words` (see interrupted_job.cpp): all ranks stop at `step`.
 void expect_stop(const std::string& words, std::int64_t step) {
   const TemporaryFolder folder;
   const auto stopped = test::run_interrupted_job(folder, 0, words);
@@ -201,14 +212,15 @@ void expect_stop(const std::string& words, std::int64_t step) {
   CHECK(stopped.status == 128 + SIGTERM);
   CHECK(contains(stopped.error, "was killed by SIGTERM (15)"));
   CHECK(test::stops_in(stopped.error) == std::vector<std::int64_t>(ranks_of_job, step));
-  CHECK(from_value(read_pt_file(folder / "snapshot.pt")).position.step == step);
+  expect_to_go_on_from(step, folder);
+}
 
-  const auto resumed = test::run_interrupted_job(folder, 0, "");
-  CAPTURE(resumed.error);
-  REQUIRE(resumed.status == 0);
-  const TemporaryFolder undisturbed;
-  REQUIRE(test::run_interrupted_job(undisturbed, 0, "").status == 0);
-  CHECK(torch::equal(test::result_of_job(folder), test::result_of_job(undisturbed)));
+TEST_CASE("stop request: a rank that wants the end ends the loop of all ranks after one step") {
+  const TemporaryFolder folder;
+  const auto ended = test::run_interrupted_job(folder, 0, "0:1:7:end");
+  CAPTURE(ended.error);
+  CHECK(ended.status == 0);
+  expect_to_go_on_from(9, folder);
 }
 
 TEST_CASE("stop request: SIGTERM to one rank stops all at one step, and changes no bit") {

@@ -20,6 +20,15 @@ struct Cifar {
 /// one), or has a label that is out of range.
 [[nodiscard]] Cifar read_cifar10(const std::filesystem::path& path);
 
+struct CifarParts {
+  Cifar training;
+  Cifar test;
+};
+
+/// The folder of CIFAR-10: data_batch_1.bin to data_batch_5.bin, one after the other, and
+/// test_batch.bin. Throws Error like read_cifar10().
+[[nodiscard]] CifarParts read_cifar10_folder(const std::filesystem::path& folder);
+
 /// The content of train.bin or test.bin. Throws Error like read_cifar10().
 [[nodiscard]] Cifar read_cifar100(const std::filesystem::path& path);
 

@@ -19,9 +19,11 @@ class Mean {
   /// The same of this rank alone. Not collective.
   [[nodiscard]] double over_this_rank();
 
- private:
-  torch::Tensor take();
+  /// (2,) float64 on the CPU: the sum of what this rank has added since the last call, and the
+  /// count. Waits for this rank's device.
+  [[nodiscard]] torch::Tensor take();
 
+ private:
   torch::Tensor sum_;  // (1,) float64 on the device of what was added; undefined until then
   double count_ = 0;
 };

@@ -127,9 +127,19 @@ class Session {
   /// Sets the learning rates by the schedule, changes the parameters and forgets the gradients.
   void step();
 
-  /// The present step is the last one: it is saved, and the loop over steps() ends after it. On all
-  /// ranks in the same step. A new start goes on from there.
+  [[nodiscard]] const SessionOptions& options() const { return options_; }
+  /// What a schedule gets: the epochs that were done when this step began, 2.5 in the middle of
+  /// the third.
+  [[nodiscard]] double epochs_done() const { return epochs_done_; }
+  /// Of the optimizer's first group, as the last step() has set it.
+  [[nodiscard]] double learning_rate() const;
+
+  /// The present step is the last one: it is saved, and the loop over steps() ends after it. Before
+  /// a loop: that has no step. On all ranks in the same step. A new start goes on from there.
   void end_after_step() { ends_after_step_ = true; }
+  /// The same, but by any rank at any time, and after a later step: the ranks agree on it as they
+  /// do on SIGTERM (ask_every).
+  void end_soon() { ends_soon_ = true; }
 
   /// Collective: buffers, such as the statistics of a BatchNorm, become those of rank 0 on all
   /// ranks, unless broadcast_buffers is false. The result is this rank's part of `samples_count`
@@ -175,6 +185,7 @@ class Session {
   std::shared_ptr<GradientOrder> gradient_order_;
   bool shares_buffers_ = true;
   bool ends_after_step_ = false;
+  bool ends_soon_ = false;
   bool has_stepped_ = false;  // by step(), since this step began
   double epochs_done_ = 0;    // as the schedule counts them
 };

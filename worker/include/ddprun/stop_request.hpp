@@ -52,6 +52,11 @@ class StopRequest {
   /// until the next one.
   [[nodiscard]] bool save_agreed() const { return is_save_agreed_; }
 
+  /// For the program: this rank wants all ranks to end, as where their time is over. end_agreed()
+  /// says to all, from the same agreed() on, that one has; what follows is theirs.
+  void ask_end() { asks_end_ = true; }
+  [[nodiscard]] bool end_agreed() const { return is_end_agreed_; }
+
   /// Throws Stopped, by which run() ends this process as SIGTERM would have, with the line "stopped
   /// by SIGTERM WHERE", or "by ddprun" if that has asked; before that, waits for all ranks. So a
   /// launcher does not see one end as a failure, and kill the others, while rank 0 still saves.
@@ -68,10 +73,13 @@ class StopRequest {
   SignalStack stack_;
   int exceptions_count_;  // that were in flight when this was made
   struct sigaction former_ {};
-  torch::Tensor counts_;  // (3,) int64: ranks that SIGTERM has reached, that end here, that save
+  // (4,) int64: ranks that SIGTERM has reached, that end here, that save, that ask for the end
+  torch::Tensor counts_;
   c10::intrusive_ptr<c10d::Work> answer_;  // the sum that the last call began; until then null
   bool is_agreed_ = false;
   bool is_save_agreed_ = false;
+  bool asks_end_ = false;
+  bool is_end_agreed_ = false;
   const char* by_ = "SIGTERM";
 };
 

@@ -1,0 +1,71 @@
+#include "ddprun/early_stop.hpp"
+
+#include "ddprun/error.hpp"
+
+#include <cmath>
+#include <optional>
+#include <utility>
+
+namespace ddprun::worker {
+namespace {
+
+/// A value better than all before, and how many epochs have been since then.
+struct Course {
+  std::optional<double> best;
+  std::int64_t epochs_waited = 0;
+};
+
+Course after(const Course& before, double value, const EarlyStopOptions& options) {
+  const double sign = options.better == Better::higher ? 1 : -1;
+  const bool is_better =
+      !std::isnan(value) && (!before.best || sign * (value - *before.best) > options.change_min);
+  if (is_better) return {value, 0};
+  return {before.best, before.epochs_waited + 1};
+}
+
+/// The entries of a snapshot.
+std::string best_of(const std::string& metric) {
+  return "EARLY_STOP_BEST " + metric;
+}
+std::string epochs_waited_of(const std::string& metric) {
+  return "EARLY_STOP_EPOCHS " + metric;
+}
+
+Course course_in(Session& session, const std::string& metric) {
+  auto& fields = session.user_fields();
+  Course course;
+  const c10::IValue& best = fields[best_of(metric)];
+  const c10::IValue& epochs_waited = fields[epochs_waited_of(metric)];
+  if (best.isDouble()) course.best = best.toDouble();
+  if (epochs_waited.isInt()) course.epochs_waited = epochs_waited.toInt();
+  return course;
+}
+
+}  // namespace
+
+EarlyStop::EarlyStop(std::string metric, const EarlyStopOptions& options)
+    : metric_(std::move(metric)), options_(options) {
+  if (options.patience < 1 || options.change_min < 0) {
+    throw Error(text("an early stop with a patience of ",
+                     options.patience,
+                     " epochs and a change_min of ",
+                     options.change_min,
+                     " is not possible; give at least 1 and 0"));
+  }
+}
+
+void EarlyStop::begin(Session& session) {
+  if (course_in(session, metric_).epochs_waited >= options_.patience) session.end_after_step();
+}
+
+void EarlyStop::finish_epoch(Session& session, const EpochReport& report) {
+  const auto value = report.metrics.find(metric_);
+  if (value == report.metrics.end()) return;
+  const Course course = after(course_in(session, metric_), value->second, options_);
+  auto& fields = session.user_fields();
+  if (course.best) fields[best_of(metric_)] = *course.best;
+  fields[epochs_waited_of(metric_)] = course.epochs_waited;
+  if (course.epochs_waited >= options_.patience) session.end_after_step();
+}
+
+}  // namespace ddprun::worker

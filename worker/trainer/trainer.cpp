@@ -1,0 +1,88 @@
+#include "ddprun/trainer.hpp"
+
+#include "ddprun/error.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ddprun::worker {
+
+Trainer::Trainer(TrainerOptions options, Context context)
+    : options_(std::move(options)), session_(options_.session, std::move(context)) {
+  const auto require = [](bool is_right, const char* name, const char* least, auto value) {
+    if (!is_right) throw Error(text(name, " of a trainer is ", value, "; give at least ", least));
+  };
+  require(options_.validate_every >= 1, "validate_every", "1", options_.validate_every);
+  require(options_.validation_batch_size >= 0,
+          "validation_batch_size",
+          "0",
+          options_.validation_batch_size);
+  require(options_.steps_max >= 0, "steps_max", "0", options_.steps_max);
+  require(options_.time_max.count() >= 0, "time_max", "0", options_.time_max.count());
+  require(options_.gradient_norm_max >= 0, "gradient_norm_max", "0", options_.gradient_norm_max);
+  options_.loader.device = session_.device();
+  if (options_.validation_batch_size == 0) {
+    options_.validation_batch_size = options_.session.batch_size;
+  }
+}
+
+void Trainer::evaluate(BatchLoader& loader,
+                       const std::function<void(const torch::Tensor& numbers, const Batch&)>& use) {
+  const EvaluationBatches batches =
+      session_.evaluation(loader.size(), options_.validation_batch_size);
+  loader.forget();  // what is left of one that an exception has ended
+  for (const torch::Tensor& numbers : batches) {
+    const torch::Tensor here = numbers.cpu();
+    const auto* const first = here.data_ptr<std::int64_t>();
+    loader.ask({first, first + here.numel()}, draw_seed(options_.session.seed, 0));
+  }
+  for (const torch::Tensor& numbers : batches) {
+    const Autocast autocast = session_.autocast();
+    use(numbers, loader.next());
+  }
+}
+
+Trainer::Predictions Trainer::joined(const std::vector<torch::Tensor>& samples,
+                                     const std::vector<torch::Tensor>& outputs) {
+  if (samples.empty()) return {torch::empty({0}, torch::kLong), torch::Tensor()};
+  return {torch::cat(samples), torch::cat(outputs)};
+}
+
+void Trainer::begin() {
+  began_at_ = std::chrono::steady_clock::now();
+  const bool is_over = options_.steps_max > 0 && session_.position().step >= options_.steps_max;
+  if (is_over) session_.end_after_step();
+  for (const auto& callback : options_.callbacks) callback->begin(session_);
+}
+
+void Trainer::finish_step(const Step& step, const torch::Tensor& loss) {
+  session_.backward(loss);
+  if (options_.gradient_norm_max > 0) session_.clip_gradients(options_.gradient_norm_max);
+  session_.step();
+  const torch::Tensor value = loss.detach();
+  training_.add("loss", value);
+  for (const auto& callback : options_.callbacks) callback->finish_step(session_, step, value);
+  if (step.position.step + 1 == options_.steps_max) session_.end_after_step();
+  const bool has_limit = options_.time_max.count() > 0;
+  if (has_limit && std::chrono::steady_clock::now() - began_at_ >= options_.time_max) {
+    session_.end_soon();
+  }
+}
+
+bool Trainer::validates(const Step& step) const {
+  const std::int64_t epochs_done = step.position.epoch + 1;
+  return epochs_done % options_.validate_every == 0 || epochs_done == options_.session.epochs;
+}
+
+void Trainer::finish_epoch(const Step& step) {
+  EpochReport report{step.position.epoch, step.position.step + 1, {}};
+  for (const auto& [name, value] : training_.over(session_.group())) {
+    report.metrics["train/" + name] = value;
+  }
+  for (const auto& [name, value] : validation_.over(session_.group())) {
+    report.metrics["validation/" + name] = value;
+  }
+  for (const auto& callback : options_.callbacks) callback->finish_epoch(session_, report);
+}
+
+}  // namespace ddprun::worker
