@@ -4,12 +4,7 @@
 
 #include <zlib.h>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <string_view>
 
 namespace ddprun::worker {
@@ -84,28 +79,21 @@ class Zip64Field {
 
 }  // namespace
 
-ZipReader::ZipReader(const std::filesystem::path& path)
-    // Opening a FIFO would wait for a writer.
-    : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-  struct stat status {};
-  if (!file_.is_open() || ::fstat(file_.get(), &status) != 0) {
-    throw Error(text("cannot open: ", system_message(errno)));
-  }
-  if (!S_ISREG(status.st_mode)) throw Error("not a regular file");
-  file_bytes_ = static_cast<std::uint64_t>(status.st_size);
+ZipReader::ZipReader(const std::filesystem::path& path) : file_(path) {
   read_records(find_index());
 }
 
 ZipReader::Index ZipReader::find_index() const {
-  if (file_bytes_ < end_bytes) damaged("it has only " + std::to_string(file_bytes_) + " bytes");
-  const std::uint64_t tail_bytes = std::min(file_bytes_, end_bytes + comment_bytes_max);
-  const std::string tail = read_at(file_bytes_ - tail_bytes, tail_bytes);
+  const std::uint64_t file_bytes = file_.size_bytes();
+  if (file_bytes < end_bytes) damaged("it has only " + std::to_string(file_bytes) + " bytes");
+  const std::uint64_t tail_bytes = std::min(file_bytes, end_bytes + comment_bytes_max);
+  const std::string tail = read_at(file_bytes - tail_bytes, tail_bytes);
   const std::size_t found = tail.rfind(end_signature, tail_bytes - end_bytes);
   if (found == std::string::npos) damaged("the end is missing");
   const Fields end(std::string_view(tail).substr(found));
   Index index{end.number(16, 4), end.number(12, 4), end.number(10, 2)};
 
-  const std::uint64_t end_offset = file_bytes_ - tail_bytes + found;
+  const std::uint64_t end_offset = file_bytes - tail_bytes + found;
   if (end_offset >= end64_locator_bytes) {
     const std::string locator = read_at(end_offset - end64_locator_bytes, end64_locator_bytes);
     if (locator.starts_with(end64_locator_signature)) {
@@ -146,7 +134,7 @@ void ZipReader::read_records(const Index& index) {
 
 void ZipReader::add_record(Record record) {
   // Records that overlap could ask for far more memory than the file is large.
-  if (record.size_bytes > file_bytes_ - records_bytes_) damaged("its records overlap");
+  if (record.size_bytes > file_.size_bytes() - records_bytes_) damaged("its records overlap");
   records_bytes_ += record.size_bytes;
   const std::size_t folder_end = record.name_in_file.find('/');
   if (folder_end == std::string::npos) damaged("record " + record.name_in_file + " has no folder");
@@ -187,21 +175,13 @@ std::string ZipReader::read(const std::string& name) const {
 }
 
 void ZipReader::read_at(std::uint64_t offset, void* destination, std::uint64_t bytes) const {
-  if (offset > file_bytes_ || bytes > file_bytes_ - offset) damaged("it points beyond its end");
-  auto* next = static_cast<char*>(destination);
-  while (bytes > 0) {
-    const ssize_t got = ::pread(file_.get(), next, bytes, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw Error(text("cannot read: ", system_message(errno)));
-    if (got == 0) damaged("it became shorter while it was read");
-    next += got;
-    offset += static_cast<std::uint64_t>(got);
-    bytes -= static_cast<std::uint64_t>(got);
-  }
+  const std::uint64_t file_bytes = file_.size_bytes();
+  if (offset > file_bytes || bytes > file_bytes - offset) damaged("it points beyond its end");
+  file_.read_at(offset, destination, bytes);
 }
 
 std::string ZipReader::read_at(std::uint64_t offset, std::uint64_t bytes) const {
-  if (bytes > file_bytes_) damaged("it points beyond its end");
+  if (bytes > file_.size_bytes()) damaged("it points beyond its end");
   std::string result(bytes, '\0');
   read_at(offset, result.data(), bytes);
   return result;

@@ -3,7 +3,7 @@
 // error; this one checks every record it reads and trusts no number in the file.
 #pragma once
 
-#include "worker/file_descriptor.hpp"
+#include "worker/pt/input_file.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -51,8 +51,7 @@ class ZipReader {
   void read_at(std::uint64_t offset, void* destination, std::uint64_t bytes) const;
   [[nodiscard]] std::string read_at(std::uint64_t offset, std::uint64_t bytes) const;
 
-  FileDescriptor file_;
-  std::uint64_t file_bytes_ = 0;
+  InputFile file_;
   std::uint64_t records_bytes_ = 0;
   std::map<std::string, Record> records_;
 };
