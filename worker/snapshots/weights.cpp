@@ -2,10 +2,12 @@
 
 #include "ddprun/error.hpp"
 #include "ddprun/pt_file.hpp"
+#include "ddprun/safetensors.hpp"
 
 namespace ddprun::worker {
 
 StateDict read_weights(const std::filesystem::path& path) {
+  if (path.extension() == ".safetensors") return without_ddp_prefix(read_safetensors(path));
   const c10::IValue value = read_pt_file(path);
   try {
     if (value.isGenericDict()) {

@@ -9,8 +9,9 @@ namespace ddprun::worker {
 
 /// The weights in a file of PyTorch's, on the CPU, for load_state_dict(): a dict of names and
 /// tensors, as Python's torch.save(model.state_dict(), path) writes, or one that is in a dict as
-/// MODEL_STATE, as in snapshots, or as state_dict. Without the "module." of Python's
-/// DistributedDataParallel. Throws Error naming the path.
+/// MODEL_STATE, as in snapshots, or as state_dict. A name that ends in .safetensors is read by
+/// read_safetensors(). Without the "module." of Python's DistributedDataParallel. Throws Error
+/// naming the path.
 [[nodiscard]] StateDict read_weights(const std::filesystem::path& path);
 
 }  // namespace ddprun::worker
