@@ -9,10 +9,10 @@ set -euo pipefail
 declare -A sets=(
     [build]="g++ cmake ninja-build libboost1.81-dev libboost-program-options1.81-dev libfmt-dev
         libsodium-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev libjpeg-dev
-        libpng-dev libtorch-dev doctest-dev"
+        libpng-dev libhdf5-dev libtorch-dev doctest-dev"
     [data]="dataset-fashion-mnist"
-    [test]="mandoc python3 python3-jsonschema python3-torch python3-yaml procps iproute2 e2fsprogs
-        tmux"
+    [test]="mandoc python3 python3-h5py python3-jsonschema python3-torch python3-yaml procps
+        iproute2 e2fsprogs tmux"
     [ci]="clang clang-format clang-tidy fish libclang-rt-14-dev shellcheck python3-venv
         ca-certificates zsh"
     [slurm]="munge slurm-client slurmctld slurmd"
