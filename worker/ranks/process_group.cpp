@@ -119,6 +119,20 @@ void ProcessGroup::barrier() const {
   group_->barrier()->wait();
 }
 
+void ProcessGroup::barrier(std::chrono::milliseconds limit) const {
+  c10d::BarrierOptions within;
+  within.timeout = limit;
+  try {
+    group_->monitoredBarrier(within, /*all missing ranks=*/true);
+  } catch (const std::exception& error) {
+    throw Error(text("a barrier was not passed within ",
+                     limit.count(),
+                     " ms: ",
+                     reason_of(error),
+                     "; see what the missing ranks say, or allow more time"));
+  }
+}
+
 std::string ProcessGroup::from_rank_0(const std::string& topic, const std::string& value) const {
   try {
     if (rank_ == 0) {

@@ -1,0 +1,30 @@
+// Values that ranks tell each other: the mean of a tensor, and a text of each rank. For metrics and
+// decisions; ProcessGroup::native() has LibTorch's collectives for large data.
+#pragma once
+
+#include "ddprun/process_group.hpp"
+
+#include <torch/torch.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace ddprun::worker {
+
+/// The mean of `tensor` over all ranks, a new tensor of its shape, type and device without a graph,
+/// with the same bits on every rank. Sums are made in the tensor's own type. Collective. Throws
+/// Error, the same on all ranks, unless the tensors have one shape, type and kind of device, and
+/// the type is floating-point or complex. For a mean over samples see Mean.
+[[nodiscard]] torch::Tensor mean_over_ranks(const torch::Tensor& tensor, const ProcessGroup& group);
+
+/// So that every rank has memory for the texts of all.
+constexpr std::size_t gathered_text_bytes_max = 1 << 20;
+
+/// The `text` of each rank, in the order of ranks, on every rank: such as a line of JSON. Any bytes
+/// will do, and lengths may differ. Collective. Throws Error, the same on all ranks, if one text
+/// has more than gathered_text_bytes_max bytes. Takes ranks times the longest text of memory.
+[[nodiscard]] std::vector<std::string> gather_texts(const std::string& text,
+                                                    const ProcessGroup& group);
+
+}  // namespace ddprun::worker
