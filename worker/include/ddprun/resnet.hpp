@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 
 namespace ddprun::worker {
 
@@ -17,6 +18,9 @@ struct ResNetOptions {
   /// pooling follows. torchvision has no such network; it then is one with `conv1` and `maxpool`
   /// replaced.
   bool small_images = false;
+  /// Makes each norm, of so many channels, as torchvision's norm_layer: such as a SyncBatchNorm.
+  /// It takes and returns one tensor. Null: BatchNorm2d.
+  std::function<torch::nn::AnyModule(std::int64_t channels_count)> norm_layer;
 };
 
 enum class ResNetBlock : std::uint8_t {
@@ -39,7 +43,7 @@ class ResNetImpl : public torch::nn::Module {
  private:
   bool small_images_;
   torch::nn::Conv2d conv1_;
-  torch::nn::BatchNorm2d bn1_;
+  torch::nn::AnyModule bn1_;
   std::array<torch::nn::Sequential, 4> layers_;
   torch::nn::Linear fc_;
 };
