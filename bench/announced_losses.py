@@ -49,10 +49,19 @@ def kill_agent(job):
     os.kill(agent_of(job.pid), signal.SIGKILL)
 
 
+def kill_both(job):
+    """The guard has no time to say anything."""
+    agent = agent_of(job.pid)
+    job.send_signal(signal.SIGSTOP)
+    os.kill(agent, signal.SIGKILL)
+    job.kill()
+
+
 HEAD, OTHER = 0, NODES - 1
 LOSSES = {  # the node, what SIGTERM does, and what happens
     "kill -9 of its agent": (OTHER, "leave", kill_agent),
     "kill -9 of its guard": (OTHER, "leave", subprocess.Popen.kill),
+    "kill -9 of its agent, then of its guard": (OTHER, "leave", kill_both),
     "TERM": (OTHER, "auto", subprocess.Popen.terminate),
     "TERM with TERM=leave": (OTHER, "leave", subprocess.Popen.terminate),
     "TERM to the head": (HEAD, "auto", subprocess.Popen.terminate),
