@@ -79,6 +79,26 @@ TEST_CASE("machine options: signals that stop the job are the agent's, whatever 
   CHECK(plan_of(job).ignored_signals == std::set<int>{SIGUSR1});
 }
 
+TEST_CASE("machine options: SIGTERM may be for one node where the job can go on without it") {
+  Job job = job_of_many();
+  GatheringOptions& gathering = job.options.rendezvous.gathering;
+  CHECK(agent_options(job).evicting_signals == std::set{SIGTERM});
+  gathering.nodes_min = gathering.nodes_max = 3;
+  CHECK(agent_options(job).evicting_signals.empty());
+  gathering.nodes_all = 4;  // one of them a spare
+  CHECK(agent_options(job).evicting_signals == std::set{SIGTERM});
+}
+
+TEST_CASE("machine options: a signal by which a node leaves its job stops a job of one node") {
+  Job job = job_of_many();
+  job.options.stop.leaving_signals = {SIGTERM};
+  CHECK(agent_options(job).leaving_signals == std::set{SIGTERM});
+  CHECK(agent_options(job).stopping_signals.empty());
+  job.options.rendezvous = {};
+  CHECK(agent_options(job).leaving_signals.empty());
+  CHECK(agent_options(job).stopping_signals == std::set{SIGTERM});
+}
+
 TEST_CASE("machine options: workers ignore the signals that ask for a save, and no others") {
   Job job;
   job.options.stop.saving_signals = {SIGUSR1, SIGTERM};

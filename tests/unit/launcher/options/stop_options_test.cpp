@@ -88,6 +88,18 @@ TEST_CASE("stop options: SIGTERM is for one node or all, unless it is told what 
         std::string::npos);
 }
 
+TEST_CASE("stop options: signals by which a node leaves; the last word for each counts") {
+  const auto leaving = [](const std::string& words) {
+    return read_stop({.on_signal = words}).value().leaving_signals;
+  };
+  CHECK(leaving("").empty());
+  CHECK(leaving("TERM=leave") == std::set{SIGTERM});
+  CHECK(leaving("USR1=leave,HUP=leave") == std::set{SIGHUP, SIGUSR1});
+  for (const std::string deed : {"auto", "stop", "snapshot-exit"}) {
+    CHECK(leaving("TERM=leave,TERM=" + deed).empty());
+  }
+}
+
 TEST_CASE("stop options: torchrun's time to shut down is the grace unless that was given") {
   CHECK(read_stop({.shutdown = "45"}).value().grace == Millis{45'000});
   CHECK(read_stop({.grace = "3s", .shutdown = "45", .grace_from = "the command line"})
