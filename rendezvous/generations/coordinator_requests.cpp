@@ -118,10 +118,13 @@ void Coordinator::on(Instant now, const LeaveRequested& request, Actions& out) {
   if (!leave_at_) leave_at_ = now + options_.same_wish;
 }
 
-/// Too few would be left: the job stops, and workers have the same time as where it goes on.
+/// Too few would be left: the job stops, and workers have the same time as where it goes on. The
+/// process of a coordinator without workers may ask for that by the same signal.
 void Coordinator::stop_with_last(Instant now, const LeaveRequested& request, Actions& out) {
   if (state_ == State::deciding) withdraw(now);
   ends_by_leave_ = true;
+  asked_ = now;
+  asked_by_ = StopRequested{request.signal};
   const Outcome stopped = outcome_of(StopRequested{request.signal}, {});
   outcome_ = state_ == State::ending ? verdict(now).value_or(stopped) : stopped;
   if (state_ == State::forming) return finish(out);

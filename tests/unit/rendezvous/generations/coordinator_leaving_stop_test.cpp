@@ -85,5 +85,21 @@ TEST_CASE("coordinator: a time limit while workers save since a node leaves take
   job.ends(ended_at_limit);
 }
 
+/// As scancel does: the agents of too many nodes get it, and the process in the batch script.
+TEST_CASE("coordinator: SIGTERM to nodes and to a coordinator without workers kills no worker") {
+  StoppedLeaveStory job;
+  job.is_about_to_leave();
+  CHECK(job.meets(LeaveRequested{NodeId{1}, SIGTERM, true}) ==
+        all_are_stopped(SIGTERM, CoordinatorOptions{}.grace));
+  CHECK(job.meets(StopRequested{SIGTERM}).empty());
+  StoppedLeaveStory at_once;
+  at_once.leaves();
+  CHECK(at_once.meets(LeaveRequested{NodeId{1}, SIGTERM}).empty());
+  CHECK(at_once.meets(StopRequested{SIGTERM}).empty());
+  for (StoppedLeaveStory* each : {&job, &at_once}) {
+    each->ends({128 + SIGTERM, "stopped by SIGTERM (15)", {}});
+  }
+}
+
 }  // namespace
 }  // namespace ddprun
