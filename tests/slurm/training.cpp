@@ -158,13 +158,24 @@ int Training::workers_on(int node) {
   return static_cast<int>(std::ranges::count_if(slurm_[node].processes(), is_worker));
 }
 
+int Training::guard_on(int node) {
+  int guard = -1;
+  slurm_.cluster().wait_until("agent", [&] {
+    for (const int pid : slurm_[node].processes()) {
+      const std::vector<int> children = e2e::children_of(pid);
+      if (is_agent(pid) && !children.empty() && is_agent(children.front())) guard = pid;
+    }
+    return guard > 0;
+  });
+  return guard;
+}
+
+void Training::end_agent(int node) {
+  ::kill(guard_on(node), SIGTERM);
+}
+
 void Training::kill_agent(int node) {
-  for (const int pid : slurm_[node].processes()) {
-    const std::vector<int> children = e2e::children_of(pid);
-    if (!is_agent(pid) || children.empty() || !is_agent(children.front())) continue;
-    ::kill(children.front(), SIGKILL);
-    return;
-  }
+  ::kill(e2e::children_of(guard_on(node)).front(), SIGKILL);
 }
 
 void Training::kill_agent_and_guard(int node) {

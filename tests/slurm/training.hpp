@@ -67,6 +67,8 @@ class Training {
   [[nodiscard]] int agents_on(int node);
   [[nodiscard]] int workers_on(int node);
 
+  /// SIGTERM, as a user on the node may send.
+  void end_agent(int node);
   /// Its guard is left, or nothing.
   void kill_agent(int node);
   void kill_agent_and_guard(int node);
@@ -80,6 +82,8 @@ class Training {
   enum class Who { agent, script };
   [[nodiscard]] int count(const std::string& prefix);
   void kill_those(int node, Who who);
+  /// The outer one of the agent's two processes; waits for both.
+  [[nodiscard]] int guard_on(int node);
 
   SlurmCluster slurm_;
   std::string worker_;
