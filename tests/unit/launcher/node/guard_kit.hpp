@@ -79,9 +79,11 @@ class Sign {
 
 class Guarded {
  public:
-  /// `program` is a shell's text, which `spawn` starts.
-  explicit Guarded(std::string program, const GuardOptions& options = {})
-      : program_(std::move(program)) {
+  /// `program` is a shell's text, which `spawn` starts; a will is for the `coordinator`.
+  explicit Guarded(std::string program,
+                   const GuardOptions& options = {},
+                   std::string coordinator = {})
+      : program_(std::move(program)), coordinator_(std::move(coordinator)) {
     guard_ = ::fork();
     if (guard_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -121,6 +123,7 @@ class Guarded {
     orders_.write_end.reset();
     ::fcntl(orders_.read_end.get(), F_SETFL, 0);
     LeaseNotice notice(link.socket.get(), link.fence.line.get());
+    WillNotice(link.socket.get(), {}).is_for(coordinator_);
     Order order{};
     while (::read(orders_.read_end.get(), &order, sizeof order) == sizeof order) {
       switch (order.step) {
@@ -166,6 +169,7 @@ class Guarded {
   }
 
   std::string program_;
+  std::string coordinator_;
   Pipe orders_ = open_pipe();
   Pipe answers_ = open_pipe();
   Fd null_{::open("/dev/null", O_RDONLY | O_CLOEXEC)};

@@ -1,5 +1,6 @@
-// What the guard makes of leases, also when one of the two processes stands still.
+// What the guard makes of leases, also when one of the two processes stands still, and of a will.
 #include "tests/unit/launcher/node/guard_kit.hpp"
+#include "tests/unit/launcher/node/will_kit.hpp"
 
 #include <doctest/doctest.h>
 
@@ -76,6 +77,25 @@ TEST_CASE("guard: once no worker lives the end of the lease kills nobody") {
   CHECK(worker.alive.is_held());
   worker.node.order(Step::workers_start);  // the next ones have no lease any more
   CHECK(worker.alive.has_ended());
+}
+
+TEST_CASE("guard: G5 a will is said once the last process is dead that the agent had started") {
+  will_story::WillListener coordinator;
+  const TempFolder folder;
+  const Sign alive(folder.at("alive"));
+  const Will will{7, {1, 2, 3}};
+  GuardOptions options;
+  options.will = LastWill{will, will_story::job("job")};
+  const Guarded node("(setsid sh -c '" + alive.hold() + "exec sleep 600' &); exec sleep 600",
+                     options,
+                     coordinator.address());
+  node.order(Step::spawn);
+  REQUIRE(alive.was_given());
+  bool is_alive = true;
+  coordinator.on_hearing = [&] { is_alive = alive.is_held(); };
+  ::kill(node.agent(), SIGKILL);
+  CHECK(std::get<Will>(coordinator.hears()) == will);
+  CHECK_FALSE(is_alive);
 }
 
 }  // namespace ddprun

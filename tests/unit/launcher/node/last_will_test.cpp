@@ -1,7 +1,8 @@
 #include "launcher/node/last_will.hpp"
 
+#include "launcher/system/clock.hpp"
 #include "launcher/system/fd.hpp"
-#include "rendezvous/wire/agent_server.hpp"
+#include "tests/unit/launcher/node/will_kit.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -10,70 +11,75 @@
 
 #include <sys/socket.h>
 
+#include <array>
+#include <string>
 #include <thread>
-#include <vector>
 
 namespace ddprun {
 namespace {
 
 using boost::asio::ip::tcp;
+using will_story::job;
+using will_story::WillListener;
 
-Credentials job(const std::string& id) {
-  return make_credentials(id, std::nullopt).value();
+/// Whether it was taken.
+bool gets(WillListener& coordinator, const LastWill& last) {
+  bool taken = false;
+  std::thread guard([&] {
+    taken = deliver(last, coordinator.address());
+    coordinator.context.stop();
+  });
+  const auto work = boost::asio::make_work_guard(coordinator.context);
+  coordinator.context.run();
+  guard.join();
+  return taken;
 }
 
-/// A coordinator that ends the connection of whoever says something.
-struct WillListener {
-  boost::asio::io_context context;
-  std::vector<ToCoordinator> heard;
-  std::unique_ptr<AgentServer> server =
-      AgentServer::listen(context,
-                          "127.0.0.1",
-                          0,
-                          job("job"),
-                          {[this](SessionId id, const auto& what) {
-                             heard.push_back(what);
-                             server->close(id);
-                           },
-                           [](SessionId) {},
-                           [](const std::string&) {}})
-          .value();
-
-  bool gets(const LastWill& last) {
-    bool taken = false;
-    std::thread guard([&] {
-      taken = deliver(last, fmt::format("127.0.0.1:{}", server->port()));
-      context.stop();
-    });
-    const auto work = boost::asio::make_work_guard(context);
-    context.run();
-    guard.join();
-    return taken;
-  }
-};
+/// How long it takes, in vain.
+Millis time_of_vain(const std::string& address) {
+  const Instant begin = now();
+  CHECK_FALSE(deliver({{7, {1}}, job("job")}, address));
+  return now() - begin;
+}
 
 TEST_CASE("last will: the coordinator gets it, and ends the connection") {
   WillListener coordinator;
   const Will will{7, {1, 2, 3}};
-  CHECK(coordinator.gets({will, job("job")}));
+  CHECK(gets(coordinator, {will, job("job")}));
   REQUIRE(coordinator.heard.size() == 1);
   CHECK(std::get<Will>(coordinator.heard[0]) == will);
 }
 
 TEST_CASE("last will: a coordinator of another job gets none") {
   WillListener coordinator;
-  CHECK_FALSE(coordinator.gets({{7, {1}}, job("other")}));
+  CHECK_FALSE(gets(coordinator, {{7, {1}}, job("other")}));
   CHECK(coordinator.heard.empty());
 }
 
-TEST_CASE("last will: nobody waits for a coordinator that is gone, or for one that says nothing") {
+TEST_CASE("last will: a coordinator that says nothing is waited for no longer than a second") {
   boost::asio::io_context context;
-  tcp::acceptor silent(context, {boost::asio::ip::make_address("127.0.0.1"), 0});
-  const std::string address = fmt::format("127.0.0.1:{}", silent.local_endpoint().port());
-  const LastWill last{{7, {1}}, job("job")};
-  CHECK_FALSE(deliver(last, address));
-  silent.close();
-  CHECK_FALSE(deliver(last, address));
+  const tcp::acceptor silent(context, {boost::asio::ip::make_address("127.0.0.1"), 0});
+  const Millis time = time_of_vain(fmt::format("127.0.0.1:{}", silent.local_endpoint().port()));
+  CHECK(time >= LastWill::patience);
+  CHECK(time < LastWill::patience + LastWill::patience);
+}
+
+TEST_CASE("last will: a coordinator that takes it and never answers is waited for as long") {
+  WillListener coordinator;
+  coordinator.answers = false;
+  const Instant begin = now();
+  CHECK_FALSE(gets(coordinator, {{7, {1}}, job("job")}));
+  CHECK(coordinator.heard.size() == 1);
+  CHECK(now() - begin >= LastWill::patience);
+  CHECK(now() - begin < LastWill::patience + LastWill::patience);
+}
+
+TEST_CASE("last will: a coordinator that is gone is not waited for") {
+  boost::asio::io_context context;
+  tcp::acceptor gone(context, {boost::asio::ip::make_address("127.0.0.1"), 0});
+  const std::string address = fmt::format("127.0.0.1:{}", gone.local_endpoint().port());
+  gone.close();
+  CHECK(time_of_vain(address) < LastWill::patience);
 }
 
 TEST_CASE("last will: it goes nowhere without a numeric address") {

@@ -166,6 +166,25 @@ TEST_CASE(
   CHECK(story.feed(1, Received{{77}, Heartbeat{1, 0}}).empty());
 }
 
+/// Also by who cannot tell whether it is true: the sender waits for nothing else.
+TEST_CASE("participant: the end of its session answers a will, which the leader alone heeds") {
+  std::vector<ParticipantOptions> all{peer_options(0, 2), peer_options(1, 2)};
+  all[1].will_secret = {7};
+  ParticipantStory story(all);
+  for (const int host : {0, 1}) story.joins(host);
+  const Will unknown{109, {7}};
+  const Will known{101, {7}};
+  for (const int host : {1, 0}) {
+    for (const Will& will : {unknown, known}) {
+      CHECK(story.peer(0).agent_told == Lines{"start 1 of 2"});
+      const auto closed = those_of<CloseSession>(story.feed(host, Received{{77}, will}));
+      REQUIRE(closed.size() == 1);
+      CHECK(closed[0].session == SessionId{77});
+    }
+  }
+  CHECK(story.peer(0).agent_told == Lines{"start 1 of 2", "stop 1"});
+}
+
 TEST_CASE("participant: a founder gives way to a job that lives, and closes what is still open") {
   ParticipantStory story = peers_of(2);
   story.feed(0, Received{{76}, hello_of_n9({}, Millis{9'000})});  // is refused
