@@ -188,6 +188,10 @@ void Training::say(int generation, int rank, int line_count) {
                         std::to_string(line_count));
 }
 
+void Training::write_beside(int generation, int rank, const std::string& file) {
+  cluster_.test().write("write." + std::to_string(generation) + "." + std::to_string(rank), file);
+}
+
 void Training::expect_end(int status) {
   for (int host = 0; host < cluster_.size(); ++host) {
     if (!cluster_[host].on()) continue;

@@ -86,6 +86,8 @@ class Training {
   void fail(int generation, int rank, int status);
   /// Tells one to print so many lines of 64 bytes.
   void say(int generation, int rank, int line_count);
+  /// Tells one to start a process that writes to that file of the test's folder.
+  void write_beside(int generation, int rank, const std::string& file);
 
   /// Waits for the end of every ddprun on a host that is on, and checks its status.
   void expect_end(int status);

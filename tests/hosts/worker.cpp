@@ -4,6 +4,7 @@
 //   finish                    ends with 0
 //   fail.GENERATION.RANK      ends with the status in the file
 //   say.GENERATION.RANK       prints as many lines of 64 bytes as the file says, and goes on
+//   write.GENERATION.RANK     starts a process that writes to the file that it names, and goes on
 //   chatter                   at the start: prints a line again and again, whether anybody reads or
 //                             not, touches that file, and holds no connection to anybody
 // First of all it tells the watch that it lives.
@@ -86,6 +87,14 @@ void say(long count) {
   (void)std::fflush(stdout);
 }
 
+/// By a process that keeps nothing of this one's open, such as its lock among the lives.
+void write_beside(const std::string& path) {
+  if (::fork() != 0) return;
+  ::close_range(3, ~0U, 0);
+  (void)!::write(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644), "x", 1);
+  ::_exit(0);
+}
+
 void chatter() {
   say(1);
   (void)::utimensat(AT_FDCWD, chatter_file, nullptr, 0);
@@ -128,6 +137,7 @@ int main(int argc, char** argv) {
   const bool chatters = std::filesystem::exists(chatter_file);
   if (chatters) (void)::signal(SIGPIPE, SIG_IGN);
   bool said = false;
+  bool wrote = false;
   while (true) {
     if (std::filesystem::exists("fail" + own)) return std::atoi(content_of("fail" + own).c_str());
     if (std::filesystem::exists("finish")) return 0;
@@ -135,6 +145,10 @@ int main(int argc, char** argv) {
       say(std::atol(content_of("say" + own).c_str()));
       append("events", "said" + own + "\n");
       said = true;
+    }
+    if (!wrote && std::filesystem::exists("write" + own)) {
+      write_beside(content_of("write" + own));
+      wrote = true;
     }
     pollfd ready{told, POLLIN, 0};
     if (::poll(&ready, 1, chatters ? chatter_ms : -1) < 0) return 97;
