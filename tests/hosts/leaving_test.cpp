@@ -7,6 +7,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace hosts {
 namespace {
@@ -41,8 +42,8 @@ struct LeavingHosts : Training {
   }
 
   /// The signals come one after the other, all within a second; the job ends as by one.
-  void expect_one_end(milliseconds apart) {
-    for (const int host : {1, 2, 0}) {
+  void expect_one_end(milliseconds apart, const std::vector<int>& order) {
+    for (const int host : order) {
       agent_of(host).send(SIGTERM);
       CHECK(cluster().stays(apart, [&] { return newest() == 1; }));
     }
@@ -56,7 +57,9 @@ struct LeavingHosts : Training {
 TEST_CASE("hosts: a host that leaves by a signal ends alone, and its place is free at once") {
   if (!can_hold_hosts()) return;
   LeavingHosts job(Options{{"on-signal", "TERM=leave"}});
+  const milliseconds told = now_boottime();
   job.agent_of(2).send(SIGTERM);
+  for (const Start& start : job.generation(2, 4)) CHECK((start.at - told).count() < 1'000);
   job.expect_departure();
 }
 
@@ -135,9 +138,12 @@ TEST_CASE("hosts: a container that gets SIGTERM leaves the job; one that is kill
 TEST_CASE("hosts: SIGTERM to all hosts within a second ends the job once") {
   if (!can_hold_hosts()) return;
   for (const milliseconds apart : {milliseconds(50), milliseconds(300)}) {
-    CAPTURE(apart.count());
-    LeavingHosts job(Options{});
-    job.expect_one_end(apart);
+    for (const std::vector<int>& order : {std::vector{1, 2, 0}, std::vector{0, 1, 2}}) {
+      CAPTURE(apart.count());
+      CAPTURE(order.front());
+      LeavingHosts job(Options{});
+      job.expect_one_end(apart, order);
+    }
   }
 }
 
@@ -146,6 +152,32 @@ TEST_CASE("hosts: by TERM=stop SIGTERM to one host ends the job") {
   LeavingHosts job(Options{{"on-signal", "TERM=stop"}});
   job.agent_of(2).send(SIGTERM);
   job.expect_end(143);
+  CHECK(job.newest() == 1);
+}
+
+TEST_CASE("hosts: what ends a job does so by a signal to one host, though the others are enough") {
+  if (!can_hold_hosts()) return;
+  struct End {
+    Options options;
+    int signal;
+    int status;
+  };
+  for (const End& end :
+       {End{{{"on-signal", "TERM=snapshot-exit"}}, SIGTERM, 75}, End{{}, SIGINT, 130}}) {
+    CAPTURE(end.signal);
+    LeavingHosts job(end.options);
+    job.agent_of(2).send(end.signal);
+    job.expect_end(end.status);
+    CHECK(job.newest() == 1);
+  }
+}
+
+TEST_CASE("hosts: ctrl-C on one host ends a job that another one is about to leave") {
+  if (!can_hold_hosts()) return;
+  LeavingHosts job(Options{});
+  job.agent_of(2).send(SIGTERM);
+  job.agent_of(1).send(SIGINT);
+  job.expect_end(130);
   CHECK(job.newest() == 1);
 }
 
