@@ -61,28 +61,32 @@ bool ControlChannel::ask(const ControlRequest& request) {
   const bool has_room = unsent_.size() + line.size() <= unsent_bytes_max;
   if (!socket_.is_open() || !reader_.has_greeted() || !has_room) return false;
   unsent_ += line;
-  send_unsent();
-  return socket_.is_open();
+  return send_unsent();
 }
 
 /// As much as the kernel takes; the rest when it takes more, which it does once the worker reads.
-void ControlChannel::send_unsent() {
+/// False if the worker has closed its end: what it has sent before that is still to be read.
+bool ControlChannel::send_unsent() {
   while (!unsent_.empty()) {
     const ssize_t count = ::send(
         socket_.native_handle(), unsent_.data(), unsent_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno != EAGAIN) return close();
+    if (count < 0 && errno != EAGAIN) {
+      unsent_.clear();
+      return false;
+    }
     if (count < 0) break;
     unsent_.erase(0, static_cast<std::size_t>(count));
   }
-  if (unsent_.empty() || std::exchange(waits_to_send_, true)) return;
+  if (unsent_.empty() || std::exchange(waits_to_send_, true)) return true;
   socket_.async_wait(boost::asio::posix::stream_descriptor::wait_write,
                      [waiting = weak_from_this()](boost::system::error_code error) {
                        const auto self = waiting.lock();
                        if (error || !self || !self->socket_.is_open()) return;
                        self->waits_to_send_ = false;
-                       self->send_unsent();
+                       (void)self->send_unsent();
                      });
+  return true;
 }
 
 void ControlChannel::finish() {

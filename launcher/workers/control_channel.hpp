@@ -61,7 +61,7 @@ class ControlChannel : public std::enable_shared_from_this<ControlChannel> {
   void wait();
   [[nodiscard]] Left read_once();
   void tell(const ControlReader::Heard& heard) const;
-  void send_unsent();
+  bool send_unsent();
   void close();
 
   boost::asio::posix::stream_descriptor socket_;

@@ -127,6 +127,18 @@ TEST_CASE("control channel: what a worker has sent before its end is heard") {
   CHECK(talk.messages.size() == 2);
 }
 
+TEST_CASE(
+    "control channel: what a worker has sent before it closed its end is heard, if it is asked "
+    "too") {
+  Talk talk;
+  talk.greets();
+  REQUIRE(talk.sends("saved 9\nste"));
+  talk.worker.reset();
+  CHECK_FALSE(talk.channel->ask(SaveNow{}));
+  while (talk.notes.empty()) talk.hears_next();  // of half a line
+  CHECK(talk.messages == std::vector<ControlMessage>{ControlHello{}, SnapshotSaved{9}});
+}
+
 TEST_CASE("control channel: a flood is read up to its bound, then the agent closes its end") {
   Talk talk;
   const std::string piece(16'384, 'x');
