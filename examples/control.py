@@ -63,6 +63,7 @@ def main():
         if step >= stop_at or "save" in requests:
             control.tell(f"saving {step}")
             # Here a real program saves, once all ranks agree on the step.
+            print(f"saved step {step}", flush=True)
             control.tell(f"saved {step}")
         if step >= stop_at:
             break

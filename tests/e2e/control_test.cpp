@@ -1,9 +1,12 @@
 // DDPRUN_CONTROL_FD with workers that speak it, speak something else or nothing.
 #include "tests/e2e/kit.hpp"
+#include "tests/e2e/process_table.hpp"
 
 #include <signal.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace e2e {
 namespace {
@@ -32,6 +35,14 @@ class ControlCase : public Case {
   [[nodiscard]] Json progress() const { return Json::parse(read("report.json"))["progress"]; }
 };
 
+bool ignores_term(int pid) {
+  const std::string status = file_of(pid, "status");
+  const std::string name = "SigIgn:\t";
+  const std::size_t at = status.find(name);
+  if (at == std::string::npos) return false;
+  return (std::stoull(status.substr(at + name.size(), 16), nullptr, 16) >> (SIGTERM - 1) & 1) != 0;
+}
+
 /// Lines about what workers have sent.
 std::size_t notes_in(const Job& job) {
   return count_of("DDPRUN_CONTROL_FD", job.err);
@@ -44,6 +55,36 @@ TEST_CASE_FIXTURE(ControlCase, "e2e control: the example's steps and snapshots a
   CHECK(notes_in(job) == 0);
   CHECK(progress() == Json::parse(R"([{"rank":0,"step":100,"snapshot":100},
                                       {"rank":1,"step":100,"snapshot":100}])"));
+}
+
+/// A rank ignores SIGTERM once it has told of a step.
+TEST_CASE_FIXTURE(ControlCase,
+                  "e2e control: the example saves when it is asked, and ends where it is told") {
+  Job& job = start({"--nproc-per-node=2",
+                    "--on-signal=USR1=snapshot",
+                    "--report=report.json",
+                    "python3",
+                    E2E_EXAMPLES "/control.py",
+                    "1000000000"});
+  job.wait_until("two ranks that ignore SIGTERM",
+                 [&] { return std::ranges::count_if(living(), ignores_term) == 2; });
+  job.send(SIGUSR1);
+  const auto step_of = [&](int rank, const std::string& what) {
+    const std::size_t at = job.out.find(prefix(rank) + what);
+    return at == std::string::npos ? 0 : std::stol(words_of(job.out.substr(at)).at(4));
+  };
+  job.wait_until("two ranks that have saved",
+                 [&] { return count_of("saved step ", job.out) == 2; });
+  CHECK(count_of("SIGUSR1 (10): 2 of 2 workers asked to save", job.err) == 1);
+  job.send(SIGTERM);
+  CHECK(job.wait() == 143);
+  CHECK(job.left_at_end().empty());
+  const long last = step_of(0, "stopped after step ");
+  for (const int rank : {0, 1}) {
+    CHECK(step_of(rank, "stopped after step ") == last);
+    CHECK(progress()[static_cast<std::size_t>(rank)]["snapshot"] == last);
+  }
+  CHECK(notes_in(job) == 0);
 }
 
 TEST_CASE_FIXTURE(ControlCase, "e2e control: the example runs without a launcher") {
