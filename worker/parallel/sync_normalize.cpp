@@ -117,6 +117,7 @@ class SyncNormalize : public torch::autograd::Function<SyncNormalize> {
     const Tensor gradient = widened(gradients[0]);
 
     // (2, C): the sums of the gradient times the normalised input, and of the gradient.
+    const Tensor deviation = (variance + eps).rsqrt_();
     Tensor own = torch::zeros({2, mean.size(0)}, mean.options());
     if (input.numel() > 0) {
       const auto [none, of_weight, of_bias] =
@@ -125,8 +126,8 @@ class SyncNormalize : public torch::autograd::Function<SyncNormalize> {
                                             weight,
                                             mean,
                                             variance,
-                                            {},
-                                            {},
+                                            mean,  // for CUDA, which reads these two
+                                            deviation,
                                             false,
                                             eps,
                                             std::array<bool, 3>{false, true, true});
@@ -134,7 +135,6 @@ class SyncNormalize : public torch::autograd::Function<SyncNormalize> {
     }
     const Tensor sums = own.clone();
     static_cast<KeptGroup&>(*kept).group.all_reduce_sum(sums);
-    const Tensor deviation = (variance + eps).rsqrt_();
     const Tensor scale = weight * deviation;
     const Tensor slope = (scale * deviation * sums[0]).div_(-count);
     const Tensor offset = (scale * sums[1]).div_(-count) - slope * mean;
