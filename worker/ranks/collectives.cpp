@@ -42,9 +42,12 @@ torch::Tensor mean_over_ranks(const torch::Tensor& tensor, const ProcessGroup& g
                      kinds[0],
                      ": it would be rounded to an integer; convert the tensor to kDouble"));
   }
-  torch::Tensor mean = tensor.detach().clone(torch::MemoryFormat::Contiguous);
-  group.all_reduce_sum(mean);
-  return mean.div_(group.size());
+  const auto type = tensor.scalar_type();
+  const bool is_narrow = type == torch::kHalf || type == torch::kBFloat16;
+  torch::Tensor mean = tensor.detach().to(
+      is_narrow ? torch::kFloat : type, false, true, torch::MemoryFormat::Contiguous);
+  group.all_reduce_sum(mean.is_complex() ? torch::view_as_real(mean) : mean);
+  return mean.div_(group.size()).to(type);
 }
 
 std::vector<std::string> gather_texts(const std::string& text, const ProcessGroup& group) {

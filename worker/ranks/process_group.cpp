@@ -120,16 +120,21 @@ void ProcessGroup::barrier() const {
 }
 
 void ProcessGroup::barrier(std::chrono::milliseconds limit) const {
+  if (limit.count() <= 0) {
+    throw Error(text("the limit of a barrier is ", limit.count(), " ms; give at least 1"));
+  }
   c10d::BarrierOptions within;
   within.timeout = limit;
   try {
     group_->monitoredBarrier(within, /*all missing ranks=*/true);
   } catch (const std::exception& error) {
-    throw Error(text("a barrier was not passed within ",
+    const std::string reason = reason_of(error);
+    if (rank_ != 0) throw Error(text("rank ", rank_, " passed no barrier: ", reason));
+    throw Error(text("ranks have not come to a barrier within ",
                      limit.count(),
                      " ms: ",
-                     reason_of(error),
-                     "; see what the missing ranks say, or allow more time"));
+                     reason,
+                     "; see what they say, or allow more time"));
   }
 }
 

@@ -38,7 +38,8 @@ std::string error_of_mean(const Tensor& common, const Tensor& other) {
 }
 
 TEST_CASE("collectives: the mean over ranks has the tensor's shape and type, and leaves it alone") {
-  for (const auto type : {torch::kFloat, torch::kDouble, torch::kHalf}) {
+  for (const auto type :
+       {torch::kFloat, torch::kDouble, torch::kHalf, torch::kBFloat16, torch::kComplexFloat}) {
     test::run_ranks(3, [&](const Context& context, const ProcessGroup& group) {
       const Tensor own = torch::full({2, 3}, context.rank * 3.0, type).t().requires_grad_();
       const Tensor mean = mean_over_ranks(own, group);
@@ -88,16 +89,19 @@ TEST_CASE("collectives: a text over the limit is refused on all ranks, which the
 TEST_CASE("barrier: with a limit, rank 0 names the ranks that are missing") {
   std::array<std::string, 4> errors;
   std::latch given_up(2);
+  std::latch is_coming(1);
   test::run_ranks(4, [&](const Context& context, const ProcessGroup& group) {
     group.barrier(std::chrono::seconds(30));
     if (context.rank % 2 == 1) return given_up.wait();
+    if (context.rank == 2) is_coming.count_down();
+    is_coming.wait();
     errors.at(static_cast<std::size_t>(context.rank)) =
-        test::error_of([&] { group.barrier(std::chrono::milliseconds(200)); });
+        test::error_of([&] { group.barrier(std::chrono::milliseconds(2000)); });
     given_up.count_down();
   });
-  CHECK(test::contains(errors[0], "a barrier was not passed within 200 ms: "));
+  CHECK(test::contains(errors[0], "ranks have not come to a barrier within 2000 ms: "));
   CHECK(test::contains(errors[0], "Ranks 1, 3 failed to pass"));
-  CHECK(test::contains(errors[2], "a barrier was not passed within 200 ms: "));
+  CHECK(test::contains(errors[2], "rank 2 passed no barrier: "));
 }
 
 }  // namespace

@@ -13,9 +13,10 @@
 namespace ddprun::worker {
 
 /// The mean of `tensor` over all ranks, a new tensor of its shape, type and device without a graph,
-/// with the same bits on every rank. Sums are made in the tensor's own type. Collective. Throws
-/// Error, the same on all ranks, unless the tensors have one shape, type and kind of device, and
-/// the type is floating-point or complex. For a mean over samples see Mean.
+/// with the same bits on every rank. Sums are made in the tensor's own type, those of float16 and
+/// bfloat16 in float32. Collective. Throws Error, the same on all ranks, unless the tensors have
+/// one shape, type and kind of device, and the type is floating-point or complex. For a mean over
+/// samples see Mean.
 [[nodiscard]] torch::Tensor mean_over_ranks(const torch::Tensor& tensor, const ProcessGroup& group);
 
 /// So that every rank has memory for the texts of all.

@@ -49,9 +49,10 @@ class ProcessGroup {
   void all_reduce_sum(torch::Tensor tensor) const;
   /// Returns when every rank has called it.
   void barrier() const;
-  /// The same within `limit`, for a phase of which the program knows how long it may take. Throws
-  /// Error where a rank has not called it by then: that of rank 0 names the missing ranks. The
-  /// group is of no use afterwards. It is Gloo's monitored barrier.
+  /// The same, for a phase of which the program knows how long it may take. Rank 0 waits up to
+  /// `limit` for each of the others in turn, and then throws Error that names those that are
+  /// missing; the others throw, too. If rank 0 itself is missing, they wait collective_timeout.
+  /// The group is of no use afterwards. It is Gloo's monitored barrier.
   void barrier(std::chrono::milliseconds limit) const;
   /// The `value` of rank 0, on every rank, through the store: for decisions, not for data. The
   /// arguments of other ranks are not used. `topic` must be new in this group. Throws Error.
