@@ -38,8 +38,14 @@ Hdf5Images::Hdf5Images(const std::filesystem::path& file, Hdf5ImagesOptions opti
 Hdf5Images::~Hdf5Images() = default;
 
 torch::Tensor Hdf5Images::image(std::int64_t index, const std::string& name) const {
-  if (file_->is_encoded()) return decode_image(file_->encoded(index), name, options_.decode);
-  return file_->pixels(index).permute({2, 0, 1});
+  std::string encoded;
+  try {
+    if (!file_->is_encoded()) return file_->pixels(index).permute({2, 0, 1});
+    encoded = file_->encoded(index);
+  } catch (const Error& error) {
+    throw Error(text(name, ": ", error.what()));
+  }
+  return decode_image(encoded, name, options_.decode);
 }
 
 Sample Hdf5Images::get(std::int64_t index, torch::Generator& draws) const {

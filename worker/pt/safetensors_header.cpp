@@ -93,7 +93,7 @@ class HeaderListener final : public nlohmann::json_sax<nlohmann::json> {
     } else if (place_ == Place::entries && name_ == metadata_name) {
       place_ = Place::metadata;
     } else if (place_ == Place::entries) {
-      if (names_.size() > safetensors_count_max) {
+      if (entries_.size() == safetensors_count_max) {
         throw Error(text("it has more than ", safetensors_count_max, " tensors"));
       }
       place_ = Place::entry;
