@@ -20,19 +20,30 @@ NamedValues rows_of(const Session& session, const EpochReport& report) {
 }
 
 /// One write, so that lines of several processes do not mix.
-void say(const std::string& line) {
+void say_on_stderr(const std::string& line) {
   static_cast<void>(std::fputs((line + "\n").c_str(), stderr));
 }
 
 }  // namespace
 
+std::optional<double> EpochReport::value(const std::string& metric) const {
+  const auto found = metrics.find(metric);
+  if (found != metrics.end()) return found->second;
+  const std::string of_validation = "validation/";
+  const auto first = metrics.lower_bound(of_validation);
+  const bool was_validation = first != metrics.end() && first->first.starts_with(of_validation);
+  if (metric.starts_with(of_validation) && !was_validation) return std::nullopt;
+  std::string names;
+  for (const auto& [name, value] : metrics) names += (names.empty() ? "" : ", ") + name;
+  throw Error(text("there is no metric ", metric, "; there are ", names));
+}
+
 KeepBest::KeepBest(std::string metric, Better better)
     : metric_(std::move(metric)), better_(better) {}
 
 void KeepBest::finish_epoch(Session& session, const EpochReport& report) {
-  const auto value = report.metrics.find(metric_);
-  if (value == report.metrics.end()) return;
-  session.keep_best(better_ == Better::higher ? value->second : -value->second);
+  const auto value = report.value(metric_);
+  if (value) session.keep_best(better_ == Better::higher ? *value : -*value);
 }
 
 void Curves::begin(Session& session) {
@@ -53,6 +64,10 @@ void MetricsLines::begin(Session& session) {
 void MetricsLines::finish_epoch(Session& session, const EpochReport& report) {
   file_.write(report.steps, rows_of(session, report));
 }
+ProgressLines::ProgressLines(std::chrono::milliseconds pause,
+                             std::function<void(const std::string& line)> say)
+    : pause_(pause), say_(say ? std::move(say) : say_on_stderr) {}
+
 void ProgressLines::begin(Session& /*session*/) {
   told_at_ = Clock::now();
 }
@@ -67,12 +82,14 @@ void ProgressLines::finish_step(Session& session, const Step& step, const torch:
        << std::llround(100 * (session.epochs_done() - static_cast<double>(step.position.epoch)))
        << " %: loss " << std::setprecision(4) << loss.item<double>() << ", "
        << std::llround(static_cast<double>(samples_untold_) / seconds.count()) << " samples/s";
-  say(line.str());
+  say_(line.str());
   told_at_ = now;
   samples_untold_ = 0;
 }
 
 void ProgressLines::finish_epoch(Session& session, const EpochReport& report) {
+  told_at_ = Clock::now();  // a validation is no time of training
+  samples_untold_ = 0;
   if (!session.is_rank_0()) return;
   std::ostringstream line;
   line << "epoch " << report.epoch + 1 << " of " << session.options().epochs << ":"
@@ -82,7 +99,7 @@ void ProgressLines::finish_epoch(Session& session, const EpochReport& report) {
     line << separator << name << " " << value;
     separator = ", ";
   }
-  say(line.str());
+  say_(line.str());
 }
 
 }  // namespace ddprun::worker

@@ -59,9 +59,9 @@ void EarlyStop::begin(Session& session) {
 }
 
 void EarlyStop::finish_epoch(Session& session, const EpochReport& report) {
-  const auto value = report.metrics.find(metric_);
-  if (value == report.metrics.end()) return;
-  const Course course = after(course_in(session, metric_), value->second, options_);
+  const auto value = report.value(metric_);
+  if (!value) return;
+  const Course course = after(course_in(session, metric_), *value, options_);
   auto& fields = session.user_fields();
   if (course.best) fields[best_of(metric_)] = *course.best;
   fields[epochs_waited_of(metric_)] = course.epochs_waited;

@@ -1,5 +1,6 @@
 #include "ddprun/trainer.hpp"
 
+#include "ddprun/callbacks.hpp"
 #include "ddprun/error.hpp"
 
 #include <algorithm>
@@ -20,6 +21,12 @@ Trainer::Trainer(TrainerOptions options, Context context)
   require(options_.steps_max >= 0, "steps_max", "0", options_.steps_max);
   require(options_.time_max.count() >= 0, "time_max", "0", options_.time_max.count());
   require(options_.gradient_norm_max >= 0, "gradient_norm_max", "0", options_.gradient_norm_max);
+  const auto keeps_best = [](const std::shared_ptr<Callback>& each) {
+    return dynamic_cast<const KeepBest*>(each.get()) != nullptr;
+  };
+  if (std::count_if(options_.callbacks.begin(), options_.callbacks.end(), keeps_best) > 1) {
+    throw Error("a trainer keeps one best model; give it one KeepBest");
+  }
   options_.loader.device = session_.device();
   if (options_.validation_batch_size == 0) {
     options_.validation_batch_size = options_.session.batch_size;
@@ -45,7 +52,9 @@ void Trainer::evaluate(BatchLoader& loader,
 Trainer::Predictions Trainer::joined(const std::vector<torch::Tensor>& samples,
                                      const std::vector<torch::Tensor>& outputs) {
   if (samples.empty()) return {torch::empty({0}, torch::kLong), torch::Tensor()};
-  return {torch::cat(samples), torch::cat(outputs)};
+  torch::Tensor all = torch::cat(outputs);
+  const bool is_narrow = all.scalar_type() == torch::kHalf || all.scalar_type() == torch::kBFloat16;
+  return {torch::cat(samples), is_narrow ? all.to(torch::kFloat) : all};
 }
 
 void Trainer::begin() {
@@ -60,7 +69,7 @@ void Trainer::finish_step(const Step& step, const torch::Tensor& loss) {
   if (options_.gradient_norm_max > 0) session_.clip_gradients(options_.gradient_norm_max);
   session_.step();
   const torch::Tensor value = loss.detach();
-  training_.add("loss", value);
+  losses_.add(value);
   for (const auto& callback : options_.callbacks) callback->finish_step(session_, step, value);
   if (step.position.step + 1 == options_.steps_max) session_.end_after_step();
   const bool has_limit = options_.time_max.count() > 0;
@@ -71,12 +80,19 @@ void Trainer::finish_step(const Step& step, const torch::Tensor& loss) {
 
 bool Trainer::validates(const Step& step) const {
   const std::int64_t epochs_done = step.position.epoch + 1;
-  return epochs_done % options_.validate_every == 0 || epochs_done == options_.session.epochs;
+  return epochs_done % options_.validate_every == 0 || epochs_done == options_.session.epochs ||
+         step.position.step + 1 == options_.steps_max;
 }
 
 void Trainer::finish_epoch(const Step& step) {
   EpochReport report{step.position.epoch, step.position.step + 1, {}};
+  report.metrics["train/loss"] = losses_.over(session_.group());
   for (const auto& [name, value] : training_.over(session_.group())) {
+    if (name == "loss") {
+      throw Error(
+          "training_step() has added to the metric loss, which the trainer does itself; "
+          "give it another name");
+    }
     report.metrics["train/" + name] = value;
   }
   for (const auto& [name, value] : validation_.over(session_.group())) {

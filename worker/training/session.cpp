@@ -199,6 +199,7 @@ bool Session::keep_best(double score) {
   const bool is_best = !std::isnan(score) && (is_first || score > best->second.toDouble());
   if (!is_best) return false;
   fields[best_score] = score;
+  saves_after_step_ = true;  // or a restart would not know the score
   if (!is_rank_0()) return true;
   c10::impl::GenericDict file(c10::StringType::get(), c10::AnyType::get());
   file.insert("MODEL_STATE", to_value(state_dict(*module_)));

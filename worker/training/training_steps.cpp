@@ -107,7 +107,8 @@ void TrainingSteps::finish_step() {
   state_->has_ended = session_.ends_after_step_ || is_end;
   const bool is_asked = finished.asks && stop.save_agreed();
   bool is_saved = false;
-  if (finished.saves || is_last || is_asked || state_->has_ended) {
+  const bool keeps_best = std::exchange(session_.saves_after_step_, false);
+  if (finished.saves || is_last || is_asked || keeps_best || state_->has_ended) {
     is_saved = session_.begin_save();
   } else {
     session_.notice_save();

@@ -7,13 +7,16 @@
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 
+#include <chrono>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace ddprun::worker {
 namespace {
 
+using test::error_of;
 using test::no_number;
 using test::TemporaryFolder;
 using test::train_epochs;
@@ -33,8 +36,36 @@ TEST_CASE("callbacks: the model of the best value is kept, be it the highest or 
 
   const TemporaryFolder folder;
   KeepBest other("y");
-  CHECK(train_epochs(folder, values, other) == 5);
+  CHECK(error_of([&] { train_epochs(folder, values, other); }) ==
+        "there is no metric y; there are unlike x, x");
+  KeepBest of_validation("validation/y");  // there was none
+  CHECK(train_epochs(folder, values, of_validation) == 5);
   CHECK_FALSE(std::filesystem::exists(folder / "snapshot.pt.best"));
+}
+
+TEST_CASE("callbacks: a metric is missing only if it is of a validation that was not") {
+  EpochReport report{0, 1, {{"train/loss", 1.0}}};
+  CHECK(report.value("train/loss") == 1.0);
+  CHECK(report.value("validation/loss") == std::nullopt);
+  CHECK(error_of([&] { static_cast<void>(report.value("loss")); }) ==
+        "there is no metric loss; there are train/loss");
+  report.metrics["validation/other"] = 2;
+  CHECK(error_of([&] { static_cast<void>(report.value("validation/loss")); }) ==
+        "there is no metric validation/loss; there are train/loss, validation/other");
+}
+
+TEST_CASE("callbacks: progress is told with its epoch, its share, loss and speed, and metrics") {
+  const TemporaryFolder folder;
+  std::vector<std::string> lines;
+  ProgressLines progress(std::chrono::milliseconds(0),
+                         [&](const std::string& line) { lines.push_back(line); });
+  CHECK(train_epochs(folder, {0.5, 0.25}, progress) == 2);
+  REQUIRE(lines.size() == 6);
+  CHECK(lines[0].starts_with("epoch 1 of 2, 0 %: loss "));
+  CHECK(lines[1].starts_with("epoch 1 of 2, 50 %: loss "));
+  CHECK(lines[1].ends_with(" samples/s"));
+  CHECK(lines[2] == "epoch 1 of 2: unlike x 1000, x 0.5");
+  CHECK(lines[5] == "epoch 2 of 2: unlike x 1000, x 0.25");
 }
 
 TEST_CASE("callbacks: curves and lines have each epoch's metrics and the learning rate") {

@@ -38,7 +38,7 @@ TEST_CASE("early stop: a training ends when it was not better for so many epochs
     CHECK(train_epochs(folder, course.values, stop) == course.epochs);
   }
   const TemporaryFolder folder;
-  EarlyStop other("y", {.patience = 1});
+  EarlyStop other("validation/y", {.patience = 1});  // there was none
   CHECK(train_epochs(folder, {1, 1, 1}, other) == 3);
 }
 

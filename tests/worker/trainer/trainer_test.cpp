@@ -1,6 +1,7 @@
 // Trainers of one rank, in this process; examples_test.cpp has one of several.
 #include "ddprun/trainer.hpp"
 
+#include "ddprun/callbacks.hpp"
 #include "ddprun/error.hpp"
 #include "tests/worker/trainer/trainer_support.hpp"
 
@@ -173,12 +174,36 @@ TEST_CASE("trainer: validates and predicts each sample once, before a training a
   expect_right();
 }
 
+/// It tells the loss, which the trainer does.
+struct Teller : SumModule {
+  torch::Tensor training_step(auto& parallel, const Batch& batch, Metrics& metrics) {
+    metrics.add("loss", torch::tensor(1.0));
+    return SumModule::training_step(parallel, batch, metrics);
+  }
+};
+
+TEST_CASE("trainer: what would be told or kept under one name twice is refused") {
+  const TemporaryFolder folder;
+  TrainerOptions options = two_epochs();
+  {
+    Trainer trainer(options, test::context_in(folder));
+    Teller module;
+    CHECK(contains(error_of([&] { trainer.fit(module, training_sums); }),
+                   "has added to the metric loss, which the trainer does itself"));
+  }
+  options.callbacks = {std::make_shared<KeepBest>("x"), std::make_shared<KeepBest>("y")};
+  CHECK(contains(error_of([&] { const Trainer refused(options, test::context_in(folder)); }),
+                 "give it one KeepBest"));
+}
+
 TEST_CASE("trainer: a second module and options out of range are refused") {
   const TemporaryFolder folder;
   Trainer trainer(two_epochs(), test::context_in(folder));
   SumModule first;
   SumModule second;
   trainer.fit(first, training_sums);
+  CHECK(contains(error_of([&] { trainer.fit(second, training_sums); }), "a second module"));
+  second.net = first.net;  // with another optimizer
   CHECK(contains(error_of([&] { trainer.fit(second, training_sums); }), "a second module"));
 
   const auto error_with = [&](const std::function<void(TrainerOptions&)>& change) {

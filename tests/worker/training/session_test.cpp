@@ -203,6 +203,16 @@ TEST_CASE("session: the model of the highest score is kept, restarts included") 
   CHECK(torch::equal(best().at("MODEL_STATE").toGenericDict().at("0.weight").toTensor(), weight));
 }
 
+TEST_CASE("session: the step that has the best model is saved as well") {
+  const TemporaryFolder folder;
+  SessionJob job(folder, {.epochs = 2, .batch_size = data_size, .save_every_epochs = 2});
+  job.train(
+      [&](const Step& step) { CHECK(job.session.keep_best(1) == (step.position.step == 0)); });
+  CHECK(folder.names() ==
+        std::vector<std::string>{
+            "snapshot.pt", "snapshot.pt.0.1", "snapshot.pt.0.2", "snapshot.pt.best"});
+}
+
 TEST_CASE("session: a best model that cannot be written is told, and the training goes on") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "snapshot.pt.best");

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace ddprun::worker {
@@ -15,9 +16,13 @@ namespace ddprun::worker {
 struct EpochReport {
   std::int64_t epoch;  ///< From 0.
   std::int64_t steps;  ///< Finished since the training began, with this epoch's last one.
-  /// Means over all ranks: "train/loss" and what training_step() has added, "validation/..." what
-  /// validation_step() has, in epochs with a validation.
+  /// Means over all ranks: "train/loss" and what training_step() has added, in the steps of this
+  /// start; "validation/..." what validation_step() has, in epochs with a validation.
   std::map<std::string, double> metrics;
+
+  /// One of them; nothing for one of a validation where there was none. Throws Error if there is no
+  /// such metric.
+  [[nodiscard]] std::optional<double> value(const std::string& metric) const;
 };
 
 /// All ranks call all of it, in the same order; so what is collective may be called here, on all

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -16,7 +17,7 @@ namespace ddprun::worker {
 enum class Better { higher, lower };
 
 /// Keeps the model of the best value of `metric` at Session::best_path(); see there. With `lower`
-/// SCORE is the value with the other sign. An epoch without that metric changes nothing.
+/// SCORE is the value with the other sign. A trainer has one. Throws Error as EpochReport::value().
 class KeepBest : public Callback {
  public:
   explicit KeepBest(std::string metric, Better better = Better::higher);
@@ -57,8 +58,9 @@ class MetricsLines : public Callback {
 /// the metrics of each epoch.
 class ProgressLines : public Callback {
  public:
-  explicit ProgressLines(std::chrono::milliseconds pause = std::chrono::seconds(10))
-      : pause_(pause) {}
+  /// `say` gets the lines. Default: to standard error.
+  explicit ProgressLines(std::chrono::milliseconds pause = std::chrono::seconds(10),
+                         std::function<void(const std::string& line)> say = {});
   void begin(Session& session) override;
   void finish_step(Session& session, const Step& step, const torch::Tensor& loss) override;
   void finish_epoch(Session& session, const EpochReport& report) override;
@@ -67,6 +69,7 @@ class ProgressLines : public Callback {
   using Clock = std::chrono::steady_clock;
 
   std::chrono::milliseconds pause_;
+  std::function<void(const std::string& line)> say_;
   Clock::time_point told_at_;
   std::int64_t samples_untold_ = 0;
 };

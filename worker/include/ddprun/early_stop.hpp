@@ -16,7 +16,7 @@ struct EarlyStopOptions {
 
 /// Ends the training after the epoch in which `metric` was not better for `patience` epochs, as
 /// Lightning's EarlyStopping. A NaN is never better. Restarts remember value and epochs.
-/// An epoch without that metric does not count.
+/// A training has one for a metric. Throws Error as EpochReport::value().
 class EarlyStop : public Callback {
  public:
   /// Throws Error for a patience below 1 or a change_min below 0.

@@ -1,5 +1,5 @@
 // Named means over the samples of all ranks, such as losses and shares of right guesses, which are
-// added up where their values are and come together in one collective call.
+// added up where their values are.
 #pragma once
 
 #include "ddprun/mean.hpp"
@@ -19,9 +19,9 @@ class Metrics {
   /// GPU. All of a mean are on one device.
   void add(const std::string& name, const torch::Tensor& sum, std::int64_t count = 1);
 
-  /// The means of what all ranks have added since the last call, in float64; the names are those
-  /// of rank 0. Collective, also for a rank that has added nothing. Waits for this rank's device.
-  /// Throws Error on all ranks if one has added a name that rank 0 has not.
+  /// The means of what all ranks have added since the last call, in float64, of all names that one
+  /// of them has used. Collective, also for a rank that has added nothing. Waits for this rank's
+  /// device. Throws Error if the names of a rank have more than a MiB.
   [[nodiscard]] std::map<std::string, double> over(const ProcessGroup& group);
 
  private:

@@ -148,8 +148,8 @@ class Session {
   [[nodiscard]] EvaluationBatches evaluation(std::int64_t samples_count, std::int64_t batch_size);
 
   /// Keeps the model of the highest `score` so far, restarts included, at best_path(): MODEL_STATE,
-  /// SCORE, and EPOCH and STEP of position(). Called on all ranks with the same score, before the
-  /// end of a step that is saved. True if this one is the highest; a NaN never is. Rank 0 writes,
+  /// SCORE, and EPOCH and STEP of position(). Called on all ranks with the same score, within a
+  /// step, which is then saved. True if this one is the highest; a NaN never is. Rank 0 writes,
   /// before this returns. If it cannot, it says so, and the model before stays there.
   bool keep_best(double score);
   /// snapshot_path() with ".best" at its end.
@@ -186,6 +186,7 @@ class Session {
   bool shares_buffers_ = true;
   bool ends_after_step_ = false;
   bool ends_soon_ = false;
+  bool saves_after_step_ = false;
   bool has_stepped_ = false;  // by step(), since this step began
   double epochs_done_ = 0;    // as the schedule counts them
 };

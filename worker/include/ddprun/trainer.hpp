@@ -38,7 +38,7 @@ struct TrainerOptions {
   DistributedDataParallelOptions parallel;
   BatchLoaderOptions loader;               ///< The device is the session's.
   std::int64_t validation_batch_size = 0;  ///< Of each rank. 0: session.batch_size.
-  std::int64_t validate_every = 1;         ///< Epochs; the last one always is. At least 1.
+  std::int64_t validate_every = 1;         ///< Epochs, at least 1; the last of them always is.
   double gradient_norm_max = 0;            ///< Gradients are clipped to it. 0: they are not.
   std::int64_t steps_max = 0;              ///< The training ends after so many. 0: no limit.
   /// The training ends soon after this time, counted from fit() of this start. 0: no limit.
@@ -56,7 +56,8 @@ concept TrainerModule = requires(Type& module) {
   { module.optimizer } -> std::convertible_to<torch::optim::Optimizer&>;
 };
 
-/// One for a process and for one module. All calls are collective; errors are those of Session.
+/// One for a process and for one module, which outlives all calls and is not moved. All calls are
+/// collective; errors are those of Session.
 class Trainer {
  public:
   /// Connects the ranks and seeds LibTorch's generators: make the module after it. Throws Error for
@@ -89,7 +90,8 @@ class Trainer {
     return validation_.over(session_.group());
   }
 
-  /// This rank's part of the samples, and what the network has given for each, on the CPU.
+  /// This rank's part of the samples, and what the network has given for each, on the CPU; float16
+  /// and bfloat16 as float32.
   struct Predictions {
     torch::Tensor samples;  ///< (N,) int64
     torch::Tensor outputs;  ///< (N, ...); undefined if N is 0
@@ -114,9 +116,11 @@ class Trainer {
     if (!parallel_.has_value()) {
       parallel_ = std::make_shared<Parallel>(
           session_.prepare(module.net, module.optimizer, options_.parallel));
+      optimizer_ = &module.optimizer;
     }
     const auto* known = std::any_cast<std::shared_ptr<Parallel>>(&parallel_);
-    if (known == nullptr || &*(*known)->module() != &*module.net) {
+    const bool is_known = known != nullptr && &*(*known)->module() == &*module.net;
+    if (!is_known || optimizer_ != &module.optimizer) {
       throw Error("a Trainer was given a second module; make one program for each");
     }
     return **known;
@@ -159,6 +163,8 @@ class Trainer {
   TrainerOptions options_;
   Session session_;
   std::any parallel_;  // a shared_ptr to the module's DistributedDataParallel
+  const torch::optim::Optimizer* optimizer_ = nullptr;  // the module's
+  Mean losses_;
   Metrics training_;
   Metrics validation_;
   std::chrono::steady_clock::time_point began_at_;
