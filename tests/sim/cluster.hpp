@@ -142,8 +142,10 @@ class Cluster {
   [[nodiscard]] const Host& founding_host() const {
     return *hosts_[static_cast<std::size_t>(story_.founder)];
   }
+  [[nodiscard]] bool is_marked() const;
   [[nodiscard]] int needed_first() const;
   [[nodiscard]] bool still_founds() const;
+  [[nodiscard]] Millis last_call_after(Instant from) const;
   [[nodiscard]] bool waits_for_first_claim() const;
   [[nodiscard]] bool all_can_tell() const;
   [[nodiscard]] bool can_begin_anew() const;

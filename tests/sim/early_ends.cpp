@@ -116,19 +116,38 @@ bool Cluster::waits_for_first_claim() const {
          });
 }
 
-/// More where a mark says that the job may run elsewhere, or what another has left in the folder.
-int Cluster::needed_first() const {
+/// Whether a mark says that the job may run elsewhere, or what another has left in the folder.
+bool Cluster::is_marked() const {
   const Host& founder = founding_host();
-  const bool is_marked =
-      (founder.folder() != nullptr && founder.folder()->has_proof_besides(founder.agent_id())) ||
-      std::ranges::any_of(hosts_, [](const auto& each) { return each->has_mark(); });
-  if (!is_marked) return gathering().nodes_min;
+  return (founder.folder() != nullptr && founder.folder()->has_proof_besides(founder.agent_id())) ||
+         std::ranges::any_of(hosts_, [](const auto& each) { return each->has_mark(); });
+}
+
+/// More if so.
+int Cluster::needed_first() const {
+  if (!is_marked()) return gathering().nodes_min;
   return nodes_to_found(gathering().nodes_min, gathering().nodes_all, story_.has_witness() ? 1 : 0);
 }
 
 /// The founder has withdrawn what was decided: none of its generations has started.
 bool Cluster::still_founds() const {
   return parts_.empty() && founder_ != 0 && founding_host().agent_id() == founder_;
+}
+
+/// For how long the founder of a job that has not begun by `from` waits for further nodes, once it
+/// has enough: not at all if all are well.
+Millis Cluster::last_call_after(Instant from) const {
+  const bool is_decided =
+      std::ranges::any_of(decided_at_, [&](const auto& entry) { return entry.at <= from; });
+  const bool has_begun = story_.elects ? is_decided : !parts_.empty();
+  if (has_begun && !still_founds()) return {};
+  const Instant until = from + recovery();
+  const auto well_count = std::ranges::count_if(hosts_, [&](const auto& each) {
+    return !each->is_witness() && outages_.is_well(each->index(), from, until);
+  });
+  const bool takes_spares = is_marked() || !story_.elects || !story_.marks;
+  const int all = takes_spares ? gathering().nodes_all : gathering().nodes_max;
+  return well_count < all ? story_.last_call : Millis{};
 }
 
 /// Who has forgotten a record of this job votes for none that is older.
@@ -211,7 +230,7 @@ void Cluster::ended_early(int index, const Outcome& outcome) {
                                   state()));
   }
   for (const Instant from : outages_.ends(std::max(founded_again_, now - waited))) {
-    const Instant until = from + recovery();
+    const Instant until = from + recovery() + last_call_after(from);
     if (until > now || !could_go_on(index, from, until)) continue;
     return break_rule(fmt::format("L5: n{} ends, although all was well from {} to {} ms: {}; {}",
                                   index,
