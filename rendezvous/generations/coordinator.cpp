@@ -108,7 +108,11 @@ void Coordinator::on(Instant now, const Join& join, Actions& out) {
   stuck_.erase(node);
   const bool leaves = leavers_.contains(node);
   if (leaves) leavers_.stopped(node);
-  if (leaves && state_ == State::running) let_leave(out);
+  if (leaves && state_ == State::running) {
+    let_leave(out);
+  } else if (leaves && !was_member && !current_.has_voter_on(node)) {  // it had yet to join
+    let_leave(out, node);
+  }
   if (!leaves && !left_out_.contains(node)) gathering_.add(join.offer);
   if (stopped_unasked) {
     interrupt(fmt::format("{} was cut off and stopped its workers", join.offer.host), out);

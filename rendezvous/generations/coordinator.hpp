@@ -168,7 +168,7 @@ class Coordinator {
   void leave_with_lead(Instant now, const LeaveRequested& request, Actions& out);
   void hand_over(Actions& out);
   void end_with_lead(Actions& out);
-  void let_leave(Actions& out);
+  void let_leave(Actions& out, std::optional<NodeId> only = {});
   [[nodiscard]] bool may_go_on_elsewhere() const;
   void start(Instant now, Generation next, Actions& out);
   void give_up(Actions& out);

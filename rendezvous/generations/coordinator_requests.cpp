@@ -183,8 +183,8 @@ void Coordinator::let_go(Instant now, const LeaveRequested& request, Actions& ou
 }
 
 /// Those that have stopped.
-void Coordinator::let_leave(Actions& out) {
-  for (const auto& [node, signal] : leavers_.take_stopped()) {
+void Coordinator::let_leave(Actions& out, std::optional<NodeId> only) {
+  for (const auto& [node, signal] : leavers_.take_stopped(only)) {
     const Outcome outcome = outcome_ ? *outcome_ : outcome_of(LeaveRequested{node, signal});
     out.emplace_back(FinishJob{node, outcome, !outcome_ || may_go_on_elsewhere()});
   }

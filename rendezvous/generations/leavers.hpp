@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -27,13 +28,16 @@ class Leavers {
   /// No worker is left there.
   void stopped(NodeId node) { all_.at(node).has_stopped = true; }
 
-  /// Each node that has stopped and the signal that asked for it; they are forgotten.
-  [[nodiscard]] std::vector<std::pair<NodeId, int>> take_stopped() {
+  /// Each node that has stopped, or `only` that one, and the signal that asked for it; they are
+  /// forgotten.
+  [[nodiscard]] std::vector<std::pair<NodeId, int>> take_stopped(std::optional<NodeId> only) {
     std::vector<std::pair<NodeId, int>> stopped;
-    for (const auto& [node, leaver] : all_) {
-      if (leaver.has_stopped) stopped.emplace_back(node, leaver.signal);
-    }
-    std::erase_if(all_, [](const auto& each) { return each.second.has_stopped; });
+    std::erase_if(all_, [&](const auto& each) {
+      const auto& [node, leaver] = each;
+      const bool is_taken = leaver.has_stopped && (!only || node == *only);
+      if (is_taken) stopped.emplace_back(node, leaver.signal);
+      return is_taken;
+    });
     return stopped;
   }
 

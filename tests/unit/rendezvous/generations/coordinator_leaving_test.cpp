@@ -259,11 +259,9 @@ TEST_CASE("coordinator: who asks to leave before it has joined takes no part") {
   LeavingStory job;
   (void)job.loses(2);
   CHECK(job.asks_to_leave(2).empty());  // in a new life, say
-  CHECK(job.joins(2).empty());
+  CHECK(job.joins(2) == Actions{left(2)});
   CHECK(job.joins(0, 1).empty());
-  const Actions next = job.joins(1, 1);
-  CHECK(next.front() == CoordinatorAction(left(2)));
-  CHECK(members_of(next) == std::vector{0, 1});
+  CHECK(members_of(job.joins(1, 1)) == std::vector{0, 1});
 }
 
 TEST_CASE("coordinator: who hands over when nobody can take over ends the job") {
@@ -335,6 +333,29 @@ TEST_CASE("coordinator: C9 a node that leaves before the first generation is no 
   (void)job.joins(1);
   CHECK(job.waits(Millis{600'000}) ==
         Actions{finish({69, "1 of at least 2 nodes joined: n1", {}}, 1)});
+}
+
+TEST_CASE("coordinator: C9 who asks to leave before it has joined leaves as it joins") {
+  JobStory job(LeavingStory::options());
+  CHECK(job.meets(LeaveRequested{NodeId{1}, SIGTERM}).empty());
+  CHECK(job.joins(1) == Actions{left(1)});  // however long others are waited for
+  for (const int node : {0, 2}) (void)job.joins(node);
+  CHECK(members_of(job.joins(3)) == std::vector{0, 2, 3});
+}
+
+TEST_CASE("coordinator: C9 a voter that joins again to leave stays until the others have decided") {
+  CoordinatorOptions options = LeavingStory::options();
+  options.voters_decide = true;
+  JobStory job(options);
+  for (const int node : {0, 1, 2}) (void)job.joins(node);
+  (void)job.meets(Decided{GenerationNumber{1}});
+  (void)job.loses(2);
+  CHECK(job.meets(LeaveRequested{NodeId{2}, SIGTERM}).empty());
+  CHECK(job.joins(2).empty());
+  for (const int node : {0, 1}) (void)job.joins(node, 1);
+  const Actions decided = job.meets(Decided{GenerationNumber{2}});
+  CHECK(decided.front() == CoordinatorAction(left(2)));
+  CHECK(members_of(decided) == std::vector{0, 1});
 }
 
 TEST_CASE("coordinator: C9 a voter that has stopped leaves when the others have decided") {
