@@ -63,6 +63,13 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
+/// Of a single rank whose snapshots lie in `folder`.
+inline Context context_in(const TemporaryFolder& folder) {
+  Context context;
+  context.snapshot = folder / "snapshot.pt";
+  return context;
+}
+
 /// The text of the exception that `action` throws, empty when it throws none.
 inline std::string error_of(const std::function<void()>& action) {
   try {

@@ -39,12 +39,6 @@ inline TensorData sums(std::int64_t count, int factor = 1) {
   return {inputs, inputs.sum(1, true)};
 }
 
-inline Context context_in(const TemporaryFolder& folder) {
-  Context context;
-  context.snapshot = folder / "snapshot.pt";
-  return context;
-}
-
 inline constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
 /// A start of a training in `folder` with an epoch of two steps for each of `values`, the metric

@@ -19,18 +19,13 @@ namespace ddprun::worker {
 namespace {
 
 using test::contains;
+using test::context_in;
 using test::error_of;
 using test::TemporaryFolder;
 using torch::Tensor;
 namespace nn = torch::nn;
 
 constexpr std::int64_t data_size = 20;
-
-Context context_in(const TemporaryFolder& folder) {
-  Context context;
-  context.snapshot = folder / "snapshot.pt";
-  return context;
-}
 
 /// Learns a sum, with what a test adds to each step.
 struct SessionJob {
