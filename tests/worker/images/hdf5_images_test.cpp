@@ -166,10 +166,11 @@ with h5py.File("group.h5", "w") as file:
       {"large.h5", "1048576x1048576 pixels are none, or too large"},
       {"many.h5", "it has 1099511627776 pictures, more than 100000000"},
   };
-  for (const auto& [name, expected] : table) {
+  for (const auto& row : table) {
+    const std::string name = row.first;
     const std::string error = hdf5_error(folder / name);
     CHECK(contains(error, "cannot use " + (folder / name).string() + ": "));
-    CHECK_MESSAGE(contains(error, expected), name, ": ", error);
+    CHECK_MESSAGE(contains(error, row.second), name, ": ", error);
   }
   CHECK(contains(hdf5_error(folder / "two.h5", 2), "label 1 is 2, not one of 0 to 1"));
   CHECK(hdf5_error(folder / "two.h5", 3).empty());
