@@ -97,16 +97,16 @@ TEST_CASE("hosts: SIGTERM to all hosts within 0.9 s saves one step, which all ha
 
 TEST_CASE("hosts: the others go on at the step that a host which leaves has saved with them") {
   if (!can_hold_hosts()) return;
-  for (const int leaver : {3, 0}) {
-    CAPTURE(leaver);
+  for (const int leaving : {3, 0}) {
+    CAPTURE(leaving);
     StoppedTraining job;
-    job.agent_of(leaver).send(SIGTERM);
-    CHECK(job.agent_of(leaver).wait() == 143);
-    CHECK(count_on(job[leaver], job.generation(2, hosts_count - 1)) == 0);
+    job.agent_of(leaving).send(SIGTERM);
+    CHECK(job.agent_of(leaving).wait() == 143);
+    CHECK(count_on(job[leaving], job.generation(2, hosts_count - 1)) == 0);
     const std::string resumed =
         text_of(job.expect_one_step()) + " was saved by 4 ranks and this job has 3";
     std::vector<int> others{0, 1, 2, 3};
-    std::erase(others, leaver);
+    std::erase(others, leaving);
     job.wait_until("a training that goes on from there", [&] {
       return std::ranges::any_of(others,
                                  [&](int host) { return has_said(job.agent_of(host), resumed); });

@@ -15,7 +15,7 @@ void Metrics::add(const std::string& name, const torch::Tensor& sum, std::int64_
 std::map<std::string, double> Metrics::over(const ProcessGroup& group) {
   std::map<std::string, Mean> means = std::exchange(means_, {});
   std::string own_names;  // each with a zero byte behind it
-  for (const auto& [name, mean] : means) own_names += name.c_str() + std::string(1, '\0');
+  for (const auto& [name, mean] : means) own_names += name + '\0';
   std::map<std::string, double> values;  // the names of all ranks, in whose order the sums follow
   for (const std::string& names : gather_texts(own_names, group)) {
     for (std::size_t i = 0; i < names.size(); i += std::strlen(&names[i]) + 1) values[&names[i]];

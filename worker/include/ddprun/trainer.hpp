@@ -65,6 +65,7 @@ class Trainer {
   explicit Trainer(TrainerOptions options, Context context = Context::from_environment());
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
+  ~Trainer() = default;
 
   [[nodiscard]] Session& session() { return session_; }
 
