@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tells ddprun of steps and snapshots, and saves when ddprun asks; runs without ddprun, too.
+"""Tells ddprun of steps, losses and snapshots, and saves when ddprun asks; runs without it, too.
 
 ddprun-protocol(7) describes the lines. A program needs none of this to run under ddprun.
 """
@@ -54,6 +54,7 @@ def main():
         if step == steps or time.monotonic() - told_at > 0.2:  # not after each step
             told_at = time.monotonic()
             control.tell(f"step {step} {1000 * (told_at - began) / step:.3f}")
+            control.tell(f"metric loss {1 / step:.4g}")  # of a real program: loss.item()
             if control.socket:
                 signal.signal(signal.SIGTERM, signal.SIG_IGN)  # "stop" comes now, and says more
         requests = control.requests()

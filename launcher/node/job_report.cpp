@@ -23,11 +23,19 @@ Json members_of(const Generation& generation) {
   return nodes;
 }
 
+/// JSON has no number that is infinite or none: such a one is null.
+Json metrics_of(const std::vector<MetricTold>& metrics) {
+  Json told = Json::object();
+  for (const MetricTold& metric : metrics) told[metric.name] = metric.value;
+  return told;
+}
+
 Json progress_of(const Progress& progress) {
   Json ranks = Json::array();
   for (const auto& [local_rank, rank] : progress.ranks()) {
     ranks.push_back({{"rank", rank.rank.value},
                      {"step", rank.steps ? Json(rank.steps->count) : Json(nullptr)},
+                     {"metrics", metrics_of(rank.metrics)},
                      {"snapshot", rank.saved ? Json(*rank.saved) : Json(nullptr)}});
   }
   return ranks;

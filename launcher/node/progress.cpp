@@ -1,6 +1,7 @@
 #include "launcher/node/progress.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,15 @@ void apply(const StepsFinished& steps, RankProgress& rank) {
   rank.steps = steps;
 }
 
+void apply(const MetricTold& metric, RankProgress& rank) {
+  const auto known = std::ranges::find(rank.metrics, metric.name, &MetricTold::name);
+  if (known != rank.metrics.end()) {
+    known->value = metric.value;
+  } else if (rank.metrics.size() < Progress::metrics_max) {
+    rank.metrics.push_back(metric);
+  }
+}
+
 void apply(const SnapshotBegun& begun, RankProgress& rank) {
   rank.saving = begun.step;
 }
@@ -33,6 +43,17 @@ void apply(const SnapshotSaved& saved, RankProgress& rank) {
 std::string rate_text(double step_ms) {
   const double rate = 1'000 / step_ms;
   return fmt::format("{:.{}f} steps/s", rate, rate < 1 ? 3 : rate < 100 ? 1 : 0);
+}
+
+/// "loss 0.4123": few, since a row of a terminal is short.
+std::vector<std::string> shown_metrics(const std::vector<MetricTold>& metrics) {
+  constexpr std::size_t shown_max = 3;
+  std::vector<std::string> shown;
+  for (const MetricTold& metric : metrics) {
+    if (shown.size() == shown_max) break;
+    shown.push_back(fmt::format("{} {:.4g}", metric.name, metric.value));
+  }
+  return shown;
 }
 
 /// A quarter of a second from now, and one more, if it goes on as it was told so long ago.
@@ -92,7 +113,10 @@ bool Progress::awaits_save(LocalRank local_rank) const {
 
 /// Who begins to save, or begins anew, has done with what it wrote before.
 void Progress::note_answer(LocalRank local_rank, const ControlMessage& message) {
-  if (!wish_ || std::holds_alternative<StepsFinished>(message)) return;
+  if (!wish_ || std::holds_alternative<StepsFinished>(message) ||
+      std::holds_alternative<MetricTold>(message)) {
+    return;
+  }
   const bool was_too_early = wish_->too_early.erase(local_rank) > 0;
   const auto* saved = std::get_if<SnapshotSaved>(&message);
   if (saved == nullptr || was_too_early) return;
@@ -118,19 +142,21 @@ std::optional<std::int64_t> Progress::take_stop_step(Instant now) {
 
 std::string progress_text(const Progress& progress) {
   std::optional<StepsFinished> slowest;
+  std::vector<std::string> metrics;
   std::vector<Rank> saving;
   for (const auto& [local_rank, rank] : progress.ranks()) {
     if (rank.has_ended) continue;
+    if (metrics.empty()) metrics = shown_metrics(rank.metrics);
     if (rank.saving) saving.push_back(rank.rank);
     if (rank.steps && (!slowest || is_behind(*rank.steps, *slowest))) slowest = rank.steps;
   }
-  std::string text;
-  if (slowest) text = fmt::format("step {}", fmt::group_digits(slowest->count));
-  if (slowest && slowest->step_ms > 0) text += ", " + rate_text(slowest->step_ms);
-  if (saving.empty()) return text;
-  if (!text.empty()) text += ", ";
-  if (saving.size() == 1) return text + fmt::format("rank {} saves", saving.front().value);
-  return text + fmt::format("{} ranks save", saving.size());
+  std::vector<std::string> parts;
+  if (slowest) parts.push_back(fmt::format("step {}", fmt::group_digits(slowest->count)));
+  if (slowest && slowest->step_ms > 0) parts.push_back(rate_text(slowest->step_ms));
+  parts.insert(parts.end(), metrics.begin(), metrics.end());
+  if (saving.size() == 1) parts.push_back(fmt::format("rank {} saves", saving.front().value));
+  if (saving.size() > 1) parts.push_back(fmt::format("{} ranks save", saving.size()));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 }  // namespace ddprun

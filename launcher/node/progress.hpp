@@ -6,17 +6,20 @@
 #include "rendezvous/generations/generation.hpp"
 #include "rendezvous/units.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace ddprun {
 
 struct RankProgress {
   Rank rank;
   std::optional<StepsFinished> steps = {};
+  std::vector<MetricTold> metrics = {};     ///< The newest of each name, first told first.
   std::optional<std::int64_t> saving = {};  ///< The step of a snapshot that is being written.
   std::optional<std::int64_t> saved = {};   ///< The step of the newest one.
   bool has_ended = false;
@@ -33,6 +36,8 @@ struct SaveAnswered {
 class Progress {
  public:
   using Ranks = std::map<LocalRank, RankProgress>;
+
+  static constexpr std::size_t metrics_max = 16;  ///< Names of a rank; further ones are ignored.
 
   /// The workers of a generation start: they have told nothing yet.
   void begin(const Part& part);
@@ -69,8 +74,9 @@ class Progress {
   bool has_stop_step_ = false;
 };
 
-/// "step 1,200, 31.4 steps/s" of the living rank that is behind the others, and ", rank 0 saves"
-/// while it does; empty if none has told anything.
+/// "step 1,200, 31.4 steps/s" of the living rank that is behind the others, ", loss 0.4123" and two
+/// metrics more of the first one that has told any, and ", rank 0 saves" while it does; empty if
+/// none has told anything.
 [[nodiscard]] std::string progress_text(const Progress& progress);
 
 }  // namespace ddprun

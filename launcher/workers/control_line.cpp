@@ -39,6 +39,26 @@ std::optional<ControlMessage> parse_step(std::string_view values) {
   return StepsFinished{*count, *step_ms};
 }
 
+/// As std::to_chars writes it: "0.25", "-1e-07", "nan", "inf".
+std::optional<double> parse_value(std::string_view text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return value;
+}
+
+std::optional<ControlMessage> parse_metric(std::string_view values) {
+  const std::string_view name = values.substr(0, values.find(' '));
+  const auto is_visible = [](char c) { return c > ' ' && c <= '~'; };
+  const bool is_name = !name.empty() && name.size() <= metric_name_bytes_max &&
+                       name.size() < values.size() && std::ranges::all_of(name, is_visible);
+  if (!is_name) return std::nullopt;
+  const std::optional<double> value = parse_value(values.substr(name.size() + 1));
+  if (!value) return std::nullopt;
+  return MetricTold{std::string(name), *value};
+}
+
 std::string line_of(const SaveNow&) {
   return "save\n";
 }
@@ -54,6 +74,8 @@ std::optional<ControlMessage> parse_control_line(std::string_view line) {
     if (parse_count(*version) == control_version) return ControlHello{};
   } else if (const auto values = after_word(line, "step")) {
     return parse_step(*values);
+  } else if (const auto metric = after_word(line, "metric")) {
+    return parse_metric(*metric);
   } else if (const auto begun = after_word(line, "saving")) {
     if (const auto step = parse_count(*begun)) return SnapshotBegun{*step};
   } else if (const auto saved = after_word(line, "saved")) {

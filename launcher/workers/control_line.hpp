@@ -1,6 +1,6 @@
 // The lines between a worker and its agent over DDPRUN_CONTROL_FD; ddprun-protocol(7) describes
-// them. A worker tells of its steps and snapshots, and its agent asks for a snapshot or an end.
-// Pure.
+// them. A worker tells of its steps, metrics and snapshots, and its agent asks for a snapshot or an
+// end. Pure.
 #pragma once
 
 #include "rendezvous/units.hpp"
@@ -17,6 +17,7 @@ namespace ddprun {
 
 constexpr int control_version = 1;
 constexpr std::size_t control_line_bytes_max = 256;  ///< With its newline.
+constexpr std::size_t metric_name_bytes_max = 40;
 
 /// The worker speaks this version: its first line.
 struct ControlHello {
@@ -28,6 +29,12 @@ struct StepsFinished {
   double step_ms = 0;
   friend bool operator==(const StepsFinished&, const StepsFinished&) = default;
 };
+/// A number of the training, such as its loss.
+struct MetricTold {
+  std::string name;  ///< Of visible ASCII characters, at least one.
+  double value = 0;  ///< May be infinite, or none at all (NaN).
+  friend bool operator==(const MetricTold&, const MetricTold&) = default;
+};
 /// It has begun to write the snapshot of that step.
 struct SnapshotBegun {
   std::int64_t step = 0;
@@ -38,7 +45,8 @@ struct SnapshotSaved {
   std::int64_t step = 0;
   friend bool operator==(const SnapshotSaved&, const SnapshotSaved&) = default;
 };
-using ControlMessage = std::variant<ControlHello, StepsFinished, SnapshotBegun, SnapshotSaved>;
+using ControlMessage =
+    std::variant<ControlHello, StepsFinished, MetricTold, SnapshotBegun, SnapshotSaved>;
 
 /// To save at the end of the present step.
 struct SaveNow {

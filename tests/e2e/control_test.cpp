@@ -50,11 +50,12 @@ std::size_t notes_in(const Job& job) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(ControlCase, "e2e control: the example's steps and snapshots are reported") {
+TEST_CASE_FIXTURE(ControlCase,
+                  "e2e control: the example's steps, losses and snapshots are reported") {
   Job& job = runs({"python3", E2E_EXAMPLES "/control.py"});
   CHECK(notes_in(job) == 0);
-  CHECK(progress() == Json::parse(R"([{"rank":0,"step":100,"snapshot":100},
-                                      {"rank":1,"step":100,"snapshot":100}])"));
+  CHECK(progress() == Json::parse(R"([{"rank":0,"step":100,"metrics":{"loss":0.01},"snapshot":100},
+                        {"rank":1,"step":100,"metrics":{"loss":0.01},"snapshot":100}])"));
 }
 
 /// A rank ignores SIGTERM once it has told of a step.
@@ -121,7 +122,7 @@ TEST_CASE_FIXTURE(ControlCase, "e2e control: a signal asks the workers to save t
   CHECK(count_of("asked to save", job.out) == 1);
   CHECK(count_of("SIGUSR1 (10): 1 of ", job.err) > 0);
   CHECK(count_of(" asked to save", job.err) == count_of("SIGUSR1 (10): ", job.err));
-  CHECK(progress() == Json::parse(R"([{"rank":0,"step":null,"snapshot":null}])"));
+  CHECK(progress() == Json::parse(R"([{"rank":0,"step":null,"metrics":{},"snapshot":null}])"));
 }
 
 /// Both ranks ignore SIGTERM, and end by the line alone; they have finished many steps before.
@@ -170,8 +171,8 @@ TEST_CASE_FIXTURE(ControlCase, "e2e control: lines of no meaning are told once o
                "are ignored; see ddprun-protocol(7)\n",
                job.err) == 1);
   CHECK(notes_in(job) == 2);
-  CHECK(progress() == Json::parse(R"([{"rank":0,"step":7,"snapshot":null},
-                                      {"rank":1,"step":7,"snapshot":null}])"));
+  CHECK(progress() == Json::parse(R"([{"rank":0,"step":7,"metrics":{},"snapshot":null},
+                                      {"rank":1,"step":7,"metrics":{},"snapshot":null}])"));
 }
 
 TEST_CASE_FIXTURE(ControlCase, "e2e control: half a line is told when its worker ends") {
@@ -227,7 +228,7 @@ TEST_CASE_FIXTURE(ControlCase, "e2e control: each generation begins with nothing
                  "  control.send(b'step 9 1\\n')\n"
                  "  sys.exit(1)"));
   CHECK(job.status() == 0);
-  CHECK(progress() == Json::parse(R"([{"rank":0,"step":null,"snapshot":null}])"));
+  CHECK(progress() == Json::parse(R"([{"rank":0,"step":null,"metrics":{},"snapshot":null}])"));
 }
 
 TEST_CASE_FIXTURE(ManyStartsCase, "e2e control: 64 workers have one each and no other's") {

@@ -98,7 +98,21 @@ void Trainer::finish_epoch(const Step& step) {
   for (const auto& [name, value] : validation_.over(session_.group())) {
     report.metrics["validation/" + name] = value;
   }
+  log_metrics(report);
   for (const auto& callback : options_.callbacks) callback->finish_epoch(session_, report);
+}
+
+/// Those of the validation first, since a status line has room for few. The loss of the training is
+/// told in each step.
+void Trainer::log_metrics(const EpochReport& report) {
+  const auto log_those_of = [&](const std::string& part) {
+    for (const auto& [name, value] : report.metrics) {
+      if (name.rfind(part, 0) != 0 || name == "train/loss") continue;
+      if (Control::is_metric_name(name)) session_.log_metric(name, value);
+    }
+  };
+  log_those_of("validation/");
+  log_those_of("train/");
 }
 
 }  // namespace ddprun::worker

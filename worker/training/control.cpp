@@ -1,8 +1,11 @@
 #include "ddprun/control.hpp"
 
+#include "ddprun/error.hpp"
+
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -12,6 +15,8 @@ namespace ddprun::worker {
 namespace {
 
 constexpr std::size_t line_bytes_max = 256;
+constexpr std::size_t metric_name_bytes_max = 40;
+constexpr std::size_t metrics_max = 16;  // as many as ddprun keeps
 
 /// All of `text` as a number without a sign.
 template <typename Number>
@@ -46,7 +51,7 @@ Control::Control() : socket_(inherited_socket()), told_at_(Clock::now()) {
 }
 
 Control::~Control() {
-  if (steps_untold_ > 0) tell_steps(Clock::now());
+  tell(Clock::now());
 }
 
 void Control::finished_step(std::int64_t step) {
@@ -55,11 +60,51 @@ void Control::finished_step(std::int64_t step) {
   ++steps_untold_;
   if (socket_ < 0) return;
   const Clock::time_point now = Clock::now();
-  if (now - told_at_ >= pause) tell_steps(now);
+  if (now - told_at_ >= pause) tell(now);
+}
+
+bool Control::is_metric_name(std::string_view name) {
+  const auto is_visible = [](char c) { return c > ' ' && c <= '~'; };
+  return !name.empty() && name.size() <= metric_name_bytes_max &&
+         std::all_of(name.begin(), name.end(), is_visible);
+}
+
+void Control::metric(const std::string& name, double value) {
+  const std::lock_guard lock(sending_);
+  for (Metric& known : metrics_) {
+    if (known.name != name) continue;
+    known.value = value;
+    known.is_told = false;
+    return;
+  }
+  if (!is_metric_name(name)) {
+    throw Error(text("a metric has the name \"",
+                     name,
+                     "\"; ddprun takes 1 to ",
+                     metric_name_bytes_max,
+                     " visible ASCII characters"));
+  }
+  if (metrics_.size() < metrics_max) metrics_.push_back({name, value, false});
+}
+
+void Control::tell(Clock::time_point now) {
+  if (!unsent_.empty() && send(unsent_)) unsent_.clear();
+  if (steps_untold_ > 0) tell_steps(now);
+  tell_metrics();
+}
+
+/// In the shortest form that is the same number, in every locale.
+void Control::tell_metrics() {
+  for (Metric& metric : metrics_) {
+    if (metric.is_told) continue;
+    std::array<char, 32> value;
+    const auto written = std::to_chars(value.data(), value.data() + value.size(), metric.value);
+    metric.is_told =
+        send("metric " + metric.name + " " + std::string(value.data(), written.ptr) + "\n");
+  }
 }
 
 void Control::tell_steps(Clock::time_point now) {
-  if (!unsent_.empty() && send(unsent_)) unsent_.clear();
   const std::chrono::duration<double, std::milli> since = now - told_at_;
   const double each = since.count() / static_cast<double>(steps_untold_);
   std::array<char, 32> ms;

@@ -10,7 +10,7 @@
 
 namespace ddprun::worker {
 
-void LossCheck::add(const torch::Tensor& loss, const Position& position) {
+std::optional<double> LossCheck::add(const torch::Tensor& loss, const Position& position) {
   if (loss.numel() != 1) {
     throw Error(text("backward() of a session got a loss of shape ",
                      loss.sizes(),
@@ -20,22 +20,29 @@ void LossCheck::add(const torch::Tensor& loss, const Position& position) {
                      rank_,
                      "; it must be one number, such as the mean over the batch"));
   }
-  if (loss.device().is_cpu()) return require_finite(loss.item<double>(), position, rank_);
+  if (loss.device().is_cpu()) {
+    const double value = loss.item<double>();
+    require_finite(value, position, rank_);
+    return value;
+  }
   Copy copy{torch::empty({1}, torch::TensorOptions(torch::kDouble).pinned_memory(true)),
             c10::Event(loss.device().type()),
             position};
   copy.loss.copy_(loss.detach().reshape({1}), /*non_blocking=*/true);
   const c10::impl::VirtualGuardImpl device(loss.device().type());
   copy.is_there.record(device.getStream(loss.device()));
-  finish();
+  const std::optional<double> before = finish();
   newest_.emplace(std::move(copy));
+  return before;
 }
 
-void LossCheck::finish() {
-  if (!newest_) return;
+std::optional<double> LossCheck::finish() {
+  if (!newest_) return std::nullopt;
   const Copy copy = *std::exchange(newest_, std::nullopt);
   compat::wait_for(copy.is_there);
-  require_finite(copy.loss.item<double>(), copy.position, rank_);
+  const double value = copy.loss.item<double>();
+  require_finite(value, copy.position, rank_);
+  return value;
 }
 
 }  // namespace ddprun::worker

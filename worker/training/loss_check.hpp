@@ -15,12 +15,13 @@ class LossCheck {
  public:
   explicit LossCheck(int rank) : rank_(rank) {}
 
-  /// Takes the loss of the step at `position`, of one element. Throws Error, as require_finite()
-  /// does: at once if the loss is on the CPU, else for the one that was added before.
-  void add(const torch::Tensor& loss, const Position& position);
+  /// Takes the loss of the step at `position`, of one element. The result is this loss if it is on
+  /// the CPU, else the one that was added before, if there is one. Throws Error for it, as
+  /// require_finite() does.
+  std::optional<double> add(const torch::Tensor& loss, const Position& position);
 
-  /// Waits for the newest loss. Throws Error.
-  void finish();
+  /// The newest loss on a GPU, which this waits for; nothing if that was done. Throws Error.
+  std::optional<double> finish();
 
  private:
   struct Copy {

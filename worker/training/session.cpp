@@ -97,7 +97,7 @@ TrainingSteps Session::steps_of(std::int64_t samples_count, BatchLoader* loader)
 
 void Session::backward(const torch::Tensor& loss) {
   require_prepared("backward()");
-  losses_->add(loss, training_.position);
+  if (const auto value = losses_->add(loss, training_.position)) control_.metric("loss", *value);
   (scaler_ ? scaler_->scaled(loss) : loss).backward();
 }
 

@@ -4,6 +4,7 @@
 #include "ddprun/callbacks.hpp"
 #include "ddprun/error.hpp"
 #include "tests/worker/trainer/trainer_support.hpp"
+#include "tests/worker/training/launcher_kit.hpp"
 
 #include <doctest/doctest.h>
 #include <torch/torch.h>
@@ -17,6 +18,7 @@ namespace {
 
 using test::contains;
 using test::error_of;
+using test::Launcher;
 using test::SumModule;
 using test::sums;
 using test::TemporaryFolder;
@@ -128,6 +130,28 @@ TEST_CASE("trainer: callbacks hear of each step, and of each epoch with its metr
   const Batch others = other_sums.batch(torch::arange(other_sums.size()));
   const auto errors = (module.net->forward(others.inputs) - others.targets).abs().mean();
   CHECK(metrics["validation/error"] == doctest::Approx(errors.item<double>()));
+}
+
+TEST_CASE("trainer: ddprun is told of the newest loss, and of the epoch's other metrics") {
+  const Launcher launcher;
+  const auto recorder = std::make_shared<Recorder>();
+  {
+    const TemporaryFolder folder;
+    TrainerOptions options = two_epochs();
+    options.callbacks = {recorder};
+    Trainer trainer(options, test::context_in(folder));
+    SumModule module;
+    trainer.fit(module, training_sums, other_sums);
+  }
+  const std::string told = launcher.told();
+  CHECK(contains(told, "metric loss "));
+  CHECK(contains(told, "metric train/twice "));
+  CHECK_FALSE(contains(told, "metric train/loss "));  // the newest one is enough
+  const std::string name = "metric validation/error ";
+  const std::size_t at = told.rfind(name);
+  REQUIRE(at != std::string::npos);
+  CHECK(std::stod(told.substr(at + name.size())) ==
+        recorder->reports.back().metrics["validation/error"]);
 }
 
 TEST_CASE("trainer: it ends after steps_max steps, restarts included, and after time_max") {

@@ -3,6 +3,7 @@
 #include "ddprun/run.hpp"
 #include "ddprun/stop_request.hpp"
 #include "tests/worker/support.hpp"
+#include "tests/worker/training/launcher_kit.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,65 +13,17 @@
 
 #include <array>
 #include <csignal>
+#include <limits>
+#include <regex>
 
 namespace ddprun::worker {
 namespace {
 
 using test::contains;
 using test::error_of;
+using test::Launcher;
+using test::set_control_variable;
 using test::TemporaryFolder;
-
-void set_variable(const std::string& value) {
-  REQUIRE(::setenv("DDPRUN_CONTROL_FD", value.c_str(), 1) == 0);
-}
-
-/// The launcher's side: while alive, DDPRUN_CONTROL_FD names the other end of its socket.
-class Launcher {
- public:
-  explicit Launcher(int type = SOCK_STREAM) {
-    REQUIRE(::socketpair(AF_UNIX, type, 0, ends_.data()) == 0);
-    REQUIRE(::fcntl(ends_[0], F_SETFD, FD_CLOEXEC) == 0);
-    set_variable(std::to_string(ends_[1]));
-  }
-  Launcher(const Launcher&) = delete;
-  Launcher& operator=(const Launcher&) = delete;
-  ~Launcher() {
-    hang_up();
-    ::close(ends_[1]);
-    ::unsetenv("DDPRUN_CONTROL_FD");
-  }
-
-  [[nodiscard]] int worker_end() const { return ends_[1]; }
-  void hang_up() {
-    if (ends_[0] >= 0) ::close(ends_[0]);
-    ends_[0] = -1;
-  }
-  void ask(const std::string& bytes) const {
-    REQUIRE(::send(ends_[0], bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
-            static_cast<ssize_t>(bytes.size()));
-  }
-  /// What has been told since.
-  [[nodiscard]] std::string told() const { return received(MSG_DONTWAIT); }
-  /// Waits until `text` has been told, at most to the end of the connection.
-  [[nodiscard]] bool is_told(const std::string& text) {
-    while (!contains(all_, text)) {
-      const std::string more = received(0);
-      if (more.empty()) return false;
-      all_ += more;
-    }
-    return true;
-  }
-
- private:
-  [[nodiscard]] std::string received(int flags) const {
-    std::array<char, 64 << 10> buffer{};
-    const ssize_t count = ::recv(ends_[0], buffer.data(), buffer.size(), flags);
-    return count > 0 ? std::string(buffer.data(), static_cast<std::size_t>(count)) : "";
-  }
-
-  std::array<int, 2> ends_{};
-  std::string all_;
-};
 
 TEST_CASE("control: says hello and keeps the socket from other programs") {
   const Launcher launcher;
@@ -91,14 +44,14 @@ TEST_CASE("control: without such a socket nothing happens") {
   expect_nothing();
   for (const char* value : {"", "x", "-1", "1x", " 1", "99999", "99999999999999999999"}) {
     CAPTURE(value);
-    set_variable(value);
+    set_control_variable(value);
     expect_nothing();
   }
   std::array<int, 2> pipe{};
   REQUIRE(::pipe(pipe.data()) == 0);
   const int internet = ::socket(AF_INET, SOCK_STREAM, 0);
   for (const int other : {pipe[1], internet}) {
-    set_variable(std::to_string(other));
+    set_control_variable(std::to_string(other));
     expect_nothing();
     CHECK((::fcntl(other, F_GETFD) & FD_CLOEXEC) == 0);
   }
@@ -139,6 +92,40 @@ TEST_CASE("control: after a pause the next step is told, with the time of each")
   }
   CHECK(std::chrono::steady_clock::now() - start <= Control::pause * 20);
   CHECK(told.rfind("step " + std::to_string(step) + " 0.", 0) == 0);
+}
+
+TEST_CASE("control: the newest value of each metric is told with the steps, and once") {
+  const Launcher launcher;
+  {
+    Control control;
+    control.metric("loss", 0.25);
+    control.metric("val/acc", 1e-7);
+    CHECK(launcher.told() == "hello 1\n");
+    control.metric("loss", -std::numeric_limits<double>::infinity());
+  }
+  CHECK(launcher.told() == "metric loss -inf\nmetric val/acc 1e-07\n");
+  {
+    Control control;
+    control.metric("loss", 0.5);
+    while (!contains(launcher.told(), "metric loss 0.5\n")) control.finished_step(1);
+    control.metric("rate", 0.1);
+  }
+  CHECK(launcher.told() == "metric rate 0.1\n");
+}
+
+TEST_CASE("control: a metric's name is short, visible and one of sixteen") {
+  const Launcher launcher;
+  {
+    Control control;
+    for (const std::string& name : {std::string(), std::string("val acc"), std::string(41, 'x')}) {
+      CHECK(contains(error_of([&] { control.metric(name, 1); }),
+                     "a metric has the name \"" + name + "\"; ddprun takes 1 to 40"));
+    }
+    for (int i = 0; i < 20; ++i) control.metric("m" + std::to_string(i), i);
+  }
+  const std::string told = launcher.told();
+  CHECK(contains(told, "metric m15 15\n"));
+  CHECK_FALSE(contains(told, "metric m16 "));
 }
 
 TEST_CASE("control: snapshots are told at once") {
@@ -288,7 +275,7 @@ TEST_CASE("control: the example saves when it is asked, and ends after the step"
   CHECK(contains(job->error, "stopped by ddprun at step "));
 }
 
-TEST_CASE("control: ddprun's report has the example's newest step and snapshot") {
+TEST_CASE("control: ddprun's report has the example's newest step, loss and snapshot") {
   const TemporaryFolder folder;
   const auto job = test::run_command(
       folder, DDPRUN_PROGRAM " --nproc-per-node 2 --report report.json " EXAMPLE_TOY " 2 1");
@@ -296,8 +283,11 @@ TEST_CASE("control: ddprun's report has the example's newest step and snapshot")
   REQUIRE(job.status == 0);
   std::string report = test::read_bytes(folder / "report.json");
   report.erase(std::remove_if(report.begin(), report.end(), ::isspace), report.end());
-  CHECK(contains(report, R"({"rank":0,"step":64,"snapshot":64})"));
-  CHECK(contains(report, R"({"rank":1,"step":64,"snapshot":null})"));
+  const std::regex progress(
+      R"re(\{"rank":0,"step":64,"metrics":\{"loss":[0-9.e-]+\},"snapshot":64\},)re"
+      R"re(\{"rank":1,"step":64,"metrics":\{"loss":[0-9.e-]+\},"snapshot":null\})re");
+  CAPTURE(report);
+  CHECK(std::regex_search(report, progress));
 }
 
 }  // namespace

@@ -14,9 +14,9 @@ using test::error_of;
 
 TEST_CASE("loss check: on the CPU a loss is checked at once, and its step named") {
   LossCheck check(3);
-  check.add(torch::tensor(1.5F), {.step = 7});
-  check.add(torch::full({1, 1}, 1.5), {.step = 8});
-  check.finish();
+  CHECK(check.add(torch::tensor(1.5F), {.step = 7}) == 1.5);
+  CHECK(check.add(torch::full({1, 1}, 2.5), {.step = 8}) == 2.5);
+  CHECK_FALSE(check.finish());
   const auto nan = torch::tensor(std::numeric_limits<double>::quiet_NaN());
   CHECK(contains(error_of([&] { check.add(nan, {.epoch = 2, .step = 9}); }),
                  "the loss is nan in epoch 2, step 9 on rank 3"));

@@ -1,5 +1,6 @@
-// What a training program tells ddprun of its steps and snapshots, and what ddprun asks of it, over
-// the socket DDPRUN_CONTROL_FD. Nothing waits for ddprun, and without that socket nothing happens.
+// What a training program tells ddprun of its steps, metrics and snapshots, and what ddprun asks of
+// it, over the socket DDPRUN_CONTROL_FD. Nothing waits for ddprun, and without that socket nothing
+// happens.
 #pragma once
 
 #include <chrono>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ddprun::worker {
 
@@ -36,13 +38,19 @@ class Control {
   Control();
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
-  /// Tells the newest step. The descriptor stays open until the process ends.
+  /// Tells the newest step and metrics. The descriptor stays open until the process ends.
   ~Control();
 
   /// `step` steps are finished, those before the snapshot included. Call it after each step: ddprun
   /// is told at most every `pause`, with the time that a step took since it was told last. A call
   /// costs less than a microsecond.
   void finished_step(std::int64_t step);
+
+  /// A number of the training, such as its loss, is now `value`, which need not be finite. It is
+  /// told with the next line about steps. ddprun shows and reports the newest value of each of the
+  /// first 16 names. Throws Error for a name that is not of 1 to 40 visible ASCII characters.
+  void metric(const std::string& name, double value);
+  [[nodiscard]] static bool is_metric_name(std::string_view name);
 
   /// This rank begins to write the snapshot of that step, and it is complete. SnapshotStore tells
   /// both.
@@ -61,7 +69,15 @@ class Control {
  private:
   using Clock = std::chrono::steady_clock;
 
+  struct Metric {
+    std::string name;
+    double value;
+    bool is_told;
+  };
+
+  void tell(Clock::time_point now);
   void tell_steps(Clock::time_point now);
+  void tell_metrics();
   void tell_snapshot(const char* word, std::int64_t step);
   [[nodiscard]] bool send(const std::string& line);
   void receive();
@@ -72,6 +88,7 @@ class Control {
   std::int64_t steps_ = 0;
   std::int64_t steps_untold_ = 0;
   Clock::time_point told_at_;
+  std::vector<Metric> metrics_;
   std::string unsent_;    // the newest line about a snapshot, if it did not fit into the socket
   std::string received_;  // a line that has no end yet
   bool is_too_long_ = false;

@@ -127,6 +127,10 @@ class Session {
   /// Sets the learning rates by the schedule, changes the parameters and forgets the gradients.
   void step();
 
+  /// ddprun shows and reports this number of the training with the steps, beside the newest loss
+  /// that backward() has got; see Control::metric(). Throws Error for a name that it cannot take.
+  void log_metric(const std::string& name, double value) { control_.metric(name, value); }
+
   [[nodiscard]] const SessionOptions& options() const { return options_; }
   /// What a schedule gets: the epochs that were done when this step began, 2.5 in the middle of
   /// the third.

@@ -160,6 +160,7 @@ class Trainer {
   void finish_step(const Step& step, const torch::Tensor& loss);
   [[nodiscard]] bool validates(const Step& step) const;
   void finish_epoch(const Step& step);
+  void log_metrics(const EpochReport& report);
 
   TrainerOptions options_;
   Session session_;

@@ -55,13 +55,17 @@ TEST_CASE("job report: a success has no failure, and counts all generations") {
   CHECK(report["nodes"][1].dump() == R"({"host":"n1","first_rank":2,"local_world_size":2})");
 }
 
-TEST_CASE("job report: the newest step and snapshot of each rank that has told them") {
+TEST_CASE("job report: the newest step, metrics and snapshot of each rank that has told them") {
   JobReport report = report_of({0, "all good", {}});
   CHECK(parsed(report)["progress"].dump() == "[]");
   report.progress.hear(Instant{}, LocalRank{0}, StepsFinished{12, 0.5});
+  report.progress.hear(Instant{}, LocalRank{0}, MetricTold{"loss", 0.25});
+  report.progress.hear(
+      Instant{}, LocalRank{0}, MetricTold{"norm", std::numeric_limits<double>::infinity()});
   report.progress.hear(Instant{}, LocalRank{1}, SnapshotSaved{10});
-  CHECK(parsed(report)["progress"].dump() ==
-        R"([{"rank":0,"step":12,"snapshot":null},{"rank":1,"step":null,"snapshot":10}])");
+  CHECK(parsed(report)["progress"] ==
+        Json::parse(R"([{"rank":0,"step":12,"metrics":{"loss":0.25,"norm":null},"snapshot":null},
+                        {"rank":1,"step":null,"metrics":{},"snapshot":10}])"));
 }
 
 TEST_CASE("job report: of a job that never started, nothing is counted") {

@@ -34,10 +34,21 @@ TEST_CASE("progress: the newest of each rank is kept") {
   node.hears(1, SnapshotBegun{3});
   node.hears(1, StepsFinished{4, 2.5});
   CHECK(node.progress.ranks().at(LocalRank{1}) ==
-        RankProgress{Rank{5}, StepsFinished{4, 2.5}, 3, std::nullopt});
+        RankProgress{Rank{5}, StepsFinished{4, 2.5}, {}, 3, std::nullopt});
   node.hears(1, SnapshotSaved{3});
   CHECK(node.progress.ranks().at(LocalRank{1}) ==
-        RankProgress{Rank{5}, StepsFinished{4, 2.5}, std::nullopt, 3});
+        RankProgress{Rank{5}, StepsFinished{4, 2.5}, {}, std::nullopt, 3});
+}
+
+TEST_CASE("progress: metrics stay in the order in which they came first, up to sixteen names") {
+  ProgressNode node;
+  for (int i = 0; i < 20; ++i) node.hears(0, MetricTold{"m" + std::to_string(i), 1});
+  node.hears(0, MetricTold{"m0", 2});
+  node.hears(0, MetricTold{"m19", 2});
+  const std::vector<MetricTold>& metrics = node.progress.ranks().at(LocalRank{0}).metrics;
+  REQUIRE(metrics.size() == Progress::metrics_max);
+  CHECK(metrics.front() == MetricTold{"m0", 2});
+  CHECK(metrics.back() == MetricTold{"m15", 1});
 }
 
 TEST_CASE("progress: a new generation and a new program begin with nothing") {
@@ -69,6 +80,7 @@ TEST_CASE("progress: the first snapshot that was begun since they were asked is 
   node.progress.asked_to_save(both);
   CHECK(node.progress.awaits_save(LocalRank{1}));
   node.hears(0, StepsFinished{20, 1});
+  node.hears(0, MetricTold{"loss", 1});
   node.hears(0, SnapshotSaved{20});  // it was begun before
   CHECK_FALSE(node.progress.take_answer());
   node.hears(0, SnapshotBegun{21});
@@ -162,6 +174,20 @@ TEST_CASE("progress: for people, of the rank that is behind") {
   CHECK(text() == "step 3, 2000 steps/s, rank 4 saves");
   node.hears(1, SnapshotBegun{1'200});
   CHECK(text() == "step 3, 2000 steps/s, 2 ranks save");
+}
+
+TEST_CASE("progress: three metrics of the first rank that has told any are shown") {
+  ProgressNode node;
+  node.hears(1, MetricTold{"loss", 0.5});
+  CHECK(progress_text(node.progress) == "loss 0.5");
+  node.hears(0, MetricTold{"loss", 0.412345});
+  node.hears(0, MetricTold{"lr", 1e-7});
+  node.hears(0, MetricTold{"norm", std::numeric_limits<double>::quiet_NaN()});
+  node.hears(0, MetricTold{"accuracy", 0.9});
+  node.hears(0, StepsFinished{7, 0});
+  CHECK(progress_text(node.progress) == "step 7, loss 0.4123, lr 1e-07, norm nan");
+  node.progress.ended(LocalRank{0});
+  CHECK(progress_text(node.progress) == "loss 0.5");
 }
 
 }  // namespace ddprun

@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -52,6 +54,24 @@ TEST_CASE("control line: what a worker sends is read") {
   CHECK(ear.notes.empty());
 }
 
+TEST_CASE("control line: a metric has any number") {
+  const auto value_of = [](const std::string& text) {
+    const auto message = parse_control_line("metric val/acc@1 " + text);
+    REQUIRE(message);
+    const auto* const metric = std::get_if<MetricTold>(&*message);
+    REQUIRE(metric != nullptr);
+    CHECK(metric->name == "val/acc@1");
+    return metric->value;
+  };
+  CHECK(value_of("0.25") == 0.25);
+  CHECK(value_of("-3e-07") == -3e-07);
+  CHECK(value_of("inf") == std::numeric_limits<double>::infinity());
+  CHECK(value_of("-inf") == -std::numeric_limits<double>::infinity());
+  CHECK(std::isnan(value_of("nan")));
+  CHECK(parse_control_line("metric " + std::string(40, 'x') + " 1"));
+  CHECK_FALSE(parse_control_line("metric " + std::string(41, 'x') + " 1"));
+}
+
 TEST_CASE("control line: requests are one line each") {
   CHECK(control_line(SaveNow{}) == "save\n");
   CHECK(control_line(StopAfter{1'200}) == "stop 1200\n");
@@ -77,6 +97,16 @@ TEST_CASE("control line: nothing else is a line") {
                            "step 99999999999999999999 1",
                            "step 5 111111111111111111111",
                            "step 5 1\r",
+                           "metric",
+                           "metric loss",
+                           "metric loss ",
+                           "metric  1",
+                           "metric loss 1 2",
+                           "metric loss +1",
+                           "metric loss x",
+                           "metric loss 1e999",
+                           "metric lo\tss 1",
+                           "metric lo\xffss 1",
                            "saving",
                            "saved x",
                            "saved 5 6",
