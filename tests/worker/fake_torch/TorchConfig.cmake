@@ -1,0 +1,6 @@
+add_library(torch INTERFACE IMPORTED)
+if(FAKE_GPUS)
+  add_library(torch_${FAKE_GPUS} INTERFACE IMPORTED)
+endif()
+set(TORCH_LIBRARIES torch)
+set(Torch_VERSION ${FAKE_VERSION})
