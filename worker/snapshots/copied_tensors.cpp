@@ -33,7 +33,9 @@ c10::IValue with_tensors(const c10::IValue& value,
 }
 
 torch::Tensor on_cpu(const torch::Tensor& tensor) {
-  return tensor.detach().cpu();
+  const torch::Tensor here = tensor.detach().cpu();
+  const bool is_channels_last = here.suggest_memory_format() == torch::MemoryFormat::ChannelsLast;
+  return is_channels_last ? here.contiguous() : here;
 }
 
 torch::Tensor copied(const torch::Tensor& tensor) {

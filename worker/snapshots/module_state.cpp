@@ -1,6 +1,7 @@
 #include "ddprun/module_state.hpp"
 
 #include "ddprun/error.hpp"
+#include "worker/snapshots/copied_tensors.hpp"
 
 #include <string_view>
 
@@ -47,7 +48,7 @@ void load_state_dict(const torch::nn::Module& module, const StateDict& state) {
 
 c10::IValue to_value(const StateDict& state) {
   c10::Dict<std::string, at::Tensor> dict;
-  for (const auto& named : state) dict.insert(named.key(), named.value().detach().cpu());
+  for (const auto& named : state) dict.insert(named.key(), on_cpu(named.value()));
   return dict;
 }
 

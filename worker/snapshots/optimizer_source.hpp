@@ -65,14 +65,14 @@ class OptimizerSource {
     if (value && !value->isBool()) fail(text("has a \"", key, "\" that is not a bool"));
     return value && value->toBool();
   }
-  /// Undefined when there is none; else of the shape, type and device of `parameter`.
+  /// Undefined when there is none; else of the shape, type, device and strides of `parameter`.
   [[nodiscard]] torch::Tensor tensor(const char* key, const torch::Tensor& parameter) const {
     const auto value = find(key);
     if (!value) return {};
     if (!value->isTensor() || value->toTensor().sizes() != parameter.sizes()) {
       fail(text("has a \"", key, "\" of another shape than its parameter, ", parameter.sizes()));
     }
-    return value->toTensor().to(parameter.options()).clone();
+    return torch::empty_like(parameter.detach()).copy_(value->toTensor());
   }
   [[nodiscard]] torch::Tensor required(const char* key, const torch::Tensor& parameter) const {
     static_cast<void>(get(key));

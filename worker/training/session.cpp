@@ -7,6 +7,7 @@
 #include "worker/snapshots/background_saver.hpp"
 #include "worker/snapshots/copied_tensors.hpp"
 #include "worker/torch_compat.hpp"
+#include "worker/training/compute_modes.hpp"
 #include "worker/training/gradient_scaler.hpp"
 #include "worker/training/loss_check.hpp"
 
@@ -27,6 +28,7 @@ Session::Session(SessionOptions options, Context context)
       snapshots_(context_, group_, {.keep_count = options_.keep_count, .control = &control_}),
       saver_(std::make_unique<BackgroundSaver>(snapshots_)),
       losses_(std::make_unique<LossCheck>(context_.rank)) {
+  if (options_.deterministic) compute_deterministically(device_);
   torch::manual_seed(options_.seed);
 }
 
@@ -36,6 +38,7 @@ void Session::resume(const std::shared_ptr<torch::nn::Module>& module,
                      torch::optim::Optimizer& optimizer) {
   if (optimizer_ != nullptr) throw Error("prepare() of a session was called twice; call it once");
   module->to(device_);
+  if (options_.channels_last) use_channels_last(*module);
   // What an optimizer made before, as Adagrad does, goes to the device as well.
   load_optimizer_state(optimizer, optimizer_state(optimizer));
   for (const auto& group : optimizer.param_groups()) rates_.push_back(group.options().get_lr());

@@ -5,6 +5,7 @@
 #include "ddprun/step_seed.hpp"
 #include "ddprun/stop_request.hpp"
 #include "worker/snapshots/background_saver.hpp"
+#include "worker/training/compute_modes.hpp"
 #include "worker/training/loss_check.hpp"
 #include "worker/training/step_plan.hpp"
 
@@ -71,6 +72,9 @@ void TrainingSteps::begin_step() {
            state_->epoch_samples.narrow(0, plan.begin(), plan.size()),
            state_->loader != nullptr ? state_->loader->next() : Batch{},
            plan.ends_epoch()};
+  if (session_.options_.channels_last && step_.batch.inputs.defined()) {
+    step_.batch.inputs = in_channels_last(step_.batch.inputs);
+  }
   session_.epochs_done_ =
       static_cast<double>(position.epoch) +
       static_cast<double>(position.samples) / static_cast<double>(state_->samples_count);

@@ -55,6 +55,12 @@ struct SessionOptions {
   /// kHalf or kBFloat16: what autocast() computes in. With kHalf losses are scaled, as by PyTorch's
   /// GradScaler, and a step whose gradients overflow changes no parameter.
   std::optional<torch::ScalarType> precision;
+  /// The channels of each pixel lie side by side in memory: in the model's parameters of four
+  /// dimensions, and in a loader's batches of (N, C, H, W). Snapshots stay as they are.
+  bool channels_last = false;
+  /// Operators compute the same bits in each run, or throw. For the whole process, from here on. On
+  /// a GPU the environment must have CUBLAS_WORKSPACE_CONFIG=:4096:8, or the constructor throws.
+  bool deterministic = false;
   Schedule schedule;   ///< Of the learning rates that the optimizer was made with. None: they stay.
   int keep_count = 3;  ///< Snapshots that stay when a newer one is written.
   /// Snapshots are written while the training goes on, at most one at a time: on the CPU copies of
