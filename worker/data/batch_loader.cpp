@@ -1,6 +1,7 @@
 #include "ddprun/batch_loader.hpp"
 
 #include "ddprun/error.hpp"
+#include "worker/data/loader_parts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +10,6 @@
 #include <deque>
 #include <exception>
 #include <functional>
-#include <latch>
 #include <mutex>
 #include <random>
 #include <string>
@@ -36,28 +36,6 @@ struct Asked {
   std::size_t failed_row = 0;
   std::exception_ptr failure;  // of the sample in failed_row
 };
-
-torch::Tensor rows_like(const torch::Tensor& value, std::size_t count, bool is_pinned) {
-  std::vector<std::int64_t> shape = value.sizes().vec();
-  shape.insert(shape.begin(), static_cast<std::int64_t>(count));
-  return torch::empty(shape, value.options().pinned_memory(is_pinned));
-}
-
-void copy_into_row(const torch::Tensor& rows, std::size_t row, const torch::Tensor& value) {
-  const torch::Tensor destination = rows.select(0, static_cast<std::int64_t>(row));
-  if (destination.sizes() != value.sizes() || destination.scalar_type() != value.scalar_type()) {
-    throw Error(text("it is ",
-                     value.scalar_type(),
-                     " of shape ",
-                     value.sizes(),
-                     ", another one of its batch is ",
-                     destination.scalar_type(),
-                     " of shape ",
-                     destination.sizes(),
-                     "; make all alike, such as by a crop"));
-  }
-  destination.copy_(value);
-}
 
 }  // namespace
 
@@ -87,20 +65,9 @@ struct BatchLoader::State {
   }
 
   void start(int threads_count) {
-    // at::set_num_threads() sets the calling thread's number, and that of threads which begin
-    // later; so the last call restores it for those.
-    const int operator_threads = at::get_num_threads();
-    const auto begun = std::make_shared<std::latch>(threads_count);
     for (int i = 0; i < threads_count; ++i) {
-      threads.emplace_back([this, begun] {
-        at::set_num_threads(1);  // else each of these would start threads of its own
-        static_cast<void>(at::get_num_threads());  // or the first operator takes the later number
-        begun->count_down();
-        read_samples();
-      });
+      threads.push_back(start_reader([this] { read_samples(); }));
     }
-    begun->wait();
-    at::set_num_threads(operator_threads);
   }
 
   void read_samples() {
@@ -143,16 +110,10 @@ struct BatchLoader::State {
     try {
       draws.set_current_seed(worker::draw_seed(asked.draw_seed, index));
       const Sample sample = get(index, draws);
-      if (!sample.input.defined() || !sample.target.defined()) {
-        throw Error("it has no input or no target");
-      }
       std::call_once(asked.is_allocated, [&] {
-        const std::size_t count = asked.samples.size();
-        asked.batch = {.inputs = rows_like(sample.input, count, device.is_cuda()),
-                       .targets = rows_like(sample.target, count, device.is_cuda())};
+        asked.batch = rows_for(sample, asked.samples.size(), device.is_cuda());
       });
-      copy_into_row(asked.batch.inputs, row, sample.input);
-      copy_into_row(asked.batch.targets, row, sample.target);
+      copy_into_row(asked.batch, row, sample);
     } catch (const std::exception& error) {
       return std::make_exception_ptr(
           Error(text("sample ", index, " of the data set cannot be used: ", error.what())));
@@ -183,14 +144,7 @@ BatchLoader::BatchLoader(std::int64_t samples_count, Get get, const BatchLoaderO
                      options.depth,
                      "; threads must be at least 0, depth at least 1"));
   }
-  try {
-    const c10::DeviceGuard is_there(options.device);
-  } catch (const c10::Error& error) {
-    throw Error(text("a batch loader cannot use the device ",
-                     options.device.str(),
-                     ": ",
-                     error.what_without_backtrace()));
-  }
+  require_device(options.device);
   state_ = std::make_unique<State>(samples_count, std::move(get), options);
   state_->start(options.threads > 0 ? options.threads : at::get_num_threads());
 }
