@@ -9,8 +9,10 @@
 
 namespace ddprun::worker {
 
-/// Collective. Gives the tensors of every rank the values of rank 0's, many of them at a time.
-/// Their shapes and order are the same on all ranks.
-void broadcast_from_rank_0(const std::vector<torch::Tensor>& tensors, const ProcessGroup& group);
+/// Collective. Gives the tensors of every rank the values of those of rank `source`, many of them
+/// at a time. Their shapes and order are the same on all ranks.
+void broadcast_from(int source,
+                    const std::vector<torch::Tensor>& tensors,
+                    const ProcessGroup& group);
 
 }  // namespace ddprun::worker

@@ -9,8 +9,9 @@ namespace ddprun::worker {
 
 CompressedReduction::CompressedReduction(const ProcessGroup& group,
                                          torch::ScalarType type,
-                                         torch::Device device)
-    : group_(group), type_(type) {
+                                         torch::Device device,
+                                         std::shared_ptr<const int> divisor)
+    : group_(group), type_(type), divisor_(std::move(divisor)) {
   if (type != torch::kHalf && type != torch::kBFloat16) {
     throw Error(text("gradients cannot be compressed to ", type, "; use kHalf or kBFloat16"));
   }
@@ -29,7 +30,7 @@ CompressedReduction::CompressedReduction(const ProcessGroup& group,
 
 c10::intrusive_ptr<c10::ivalue::Future> CompressedReduction::runHook(c10d::GradBucket& bucket) {
   const torch::Tensor gradients = bucket.getBuffer();
-  const torch::Tensor compressed = gradients.to(type_).div_(group_.size());
+  const torch::Tensor compressed = gradients.to(type_).div_(*divisor_);
   std::vector<torch::Tensor> tensors{compressed};
   const auto reduced = group_.native()->allreduce(tensors)->getFuture();
   return reduced->then(

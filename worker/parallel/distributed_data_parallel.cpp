@@ -6,6 +6,7 @@
 #include "worker/parallel/compressed_reduction.hpp"
 #include "worker/parallel/gradient_buckets.hpp"
 #include "worker/parallel/gradient_hooks.hpp"
+#include "worker/parallel/joined_steps.hpp"
 #include "worker/parallel/model_agreement.hpp"
 #include "worker/parallel/replica_check.hpp"
 #include "worker/torch_compat.hpp"
@@ -25,7 +26,32 @@ struct GradientSynchronizer::Reduction {
   std::shared_ptr<c10d::Reducer> reducer;
   std::shared_ptr<c10d::Logger> logger;  // the reducer only observes it
   std::vector<torch::Tensor> outputs;    // to be searched for parameters that they do not use
+  std::shared_ptr<int> divisor;          // of the sum of the gradients
 };
+
+namespace {
+
+/// A value that depends on a parameter, and gives it no gradient in the backward pass.
+class NoGradient : public torch::autograd::Function<NoGradient> {
+ public:
+  static torch::Tensor forward(torch::autograd::AutogradContext*, const torch::Tensor& parameter) {
+    return torch::zeros({}, parameter.options());
+  }
+
+  static std::vector<torch::Tensor> backward(torch::autograd::AutogradContext*,
+                                             const std::vector<torch::Tensor>&) {
+    return {torch::Tensor()};
+  }
+};
+
+/// By which a c10d::Reducer can be told to divide: it asks the first tensor of a collective.
+c10::intrusive_ptr<c10d::Work> divided_by(int divisor) {
+  auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::ofTensors());
+  future->markCompleted(std::vector<torch::Tensor>{torch::tensor(divisor)});
+  return c10d::Work::create_from_future(future);
+}
+
+}  // namespace
 
 GradientSynchronizer::GradientSynchronizer(const torch::nn::Module& module,
                                            const ProcessGroup& group,
@@ -40,7 +66,7 @@ GradientSynchronizer::GradientSynchronizer(const torch::nn::Module& module,
   require_same_model(module, group);
   std::vector<torch::Tensor> state = module.parameters();
   state.insert(state.end(), buffers_.begin(), buffers_.end());
-  broadcast_from_rank_0(state, group);
+  broadcast_from(0, state, group);
   make_check();
   make_hooks();
   follow_frozen();
@@ -77,6 +103,7 @@ void GradientSynchronizer::make_hooks() {
   Named all = named_if([](const Parameter&) { return true; });
   // Only now does the reducer expect gradients: those of other passes stay local, as no_sync wants.
   reduction_ = std::make_shared<Reduction>();
+  reduction_->divisor = std::make_shared<int>(group_.size());
   hooks_ = std::make_unique<GradientHooks>(
       std::move(all.tensors),
       BackwardWatch(std::move(all.names), options_.find_unused_parameters),
@@ -126,7 +153,7 @@ void GradientSynchronizer::make_reducer() {
                                             name_of);
   if (options_.compression) {
     reducer->register_comm_hook(std::make_unique<CompressedReduction>(
-        group_, *options_.compression, tensors.front().device()));
+        group_, *options_.compression, tensors.front().device(), reduction_->divisor));
   }
   reduction_->logger = std::make_shared<c10d::Logger>(reducer);
   reducer->set_logger(reduction_->logger);
@@ -135,6 +162,11 @@ void GradientSynchronizer::make_reducer() {
 
 void GradientSynchronizer::before_forward() {
   if (group_.size() == 1 || !torch::GradMode::is_enabled()) return;
+  if (joined_) {
+    const JoinedStep step = joined_->pass();
+    buffers_from_ = step.buffers_from;
+    *reduction_->divisor = step.divisor;
+  }
   if (synchronising_) {
     if (options_.verify_every > 0 && ++forwards_count_ % options_.verify_every == 0) {
       check_->check(group_, forwards_count_);
@@ -142,6 +174,7 @@ void GradientSynchronizer::before_forward() {
     follow_frozen();
   }
   if (auto* const reducer = reduction_->reducer.get()) {
+    if (joined_) reducer->set_forward_pass_work_handle(divided_by(*reduction_->divisor), false);
     if (synchronising_) reducer->prepare_for_forward();
     // After the first backward pass the buckets follow the order in which gradients became ready.
     if (reducer->should_rebuild_buckets()) reducer->rebuild_buckets();
@@ -161,10 +194,37 @@ void GradientSynchronizer::zero_grad() {
 }
 
 void GradientSynchronizer::broadcast_buffers() {
-  broadcast_from_rank_0(buffers_, group_);
+  broadcast_from(buffers_from_, buffers_, group_);
+}
+
+void GradientSynchronizer::follow(std::shared_ptr<JoinedSteps> steps) {
+  joined_ = std::move(steps);
+  buffers_from_ = 0;
+  if (reduction_ == nullptr) return;
+  *reduction_->divisor = group_.size();
+  if (reduction_->reducer) reduction_->reducer->set_forward_pass_work_handle({}, true);
+}
+
+void GradientSynchronizer::shadow() {
+  if (group_.size() == 1) return;
+  const torch::AutoGradMode with_gradients(true);
+  before_forward();
+  std::vector<torch::Tensor> outputs;
+  for (const auto& parameter : parameters_) {
+    if (!parameter.tensor.requires_grad()) continue;
+    outputs.push_back(NoGradient::apply(parameter.tensor));
+    if (finds_unused()) break;  // the others are found
+  }
+  after_forward(outputs);
+  torch::autograd::backward(outputs, {});
 }
 
 void GradientSynchronizer::set_synchronising(bool value) {
+  if (!value && joined_) {
+    throw Error(
+        "no_sync() while a Join lives: a rank without a batch cannot know how many passes the "
+        "others make; add up the losses of one step before one backward pass");
+  }
   synchronising_ = value;
   if (hooks_) hooks_->set_no_sync(!value);
 }

@@ -85,7 +85,7 @@ TrainingSteps Session::steps(BatchLoader& loader) {
 TrainingSteps Session::steps_of(std::int64_t samples_count, BatchLoader* loader) {
   require_prepared("steps()");
   const torch::Tensor of_rank_0 = torch::tensor({samples_count}, torch::kLong);
-  broadcast_from_rank_0({of_rank_0}, group_);
+  broadcast_from(0, {of_rank_0}, group_);
   if (of_rank_0.item<std::int64_t>() != samples_count) {
     throw Error(text("rank ",
                      context_.rank,
@@ -125,7 +125,7 @@ void Session::step() {
 }
 
 void Session::share_buffers() const {
-  if (shares_buffers_) broadcast_from_rank_0(module_->buffers(), group_);
+  if (shares_buffers_) broadcast_from(0, module_->buffers(), group_);
 }
 
 double Session::learning_rate() const {

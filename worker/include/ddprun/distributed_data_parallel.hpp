@@ -24,6 +24,7 @@
 namespace ddprun::worker {
 
 class GradientHooks;
+class JoinedSteps;
 class ReplicaCheck;
 
 /// The trained parameters, as indices into the module's, in the order in which they got their
@@ -79,6 +80,15 @@ class GradientSynchronizer {
   [[nodiscard]] bool is_synchronising() const { return synchronising_; }
   void set_synchronising(bool value);
 
+  /// For a Join: `steps` says which forward passes the ranks make from now on; null: any, as
+  /// without a Join.
+  void follow(std::shared_ptr<JoinedSteps> steps);
+  /// Collective. A forward and a backward pass that give no gradient; see Join.
+  void shadow();
+  [[nodiscard]] bool is_joined() const { return joined_ != nullptr; }
+  [[nodiscard]] bool shares_buffers() const { return options_.broadcast_buffers; }
+  [[nodiscard]] const ProcessGroup& group() const { return group_; }
+
  private:
   struct Parameter {
     std::string name;
@@ -105,6 +115,8 @@ class GradientSynchronizer {
   bool synchronising_ = true;
   bool buffers_may_differ_ = true;
   std::int64_t forwards_count_ = 0;  // the synchronised ones
+  std::shared_ptr<JoinedSteps> joined_;
+  int buffers_from_ = 0;  // the rank
   std::unique_ptr<ReplicaCheck> check_;
   std::unique_ptr<GradientHooks> hooks_;
   std::shared_ptr<Reduction> reduction_;
@@ -181,13 +193,15 @@ class DistributedDataParallel {
   void zero_grad() { synchronizer_.zero_grad(); }
 
   /// Collective. Gives every rank the buffers of rank 0, such as the statistics of a BatchNorm:
-  /// each training step changes those of each rank, and evaluations should use the same.
+  /// each training step changes those of each rank, and evaluations should use the same. While a
+  /// Join lives they are those of the last rank that has a batch.
   void broadcast_buffers() { synchronizer_.broadcast_buffers(); }
 
   /// Gradients stay local for the life of the returned object.
   [[nodiscard]] NoSync no_sync() { return NoSync(synchronizer_); }
 
   [[nodiscard]] const Module& module() const { return module_; }
+  [[nodiscard]] GradientSynchronizer& synchronizer() { return synchronizer_; }
 
  private:
   Module module_;
