@@ -8,8 +8,7 @@
 //   idle      no gradient is expected
 //   expected  a synchronised forward pass was made
 //   passing   its backward pass is under way: each trained parameter gets one gradient
-// Under no_sync forward passes change nothing, and gradients may come as they like. Where the
-// reducer looks for parameters without a gradient itself, any may be left out.
+// Under no_sync forward passes change nothing, and gradients may come as they like.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +19,21 @@
 
 namespace ddprun::worker {
 
+/// Which of the trained parameters get a gradient in a pass that is averaged.
+enum class Reached : std::uint8_t {
+  all,
+  any,          ///< The reducer looks for those without one itself.
+  as_at_first,  ///< Those of the first pass, in which the reducer counts gradients.
+};
+
 class BackwardWatch {
  public:
   /// The names of all parameters, in the order of their indices. None is trained.
-  explicit BackwardWatch(std::vector<std::string> names, bool may_leave_out = false)
-      : may_leave_out_(may_leave_out),
+  explicit BackwardWatch(std::vector<std::string> names, Reached reached = Reached::all)
+      : reached_(reached),
         names_(std::move(names)),
         is_trained_(names_.size(), false),
+        is_expected_(names_.size(), false),
         has_arrived_(names_.size(), false) {}
 
   /// Of each parameter, from the next forward pass on.
@@ -41,11 +48,12 @@ class BackwardWatch {
   /// gradient would stay on this rank alone.
   [[nodiscard]] bool gradient(std::size_t index);
 
-  /// Whether order() is known from now on. Throws Error that names parameters without a gradient.
+  /// Whether it was the first complete pass since set_trained(). Throws Error that names parameters
+  /// without a gradient.
   [[nodiscard]] bool end_pass();
 
   /// The parameters of the first complete pass since set_trained(), in the order in which their
-  /// gradients arrived; empty until then, and where any may be left out.
+  /// gradients arrived; empty until then, and where parameters may be left out.
   [[nodiscard]] const std::vector<std::int64_t>& order() const { return order_; }
 
  private:
@@ -53,9 +61,11 @@ class BackwardWatch {
 
   State state_ = State::idle;
   bool no_sync_ = false;
-  bool may_leave_out_;
+  bool is_first_ = true;  // no pass is complete
+  Reached reached_;
   std::vector<std::string> names_;
   std::vector<bool> is_trained_;
+  std::vector<bool> is_expected_;      // in each pass
   std::vector<bool> has_arrived_;      // in the pass that is under way
   std::vector<std::int64_t> arrived_;  // the same, in order
   std::vector<std::int64_t> order_;

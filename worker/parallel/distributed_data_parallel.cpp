@@ -44,6 +44,11 @@ class NoGradient : public torch::autograd::Function<NoGradient> {
   }
 };
 
+Reached reached_by(const DistributedDataParallelOptions& options) {
+  if (options.static_graph) return Reached::as_at_first;
+  return options.find_unused_parameters ? Reached::any : Reached::all;
+}
+
 /// By which a c10d::Reducer can be told to divide: it asks the first tensor of a collective.
 c10::intrusive_ptr<c10d::Work> divided_by(int divisor) {
   auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::ofTensors());
@@ -62,6 +67,9 @@ GradientSynchronizer::GradientSynchronizer(const torch::nn::Module& module,
     if (!seen.insert(named.value().unsafeGetTensorImpl()).second) continue;  // tied to another one
     parameters_.push_back({named.key(), named.value(), false});
   }
+  if (options.static_graph && options.find_unused_parameters) {
+    throw Error("static_graph finds unused parameters itself; leave out find_unused_parameters");
+  }
   if (group.size() == 1) return;
   require_same_model(module, group);
   std::vector<torch::Tensor> state = module.parameters();
@@ -70,6 +78,8 @@ GradientSynchronizer::GradientSynchronizer(const torch::nn::Module& module,
   make_check();
   make_hooks();
   follow_frozen();
+  // That of a static graph would count the gradients of passes under no_sync() that come first.
+  if (is_reducer_due_ && !options.static_graph) make_reducer();
 }
 
 GradientSynchronizer::GradientSynchronizer(GradientSynchronizer&&) noexcept = default;
@@ -104,16 +114,23 @@ void GradientSynchronizer::make_hooks() {
   // Only now does the reducer expect gradients: those of other passes stay local, as no_sync wants.
   reduction_ = std::make_shared<Reduction>();
   reduction_->divisor = std::make_shared<int>(group_.size());
+  GradientHooks::Calls calls;
+  calls.begin_pass = [reduction = reduction_, is_static = options_.static_graph] {
+    // By these calls LibTorch 1.13 knows the first pass, whatever forward passes came before it.
+    if (is_static) reduction->reducer->prepare_for_forward();
+    reduction->reducer->prepare_for_backward(reduction->outputs);
+    reduction->outputs.clear();  // which keep the graph
+  };
+  calls.end_first_pass = [learnt = options_.gradient_order](const GradientOrder& order) {
+    if (learnt) *learnt = order;
+  };
+  if (options_.static_graph) {  // the reducer has only counted
+    calls.end_first_pass = [reduction = reduction_](const GradientOrder&) {
+      reduction->reducer->delay_all_reduce();
+    };
+  }
   hooks_ = std::make_unique<GradientHooks>(
-      std::move(all.tensors),
-      BackwardWatch(std::move(all.names), options_.find_unused_parameters),
-      GradientHooks::Calls{[reduction = reduction_] {
-                             reduction->reducer->prepare_for_backward(reduction->outputs);
-                             reduction->outputs.clear();  // which keep the graph
-                           },
-                           [learnt = options_.gradient_order](const GradientOrder& order) {
-                             if (learnt) *learnt = order;
-                           }});
+      std::move(all.tensors), BackwardWatch(std::move(all.names), reached_by(options_)), calls);
 }
 
 /// Trains the parameters that have requires_grad now. Where none has, there is nothing to train,
@@ -128,12 +145,13 @@ void GradientSynchronizer::follow_frozen() {
   if (!is_one_trained || !has_changed) return;
   for (auto& parameter : parameters_) parameter.is_trained = parameter.tensor.requires_grad();
   hooks_->train();
-  make_reducer();
+  reduction_->logger.reset();  // which keeps the reducer
+  reduction_->reducer.reset();
+  is_reducer_due_ = true;
 }
 
 void GradientSynchronizer::make_reducer() {
-  reduction_->logger.reset();  // which keeps the reducer
-  reduction_->reducer.reset();
+  is_reducer_due_ = false;
   const auto [tensors, names] =
       named_if([](const Parameter& parameter) { return parameter.is_trained; });
   std::unordered_map<std::size_t, std::string> name_of;
@@ -155,6 +173,7 @@ void GradientSynchronizer::make_reducer() {
     reducer->register_comm_hook(std::make_unique<CompressedReduction>(
         group_, *options_.compression, tensors.front().device(), reduction_->divisor));
   }
+  if (options_.static_graph) reducer->set_static_graph();
   reduction_->logger = std::make_shared<c10d::Logger>(reducer);
   reducer->set_logger(reduction_->logger);
   reduction_->reducer = reducer;
@@ -172,10 +191,11 @@ void GradientSynchronizer::before_forward() {
       check_->check(group_, forwards_count_);
     }
     follow_frozen();
+    if (is_reducer_due_) make_reducer();
   }
   if (auto* const reducer = reduction_->reducer.get()) {
     if (joined_) reducer->set_forward_pass_work_handle(divided_by(*reduction_->divisor), false);
-    if (synchronising_) reducer->prepare_for_forward();
+    if (synchronising_ && !options_.static_graph) reducer->prepare_for_forward();
     // After the first backward pass the buckets follow the order in which gradients became ready.
     if (reducer->should_rebuild_buckets()) reducer->rebuild_buckets();
   }

@@ -27,7 +27,7 @@ class GradientHooks::Hook : public torch::autograd::FunctionPostHook {
       watch_->calls.begin_pass();
       torch::autograd::Engine::get_default_engine().queue_callback([watch = watch_] {
         const std::lock_guard lock_at_end(watch->mutex);
-        if (watch->watch.end_pass()) watch->calls.learn_order(watch->watch.order());
+        if (watch->watch.end_pass()) watch->calls.end_first_pass(watch->watch.order());
       });
     }
     return outputs;

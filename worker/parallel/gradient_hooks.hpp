@@ -20,8 +20,8 @@ class GradientHooks {
   /// What is called on LibTorch's thread, one thread at a time.
   struct Calls {
     std::function<void()> begin_pass;  ///< At the first gradient that is to be averaged.
-    /// At the end of the first pass: see BackwardWatch::order().
-    std::function<void(const std::vector<std::int64_t>& order)> learn_order;
+    /// At the end of the first complete pass: see BackwardWatch::order().
+    std::function<void(const std::vector<std::int64_t>& order)> end_first_pass;
   };
 
   /// The parameters, each once, and the watch with their names; none is trained.

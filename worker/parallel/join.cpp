@@ -45,6 +45,12 @@ Join::Join(GradientSynchronizer& synchronizer,
   if (synchronizer.is_joined()) {
     throw Error("a second Join of one DistributedDataParallel; end the life of the first one");
   }
+  if (synchronizer.is_static()) {
+    throw Error(
+        "a Join of a DistributedDataParallel with static_graph: a rank without a batch has no "
+        "graph, "
+        "so it would change; set find_unused_parameters instead, or neither");
+  }
   if (!synchronizer.is_synchronising()) throw Error("a Join under no_sync(); make it outside");
   if (synchronizer.group().size() > 1 && !options.throw_on_early_termination) {
     require_no_sync_batch_norm(module);

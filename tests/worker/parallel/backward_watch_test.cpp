@@ -101,12 +101,30 @@ TEST_CASE("backward watch: the first complete pass shows the order, until others
 }
 
 TEST_CASE("backward watch: where parameters may be left out there is no order") {
-  BackwardWatch watch({"a", "b"}, true);
+  BackwardWatch watch({"a", "b"}, Reached::any);
   watch.set_trained({true, true});
   watch.forward();
   CHECK(watch.gradient(1));
   CHECK_FALSE(watch.end_pass());
   CHECK(watch.order().empty());
+}
+
+TEST_CASE("backward watch: in a static graph each pass reaches what the first one has reached") {
+  BackwardWatch watch({"a", "b", "c"}, Reached::as_at_first);
+  watch.set_trained({true, true, true});
+  watch.forward();
+  watch.set_no_sync(true);
+  CHECK(contains(error_of_pass(watch, {0}), "must not be under no_sync()"));
+  watch.set_no_sync(false);
+  CHECK(watch.gradient(2));
+  CHECK_FALSE(watch.gradient(0));
+  CHECK(watch.end_pass());
+  watch.forward();
+  CHECK(error_of_pass(watch, {0, 2}) == "");
+  watch.forward();
+  CHECK(contains(error_of_pass(watch, {0}), "gave no gradient to c"));
+  watch.forward();
+  CHECK(contains(error_of_pass(watch, {1}), "a gradient of b, which had none in the first"));
 }
 
 }  // namespace

@@ -58,16 +58,18 @@ Tensor trained_alone(int world_size) {
 }
 
 /// The parameters of each rank after the same steps, each on its part of the batch, cut into
-/// `pieces_count` of which only the last is synchronised.
-std::vector<Tensor> trained_together(int world_size, std::int64_t pieces_count) {
+/// `pieces_count` of which only the last is synchronised. Buckets so small that there are several.
+std::vector<Tensor> trained_together(int world_size,
+                                     std::int64_t pieces_count,
+                                     DistributedDataParallelOptions options = {}) {
+  options.bucket_bytes = 4096;
+  options.first_bucket_bytes = 256;
   std::vector<Tensor> result(static_cast<std::size_t>(world_size));
   test::run_ranks(world_size, [&](const Context& context, const ProcessGroup& group) {
     const int rank = context.rank;
     nn::Sequential net = make_net(7 + static_cast<std::uint64_t>(rank));
     torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
-    // Buckets so small that there are several of them.
-    DistributedDataParallel<nn::Sequential> parallel(
-        net, group, {.bucket_bytes = 4096, .first_bucket_bytes = 256});
+    DistributedDataParallel<nn::Sequential> parallel(net, group, options);
     for (int step = 0; step < steps_count; ++step) {
       parallel.zero_grad();
       const auto pieces = joint_batch(step, world_size)
@@ -100,6 +102,14 @@ TEST_CASE("DDP: gradients accumulated under no_sync give the same result") {
     const std::vector<Tensor> ranks = trained_together(2, pieces_count);
     CHECK(torch::equal(ranks[0], ranks[1]));
     CHECK((ranks[0] - alone).abs().max().item<double>() < 1e-6);
+  }
+}
+
+TEST_CASE("DDP: a static graph gives the same result, with gradients accumulated, too") {
+  for (const std::int64_t pieces_count : {1, 4}) {
+    const auto ranks = trained_together(2, pieces_count, {.static_graph = true});
+    CHECK(torch::equal(ranks[0], ranks[1]));
+    CHECK(torch::equal(ranks[0], trained_together(2, pieces_count)[0]));
   }
 }
 
@@ -165,11 +175,11 @@ struct TwoLayers : nn::Module {
 
 /// What two ranks say to such steps with one model, which must be the same; empty: all went well.
 template <typename Steps>
-std::string answer_to(const Steps& steps) {
+std::string answer_to(const Steps& steps, const DistributedDataParallelOptions& options = {}) {
   std::vector<std::string> answers(2);
   test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
-    DistributedDataParallel<std::shared_ptr<TwoLayers>> parallel(std::make_shared<TwoLayers>(),
-                                                                 group);
+    DistributedDataParallel<std::shared_ptr<TwoLayers>> parallel(
+        std::make_shared<TwoLayers>(), group, options);
     const Tensor input = torch::full({2, 3}, static_cast<float>(context.rank + 1));
     try {
       steps(parallel, input);
@@ -317,32 +327,52 @@ struct ForkImpl : nn::Module {
 TORCH_MODULE(Fork);
 
 TEST_CASE("DDP: where unused parameters are found, who leaves one out counts as zeros") {
-  std::vector<Tensor> results(2);
-  std::mutex mutex;
-  int expected_count = 0;
-  test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
-    Fork net;
-    for (auto& parameter : net->parameters()) {
-      const torch::NoGradGuard no_grad;
-      parameter.copy_(torch::linspace(-0.5, 0.5, parameter.numel()).view_as(parameter));
-    }
-    torch::optim::SGD optimizer(net->parameters(), 0.1);
-    DistributedDataParallel<Fork> parallel(net, group, {.find_unused_parameters = true});
-    for (int step = 0; step < 3; ++step) {
+  for (const DistributedDataParallelOptions& options :
+       {DistributedDataParallelOptions{.find_unused_parameters = true}, {.static_graph = true}}) {
+    std::vector<Tensor> results(2);
+    std::mutex mutex;
+    int expected_count = 0;
+    test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
+      Fork net;
+      for (auto& parameter : net->parameters()) {
+        const torch::NoGradGuard no_grad;
+        parameter.copy_(torch::linspace(-0.5, 0.5, parameter.numel()).view_as(parameter));
+      }
+      torch::optim::SGD optimizer(net->parameters(), 0.1);
+      DistributedDataParallel<Fork> parallel(net, group, options);
+      for (int step = 0; step < 3; ++step) {
+        parallel.zero_grad();
+        const Tensor input = torch::full({1, 4}, 1.0 + step + context.rank);
+        const Tensor middle = net->stem(input).detach();
+        parallel(input, context.rank).second.at(0).sum().backward();
+        const auto own = net->paths->ptr<nn::LinearImpl>(static_cast<std::size_t>(context.rank));
+        const std::lock_guard lock(mutex);
+        expected_count += torch::allclose(own->weight.grad(), middle / 2) ? 1 : 0;
+        expected_count += net->unused->weight.grad().defined() ? 0 : 1;
+        optimizer.step();
+      }
+      results[static_cast<std::size_t>(context.rank)] = flat(*net);
+    });
+    CHECK(expected_count == 12);
+    CHECK(torch::equal(results[0], results[1]));
+  }
+}
+
+TEST_CASE("DDP: a static graph that changes throws where it does") {
+  const auto steps = [](bool first, bool second) {
+    return [=](auto& parallel, const Tensor& input) {
+      (void)parallel(input, second);  // an evaluation
+      parallel(input, first).sum().backward();
       parallel.zero_grad();
-      const Tensor input = torch::full({1, 4}, 1.0 + step + context.rank);
-      const Tensor middle = net->stem(input).detach();
-      parallel(input, context.rank).second.at(0).sum().backward();
-      const auto own = net->paths->ptr<nn::LinearImpl>(static_cast<std::size_t>(context.rank));
-      const std::lock_guard lock(mutex);
-      expected_count += torch::allclose(own->weight.grad(), middle / 2) ? 1 : 0;
-      expected_count += net->unused->weight.grad().defined() ? 0 : 1;
-      optimizer.step();
-    }
-    results[static_cast<std::size_t>(context.rank)] = flat(*net);
-  });
-  CHECK(expected_count == 12);
-  CHECK(torch::equal(results[0], results[1]));
+      parallel(input, second).sum().backward();
+    };
+  };
+  const DistributedDataParallelOptions options{.static_graph = true};
+  CHECK(test::contains(answer_to(steps(false, true), options),
+                       "a gradient of second.bias, which had none in the first backward pass"));
+  CHECK(test::contains(answer_to(steps(true, false), options),
+                       "gave no gradient to second.weight, second.bias: "));
+  CHECK(answer_to(steps(false, false), options) == "");
 }
 
 TEST_CASE("DDP: compressed gradients are the average of what each rank has rounded") {

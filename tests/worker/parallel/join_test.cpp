@@ -283,13 +283,16 @@ TEST_CASE("join: a rank that leaves its loop early ends the others, with the cau
   CHECK(test::contains(answers[0], "could not agree on whether one of them has a batch: "));
 }
 
-TEST_CASE("join: a SyncBatchNorm is refused unless no rank goes on alone") {
+TEST_CASE("join: a SyncBatchNorm is refused unless no rank goes on alone, a static graph always") {
   test::run_ranks(2, [&](const Context&, const ProcessGroup& group) {
     nn::Sequential net(nn::Linear(1, 2), SyncBatchNorm(2, group));
     DistributedDataParallel<nn::Sequential> parallel(net, group);
     const std::string answer = test::error_of([&] { Join join(parallel); });
     if (!test::contains(answer, "a Join of a model with the SyncBatchNorm 1")) throw Error(answer);
     Join join(parallel, {.throw_on_early_termination = true});
+    DistributedDataParallel<nn::Linear> fixed(nn::Linear(1, 1), group, {.static_graph = true});
+    const std::string other = test::error_of([&] { Join refused(fixed); });
+    if (!test::contains(other, "DistributedDataParallel with static_graph")) throw Error(other);
   });
 }
 

@@ -44,6 +44,11 @@ struct DistributedDataParallelOptions {
   /// of them, and one forward pass belongs to each backward pass. Costs a walk through the graph
   /// in each step.
   bool find_unused_parameters = false;
+  /// The first backward pass shows which parameters it leaves out, and all passes leave out the
+  /// same ones: others on each rank, if need be. Averages as find_unused_parameters does, without
+  /// its walk. The first pass sends gradients only when all are known. A pass that reaches other
+  /// parameters throws Error. Not with a Join, and gradient_order is not learnt.
+  bool static_graph = false;
   /// Every so many synchronised forward passes all ranks compare their parameters; 0: never.
   std::int64_t verify_every = 100;
   /// Names of parameters that are not compared, since each rank changes them in its own way.
@@ -73,6 +78,7 @@ class GradientSynchronizer {
 
   void before_forward();
   [[nodiscard]] bool finds_unused() const { return options_.find_unused_parameters; }
+  [[nodiscard]] bool is_static() const { return options_.static_graph; }
   void after_forward(std::vector<torch::Tensor> outputs);
   void zero_grad();
   void broadcast_buffers();
@@ -114,6 +120,7 @@ class GradientSynchronizer {
   std::vector<torch::Tensor> buffers_;
   bool synchronising_ = true;
   bool buffers_may_differ_ = true;
+  bool is_reducer_due_ = false;
   std::int64_t forwards_count_ = 0;  // the synchronised ones
   std::shared_ptr<JoinedSteps> joined_;
   int buffers_from_ = 0;  // the rank
@@ -169,11 +176,11 @@ class DistributedDataParallel {
 
   /// The output of the module. Collective while gradients are enabled, so all ranks must call it as
   /// often. One backward() may follow, which must reach every parameter with requires_grad, unless
-  /// find_unused_parameters is set. It throws Error where ranks would drift apart: if it leaves one
-  /// out, and if none was expected, as after a call of the module itself. A custom function that
-  /// calls backward() within a backward pass is not supported. requires_grad may change between
-  /// steps, on all ranks alike. Throws Error if the parameters are no longer the same on all ranks
-  /// (verify_every).
+  /// find_unused_parameters or static_graph is set. It throws Error where ranks would drift apart:
+  /// if it leaves one out, and if none was expected, as after a call of the module itself. A custom
+  /// function that calls backward() within a backward pass is not supported. requires_grad may
+  /// change between steps, on all ranks alike. Throws Error if the parameters are no longer the
+  /// same on all ranks (verify_every).
   template <typename... Arguments>
   auto forward(Arguments&&... arguments) {
     synchronizer_.before_forward();
