@@ -176,19 +176,19 @@ std::shared_ptr<T> make_from_first(First first, Others... others) {
   }
 }
 
-/// A reducer with gradients copied into buckets. Without `find_unused` every parameter is expected
-/// in each backward pass.
+/// A reducer with gradients copied into buckets; those of parameters that are `sparse` are sparse.
+/// Without `find_unused` every parameter is expected in each backward pass.
 /// Its constructor gained two options in 2.8, and between 2.6 and 2.14 lost the bucket limits and
 /// gained a list of capacities.
 template <typename Reducer = c10d::Reducer>
 std::shared_ptr<Reducer> make_reducer(const std::vector<at::Tensor>& parameters,
+                                      const std::vector<bool>& sparse,
                                       const Buckets& buckets,
                                       const c10::intrusive_ptr<c10d::ProcessGroup>& group,
                                       std::int64_t bucket_bytes,
                                       std::int64_t first_bucket_bytes,
                                       bool find_unused,
                                       const std::unordered_map<std::size_t, std::string>& names) {
-  const std::vector<bool> sparse(parameters.size(), false);
   const bool gradient_as_view = false;
   const auto first = std::tie(parameters, buckets.indices);
   const auto limits = std::tie(buckets.limits_bytes);

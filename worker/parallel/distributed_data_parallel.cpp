@@ -9,6 +9,7 @@
 #include "worker/parallel/joined_steps.hpp"
 #include "worker/parallel/model_agreement.hpp"
 #include "worker/parallel/replica_check.hpp"
+#include "worker/parallel/sparse_gradients.hpp"
 #include "worker/torch_compat.hpp"
 
 #include <torch/csrc/distributed/c10d/logger.hpp>
@@ -31,16 +32,21 @@ struct GradientSynchronizer::Reduction {
 
 namespace {
 
-/// A value that depends on a parameter, and gives it no gradient in the backward pass.
+/// A value that depends on a parameter, and gives it no gradient in the backward pass: an undefined
+/// one, or one without rows where the reducer takes sparse ones only.
 class NoGradient : public torch::autograd::Function<NoGradient> {
  public:
-  static torch::Tensor forward(torch::autograd::AutogradContext*, const torch::Tensor& parameter) {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context,
+                               const torch::Tensor& parameter,
+                               bool is_sparse) {
+    if (is_sparse) context->save_for_backward({parameter});
     return torch::zeros({}, parameter.options());
   }
 
-  static std::vector<torch::Tensor> backward(torch::autograd::AutogradContext*,
+  static std::vector<torch::Tensor> backward(torch::autograd::AutogradContext* context,
                                              const std::vector<torch::Tensor>&) {
-    return {torch::Tensor()};
+    const auto saved = context->get_saved_variables();
+    return {saved.empty() ? torch::Tensor() : no_rows_of(saved[0]), torch::Tensor()};
   }
 };
 
@@ -62,10 +68,12 @@ GradientSynchronizer::GradientSynchronizer(const torch::nn::Module& module,
                                            const ProcessGroup& group,
                                            const DistributedDataParallelOptions& options)
     : group_(group), options_(options), buffers_(module.buffers()) {
+  const auto sparse = sparse_in(module);
   std::unordered_set<const void*> seen;
   for (const auto& named : module.named_parameters()) {
-    if (!seen.insert(named.value().unsafeGetTensorImpl()).second) continue;  // tied to another one
-    parameters_.push_back({named.key(), named.value(), false});
+    const void* const impl = named.value().unsafeGetTensorImpl();
+    if (!seen.insert(impl).second) continue;  // tied to another one
+    parameters_.push_back({named.key(), named.value(), sparse.contains(impl), false});
   }
   if (options.static_graph && options.find_unused_parameters) {
     throw Error("static_graph finds unused parameters itself; leave out find_unused_parameters");
@@ -75,6 +83,7 @@ GradientSynchronizer::GradientSynchronizer(const torch::nn::Module& module,
   std::vector<torch::Tensor> state = module.parameters();
   state.insert(state.end(), buffers_.begin(), buffers_.end());
   broadcast_from(0, state, group);
+  require_sparse_support();
   make_check();
   make_hooks();
   follow_frozen();
@@ -93,8 +102,21 @@ GradientSynchronizer::Named GradientSynchronizer::named_if(
     if (!fits(parameter)) continue;
     named.tensors.push_back(parameter.tensor);
     named.names.push_back(parameter.name);
+    named.is_sparse.push_back(parameter.is_sparse);
   }
   return named;
+}
+
+void GradientSynchronizer::require_sparse_support() const {
+  const Named sparse = named_if([](const Parameter& parameter) { return parameter.is_sparse; });
+  for (std::size_t i = 0; i < sparse.names.size(); ++i) {
+    if (sparse.tensors[i].is_cpu() && !options_.compression) continue;
+    throw Error(text("the gradient of ",
+                     sparse.names[i],
+                     " is sparse, and cannot be averaged ",
+                     options_.compression ? "with compression" : "on a GPU",
+                     "; make its Embedding with sparse(false)"));
+  }
 }
 
 void GradientSynchronizer::make_check() {
@@ -152,7 +174,7 @@ void GradientSynchronizer::follow_frozen() {
 
 void GradientSynchronizer::make_reducer() {
   is_reducer_due_ = false;
-  const auto [tensors, names] =
+  const auto [tensors, names, is_sparse] =
       named_if([](const Parameter& parameter) { return parameter.is_trained; });
   std::unordered_map<std::size_t, std::string> name_of;
   for (std::size_t i = 0; i < names.size(); ++i) name_of[i] = names[i];
@@ -160,7 +182,9 @@ void GradientSynchronizer::make_reducer() {
   for (const Parameter& parameter : parameters_) is_trained.push_back(parameter.is_trained);
   const GradientOrder known = options_.gradient_order ? *options_.gradient_order : GradientOrder{};
   const auto reducer = compat::make_reducer(tensors,
+                                            is_sparse,
                                             gradient_buckets(tensors,
+                                                             is_sparse,
                                                              options_.bucket_bytes,
                                                              options_.first_bucket_bytes,
                                                              among_trained(known, is_trained)),
@@ -232,8 +256,8 @@ void GradientSynchronizer::shadow() {
   std::vector<torch::Tensor> outputs;
   for (const auto& parameter : parameters_) {
     if (!parameter.tensor.requires_grad()) continue;
-    outputs.push_back(NoGradient::apply(parameter.tensor));
-    if (finds_unused()) break;  // the others are found
+    if (finds_unused() && !outputs.empty() && !parameter.is_sparse) continue;  // it is found
+    outputs.push_back(NoGradient::apply(parameter.tensor, parameter.is_sparse));
   }
   after_forward(outputs);
   torch::autograd::backward(outputs, {});

@@ -27,6 +27,7 @@ std::vector<std::int64_t> among_trained(const std::vector<std::int64_t>& order,
 }
 
 compat::Buckets gradient_buckets(const std::vector<torch::Tensor>& trained,
+                                 const std::vector<bool>& is_sparse,
                                  std::int64_t bucket_bytes,
                                  std::int64_t first_bucket_bytes,
                                  const std::vector<std::int64_t>& order) {
@@ -35,10 +36,11 @@ compat::Buckets gradient_buckets(const std::vector<torch::Tensor>& trained,
   if (!order.empty()) {
     std::vector<torch::Tensor> ordered;
     for (const std::int64_t i : order) ordered.push_back(trained[static_cast<std::size_t>(i)]);
-    auto [indices, limits] = c10d::compute_bucket_assignment_by_size(ordered, bytes, {}, order);
+    auto [indices, limits] =
+        c10d::compute_bucket_assignment_by_size(ordered, bytes, is_sparse, order);
     return {std::move(indices), std::move(limits)};
   }
-  auto [indices, limits] = c10d::compute_bucket_assignment_by_size(trained, bytes);
+  auto [indices, limits] = c10d::compute_bucket_assignment_by_size(trained, bytes, is_sparse);
   // Gradients become ready roughly in the reverse of the order in which parameters are declared.
   std::reverse(indices.begin(), indices.end());
   std::reverse(limits.begin(), limits.end());

@@ -18,8 +18,9 @@ namespace ddprun::worker {
 
 /// The buckets of the gradients of `trained`. In `order`, of all indices into `trained`, they are
 /// those that c10d::Reducer makes after its first backward pass; if it is empty, those that
-/// Python's DistributedDataParallel begins with.
+/// Python's DistributedDataParallel begins with. A gradient that is sparse travels alone.
 [[nodiscard]] compat::Buckets gradient_buckets(const std::vector<torch::Tensor>& trained,
+                                               const std::vector<bool>& is_sparse,
                                                std::int64_t bucket_bytes,
                                                std::int64_t first_bucket_bytes,
                                                const std::vector<std::int64_t>& order);

@@ -23,8 +23,17 @@ TEST_CASE("gradient buckets: an order that has not each trained parameter once i
 
 TEST_CASE("gradient buckets: they follow the order, else the reverse of the module's") {
   const std::vector<torch::Tensor> four(4, torch::zeros({10}));  // 40 bytes each
-  CHECK(gradient_buckets(four, 80, 40, {}).indices == BucketIndices{{3}, {1, 2}, {0}});
-  CHECK(gradient_buckets(four, 80, 40, {2, 0, 3, 1}).indices == BucketIndices{{2}, {0, 3}, {1}});
+  const std::vector<bool> none(4, false);
+  CHECK(gradient_buckets(four, none, 80, 40, {}).indices == BucketIndices{{3}, {1, 2}, {0}});
+  CHECK(gradient_buckets(four, none, 80, 40, {2, 0, 3, 1}).indices ==
+        BucketIndices{{2}, {0, 3}, {1}});
+}
+
+TEST_CASE("gradient buckets: a sparse gradient travels alone") {
+  const std::vector<torch::Tensor> three(3, torch::zeros({10}));
+  const std::vector<bool> second{false, true, false};
+  CHECK(gradient_buckets(three, second, 800, 800, {}).indices == BucketIndices{{1}, {0, 2}});
+  CHECK(gradient_buckets(three, second, 800, 800, {2, 1, 0}).indices == BucketIndices{{1}, {2, 0}});
 }
 
 }  // namespace

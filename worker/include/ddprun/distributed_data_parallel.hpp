@@ -66,7 +66,8 @@ class GradientSynchronizer {
  public:
   /// Collective. Checks that `module` is the same on every rank (see require_same_model), then
   /// gives every rank the values of rank 0. While this object lives, backward passes that reach a
-  /// parameter need it. Throws Error.
+  /// parameter need it. Gradients may be sparse where an Embedding or EmbeddingBag in `module` has
+  /// that option, on a CPU and without compression. Throws Error.
   GradientSynchronizer(const torch::nn::Module& module,
                        const ProcessGroup& group,
                        const DistributedDataParallelOptions& options);
@@ -99,16 +100,19 @@ class GradientSynchronizer {
   struct Parameter {
     std::string name;
     torch::Tensor tensor;
+    bool is_sparse;   ///< Its gradients.
     bool is_trained;  ///< By the reducer.
   };
   struct Named {
     std::vector<torch::Tensor> tensors;
     std::vector<std::string> names;
+    std::vector<bool> is_sparse;
   };
   struct Reduction;
 
   [[nodiscard]] Named named_if(const std::function<bool(const Parameter&)>& fits) const;
 
+  void require_sparse_support() const;
   void make_check();
   void make_hooks();
   void follow_frozen();
