@@ -1,10 +1,10 @@
 #include "worker/parallel/model_agreement.hpp"
 
 #include "ddprun/error.hpp"
+#include "worker/parallel/broadcast.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -48,26 +48,13 @@ Lines lines_of(const std::string& description) {
   return lines;
 }
 
-/// The `text` of rank `root`, which is not empty.
-std::string broadcast(const std::string& text, const ProcessGroup& group, int root) {
-  c10d::BroadcastOptions options;
-  options.rootRank = root;
-  std::vector<at::Tensor> tensors{torch::tensor({static_cast<std::int64_t>(text.size())})};
-  group.native()->broadcast(tensors, options)->wait();
-  const auto bytes_count = tensors[0].item<std::int64_t>();
-  tensors[0] = torch::empty({bytes_count}, torch::kByte);
-  if (group.rank() == root) std::memcpy(tensors[0].data_ptr(), text.data(), text.size());
-  group.native()->broadcast(tensors, options)->wait();
-  return {static_cast<const char*>(tensors[0].data_ptr()), static_cast<std::size_t>(bytes_count)};
-}
-
 }  // namespace
 
 void require_same_model(const torch::nn::Module& module, const ProcessGroup& group) {
   if (group.size() == 1) return;
   const std::string description = describe(module);
   const Lines own = lines_of(description);
-  const Lines of_rank_0 = lines_of(broadcast(description, group, 0));
+  const Lines of_rank_0 = lines_of(broadcast_text(description, group, 0));
 
   // Each rank's first line that differs, counted from 1; 0 for none.
   torch::Tensor differences = torch::zeros({group.size()}, torch::kLong);
@@ -81,7 +68,7 @@ void require_same_model(const torch::nn::Module& module, const ProcessGroup& gro
     throw Error(text("the model differs between ranks: rank ",
                      rank,
                      " has ",
-                     broadcast(line, group, rank),
+                     broadcast_text(line, group, rank),
                      " where rank 0 has ",
                      of_rank_0[number - 1],
                      "; build the same model on every rank"));

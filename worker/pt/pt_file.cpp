@@ -3,6 +3,7 @@
 #include "ddprun/error.hpp"
 #include "worker/pt/atomic_file.hpp"
 #include "worker/pt/pickle_reader.hpp"
+#include "worker/pt/pt_content.hpp"
 #include "worker/pt/zip_reader.hpp"
 
 #include <ATen/ATen.h>
@@ -91,7 +92,7 @@ void write_pt_file(const std::filesystem::path& path, const c10::IValue& value) 
   });
 }
 
-c10::IValue read_pt_file(const std::filesystem::path& path, Contents contents) {
+PtContent read_pt_content(const std::filesystem::path& path, Contents contents) {
   try {
     const ZipReader archive(path);
     require_little_endian(archive);
@@ -99,15 +100,21 @@ c10::IValue read_pt_file(const std::filesystem::path& path, Contents contents) {
     if (archive.size_bytes("data.pkl").value_or(0) > limits.pickle_bytes) {
       throw Error("its pickle is larger than the limit");
     }
-    return read_pickle(
-        archive.read("data.pkl"),
+    std::string pickle = archive.read("data.pkl");
+    c10::IValue value = read_pickle(
+        pickle,
         [&](const std::string& key, std::size_t bytes) {
           return read_storage(archive, key, bytes, contents);
         },
         limits);
+    return {std::move(value), std::move(pickle)};
   } catch (const Error& error) {
     throw Error(text(path.string(), ": ", error.what()));
   }
+}
+
+c10::IValue read_pt_file(const std::filesystem::path& path, Contents contents) {
+  return read_pt_content(path, contents).value;
 }
 
 }  // namespace ddprun::worker

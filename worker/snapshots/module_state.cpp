@@ -18,9 +18,9 @@ StateDict state_dict(const torch::nn::Module& module) {
   return state;
 }
 
-void load_state_dict(const torch::nn::Module& module, const StateDict& state) {
+void require_fit(const torch::nn::Module& module, const StateDict& state) {
   constexpr const char* hint = "; the snapshot is of another model, use its own program or path";
-  StateDict current = state_dict(module);
+  const StateDict current = state_dict(module);
   for (const auto& named : current) {
     const torch::Tensor* saved = state.find(named.key());
     if (saved == nullptr) {
@@ -42,8 +42,12 @@ void load_state_dict(const torch::nn::Module& module, const StateDict& state) {
       throw Error(text("the model has no parameter ", named.key(), ", the snapshot has", hint));
     }
   }
+}
+
+void load_state_dict(const torch::nn::Module& module, const StateDict& state) {
+  require_fit(module, state);
   const torch::NoGradGuard no_grad;
-  for (auto& named : current) named.value().copy_(state[named.key()]);
+  for (auto& named : state_dict(module)) named.value().copy_(state[named.key()]);
 }
 
 c10::IValue to_value(const StateDict& state) {

@@ -6,6 +6,7 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -22,11 +23,17 @@ inline OptimizerDict make_optimizer_dict() {
   return OptimizerDict(c10::AnyType::get(), c10::AnyType::get());
 }
 
+/// What becomes of tensors that fit as they are.
+enum class StateTensors : std::uint8_t {
+  copied,
+  adopted,  ///< Unless something else has the tensor or its memory, too.
+};
+
 /// Each function throws Error that names the entry which does not fit, by `path`.
 class OptimizerSource {
  public:
-  OptimizerSource(const c10::IValue& value, std::string path)
-      : dict_(make_optimizer_dict()), path_(std::move(path)) {
+  OptimizerSource(const c10::IValue& value, std::string path, StateTensors tensors)
+      : dict_(make_optimizer_dict()), path_(std::move(path)), tensors_(tensors) {
     if (!value.isGenericDict()) fail("is not a dict");
     dict_ = value.toGenericDict();
   }
@@ -72,7 +79,7 @@ class OptimizerSource {
     if (!value->isTensor() || value->toTensor().sizes() != parameter.sizes()) {
       fail(text("has a \"", key, "\" of another shape than its parameter, ", parameter.sizes()));
     }
-    return torch::empty_like(parameter.detach()).copy_(value->toTensor());
+    return as_state(value->toTensor(), parameter);
   }
   [[nodiscard]] torch::Tensor required(const char* key, const torch::Tensor& parameter) const {
     static_cast<void>(get(key));
@@ -89,7 +96,7 @@ class OptimizerSource {
       if (!item.isTensor() || item.toTensor().sizes() != like.sizes()) {
         fail(text("has \"", key, "\" of which one has another shape than ", like.sizes()));
       }
-      all.push_back(item.toTensor().to(like.options()).clone());
+      all.push_back(as_state(item.toTensor(), like));
     }
     return all;
   }
@@ -104,6 +111,20 @@ class OptimizerSource {
     if (value.isTensor() && value.toTensor().numel() == 1) return value.toTensor().item<double>();
     return std::nullopt;
   }
+  /// `tensor` with the type, the device and the strides of `like`.
+  [[nodiscard]] torch::Tensor as_state(const torch::Tensor& tensor,
+                                       const torch::Tensor& like) const {
+    const bool fits = tensor.scalar_type() == like.scalar_type() &&
+                      tensor.device() == like.device() && tensor.strides() == like.strides();
+    if (fits && tensors_ == StateTensors::adopted && is_sole(tensor)) return tensor;
+    return torch::empty_like(like.detach()).copy_(tensor);
+  }
+  /// Whether only the dict has `tensor`, and its memory as a whole.
+  static bool is_sole(const torch::Tensor& tensor) {
+    constexpr std::size_t owners_max = 2;  // the dict, and the caller's copy of its entry
+    return tensor.use_count() <= owners_max && tensor.storage().use_count() == 1 &&
+           tensor.storage().nbytes() == tensor.nbytes() && tensor.is_non_overlapping_and_dense();
+  }
   /// The elements of a tuple or a list, which Python treats alike; nothing for other values.
   static std::vector<c10::IValue> items_of(const c10::IValue& value) {
     if (value.isTuple()) {
@@ -115,6 +136,7 @@ class OptimizerSource {
 
   OptimizerDict dict_;
   std::string path_;
+  StateTensors tensors_;
 };
 
 }  // namespace ddprun::worker

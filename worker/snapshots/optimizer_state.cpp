@@ -55,8 +55,9 @@ struct LoadedGroup {
 LoadedGroup load_group(const optim::OptimizerParamGroup& current,
                        const c10::IValue& saved,
                        const Source& states,
-                       const std::string& path) {
-  const Source group(saved, path);
+                       const std::string& path,
+                       StateTensors tensors) {
+  const Source group(saved, path, tensors);
   const c10::IValue indices = group.get("params");
   if (!indices.isList() || indices.toListRef().size() != current.params().size()) {
     group.fail(text("does not list ", current.params().size(), " parameters"));
@@ -68,12 +69,36 @@ LoadedGroup load_group(const optim::OptimizerParamGroup& current,
     const c10::IValue& index = indices.toListRef()[i];
     if (!index.isInt()) group.fail("has a parameter that is not an index");
     const auto entry = states.find(index);
-    loaded.states.push_back(entry ? load_state(current.options(),
-                                               Source(*entry, text("state[", index.toInt(), "]")),
-                                               {current.params()[i], elements})
-                                  : nullptr);
+    loaded.states.push_back(
+        entry ? load_state(current.options(),
+                           Source(*entry, text("state[", index.toInt(), "]"), tensors),
+                           {current.params()[i], elements})
+              : nullptr);
   }
   return loaded;
+}
+
+void load_all(optim::Optimizer& optimizer, const c10::IValue& state, StateTensors tensors) {
+  const Source root(state, "it", tensors);
+  const Source states(root.get("state"), "\"state\"", tensors);
+  const c10::IValue groups = root.get("param_groups");
+  auto& current = optimizer.param_groups();
+  if (!groups.isList() || groups.toListRef().size() != current.size()) {
+    root.fail(text("does not have ", current.size(), " groups of parameters"));
+  }
+  std::vector<LoadedGroup> loaded;
+  for (std::size_t i = 0; i < current.size(); ++i) {
+    loaded.push_back(load_group(
+        current[i], groups.toListRef()[i], states, text("param_groups[", i, "]"), tensors));
+  }
+  for (std::size_t i = 0; i < current.size(); ++i) {
+    current[i].set_options(std::move(loaded[i].options));
+    for (std::size_t j = 0; j < current[i].params().size(); ++j) {
+      const auto key = compat::state_key(optimizer, current[i].params()[j]);
+      optimizer.state().erase(key);
+      if (loaded[i].states[j]) optimizer.state()[key] = std::move(loaded[i].states[j]);
+    }
+  }
 }
 
 }  // namespace
@@ -109,26 +134,11 @@ c10::IValue optimizer_state(const optim::Optimizer& optimizer) {
 }
 
 void load_optimizer_state(optim::Optimizer& optimizer, const c10::IValue& state) {
-  const Source root(state, "it");
-  const Source states(root.get("state"), "\"state\"");
-  const c10::IValue groups = root.get("param_groups");
-  auto& current = optimizer.param_groups();
-  if (!groups.isList() || groups.toListRef().size() != current.size()) {
-    root.fail(text("does not have ", current.size(), " groups of parameters"));
-  }
-  std::vector<LoadedGroup> loaded;
-  for (std::size_t i = 0; i < current.size(); ++i) {
-    loaded.push_back(
-        load_group(current[i], groups.toListRef()[i], states, text("param_groups[", i, "]")));
-  }
-  for (std::size_t i = 0; i < current.size(); ++i) {
-    current[i].set_options(std::move(loaded[i].options));
-    for (std::size_t j = 0; j < current[i].params().size(); ++j) {
-      const auto key = compat::state_key(optimizer, current[i].params()[j]);
-      optimizer.state().erase(key);
-      if (loaded[i].states[j]) optimizer.state()[key] = std::move(loaded[i].states[j]);
-    }
-  }
+  load_all(optimizer, state, StateTensors::copied);
+}
+
+void adopt_optimizer_state(optim::Optimizer& optimizer, c10::IValue state) {
+  load_all(optimizer, state, StateTensors::adopted);
 }
 
 }  // namespace ddprun::worker

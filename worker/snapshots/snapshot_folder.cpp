@@ -4,6 +4,7 @@
 #include "ddprun/pt_file.hpp"
 #include "rendezvous/snapshot_name.hpp"
 #include "worker/pt/atomic_file.hpp"
+#include "worker/pt/pt_content.hpp"
 
 #include <c10/util/Exception.h>
 
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <exception>
 #include <tuple>
+#include <utility>
 
 namespace ddprun::worker {
 namespace {
@@ -20,17 +22,17 @@ namespace fs = std::filesystem;
 
 static_assert(SnapshotNumbers::number_max == count_max);
 
-Snapshot read_snapshot_itself(const fs::path& path, Contents contents) {
-  const c10::IValue value = read_pt_file(path, contents);
+SnapshotFolder::Content read_snapshot_itself(const fs::path& path, Contents contents) {
+  PtContent read = read_pt_content(path, contents);
   try {
-    return from_value(value);
+    return {from_value(read.value), std::move(read.pickle)};
   } catch (const Error& error) {
     throw Error(text(path.string(), ": not a snapshot: ", error.what()));
   }
 }
 
 /// Throws only Error, even if a file makes LibTorch or an allocation fail: others may be good.
-Snapshot read_snapshot(const fs::path& path, Contents contents) {
+SnapshotFolder::Content read_snapshot(const fs::path& path, Contents contents) {
   try {
     return read_snapshot_itself(path, contents);
   } catch (const Error&) {
@@ -120,7 +122,8 @@ SnapshotFolder::Listing SnapshotFolder::list() const {
 
   for (const std::string& name : candidates) {
     try {
-      const Snapshot snapshot = read_snapshot(folder_ / name, Contents::without_tensor_data);
+      const Snapshot snapshot =
+          read_snapshot(folder_ / name, Contents::without_tensor_data).snapshot;
       listing.files.push_back(
           {name,
            snapshot.generation,
@@ -141,7 +144,7 @@ SnapshotFolder::Listing SnapshotFolder::list() const {
   return listing;
 }
 
-Snapshot SnapshotFolder::read(const std::string& name) const {
+SnapshotFolder::Content SnapshotFolder::read(const std::string& name) const {
   return read_snapshot(folder_ / name, Contents::all);
 }
 

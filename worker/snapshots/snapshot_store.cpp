@@ -2,6 +2,7 @@
 
 #include "ddprun/error.hpp"
 #include "ddprun/finite.hpp"
+#include "worker/snapshots/shared_snapshot.hpp"
 #include "worker/warning.hpp"
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 namespace ddprun::worker {
 namespace {
 
-// Rank 0's message to the others: one of these, followed by a file name or by the reason.
-constexpr char chosen_file = 'F';
+// Rank 0's message to the others: one of these, and the reason of a failure.
+constexpr char chosen_one = 'S';
 constexpr char nothing_yet = 'N';
 constexpr char failed = 'E';
 
@@ -40,40 +41,35 @@ SnapshotStore::SnapshotStore(const Context& context,
   }
 }
 
-std::optional<Snapshot> SnapshotStore::load() {
+std::optional<Snapshot> SnapshotStore::load(SnapshotParts parts) {
   const std::string topic = "snapshot/choice/" + path().string();
-  std::optional<Snapshot> snapshot;
-  if (group_.rank() == 0) {
-    try {
-      static_cast<void>(group_.from_rank_0(topic, choose(snapshot)));
-    } catch (const std::exception& error) {
-      static_cast<void>(group_.from_rank_0(topic, failed + std::string(error.what())));
-      throw;
-    }
-    if (snapshot) tell_about_size(*snapshot);
-    return snapshot;
+  if (group_.rank() != 0) {
+    const std::string choice = group_.from_rank_0(topic, "");
+    if (choice.front() == failed) throw Error(choice.substr(1));
+    if (choice.front() == nothing_yet) return std::nullopt;
+    return receive_snapshot(parts, group_);
   }
-  const std::string choice = group_.from_rank_0(topic, "");
-  const std::string rest = choice.substr(1);
-  if (choice.front() == failed) throw Error(rest);
-  if (choice.front() == nothing_yet) return std::nullopt;
+  std::optional<SnapshotFolder::Content> chosen;
   try {
-    return folder_.read(rest);
-  } catch (const Error& error) {
-    throw Error(text("rank ",
-                     group_.rank(),
-                     " cannot load the snapshot that rank 0 has loaded: ",
-                     error.what(),
-                     "; keep snapshots in a folder that all nodes share"));
+    chosen = choose();
+  } catch (const std::exception& error) {
+    static_cast<void>(group_.from_rank_0(topic, failed + std::string(error.what())));
+    throw;
   }
+  static_cast<void>(group_.from_rank_0(topic, {chosen ? chosen_one : nothing_yet}));
+  if (!chosen) return std::nullopt;
+  tell_about_size(chosen->snapshot);
+  send_snapshot(*chosen, parts, group_);
+  return std::move(chosen->snapshot);
 }
 
-/// The message for the other ranks; puts what it loaded into `chosen`.
-std::string SnapshotStore::choose(std::optional<Snapshot>& chosen) {
+/// On rank 0. Once it returns, nothing but the connection to the others can fail.
+std::optional<SnapshotFolder::Content> SnapshotStore::choose() {
   std::vector<std::string> damaged = found_.damaged;
   for (const SnapshotFolder::File& file : found_.files) {
+    std::optional<SnapshotFolder::Content> content;
     try {
-      chosen = folder_.read(file.name);
+      content = folder_.read(file.name);
     } catch (const Error& error) {
       damaged.emplace_back(error.what());
       continue;
@@ -82,9 +78,9 @@ std::string SnapshotStore::choose(std::optional<Snapshot>& chosen) {
     newest_ = file.name;
     tell_about_link(file.name);
     static_cast<void>(link_to(file.name));
-    return chosen_file + file.name;
+    return content;
   }
-  if (damaged.empty()) return {nothing_yet};
+  if (damaged.empty()) return std::nullopt;
   throw Error(text("no snapshot can be used: ",
                    damaged.front(),
                    damaged.size() > 1 ? text(" (and ", damaged.size() - 1, " more)") : "",

@@ -44,15 +44,16 @@ void Session::resume(const std::shared_ptr<torch::nn::Module>& module,
   for (const auto& group : optimizer.param_groups()) rates_.push_back(group.options().get_lr());
   parameters_ = module->parameters();
   if (options_.precision == torch::kHalf) scaler_ = std::make_unique<GradientScaler>(parameters_);
-  if (auto snapshot = snapshots_.load()) {
-    load_state_dict(*module, snapshot->model_state);
+  if (auto snapshot = snapshots_.load(SnapshotParts::all_but_model)) {
+    // DistributedDataParallel, which prepare() makes next, sends the model to the other ranks.
+    is_rank_0() ? load_state_dict(*module, snapshot->model_state)
+                : require_fit(*module, snapshot->model_state);
     if (!snapshot->optimizer_state.isNone()) {
-      load_optimizer_state(optimizer, snapshot->optimizer_state);
+      adopt_optimizer_state(optimizer, std::exchange(snapshot->optimizer_state, {}));
     }
     if (scaler_ && !snapshot->scaler_state.isNone()) scaler_->load(snapshot->scaler_state);
     training_ = *std::move(snapshot);
     training_.model_state.clear();  // which would be kept beside the model's own
-    training_.optimizer_state = c10::IValue();
   }
   module_ = module;
   optimizer_ = &optimizer;

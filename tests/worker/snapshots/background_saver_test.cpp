@@ -3,6 +3,7 @@
 #include "ddprun/context.hpp"
 #include "ddprun/error.hpp"
 #include "ddprun/optimizer_state.hpp"
+#include "ddprun/pt_file.hpp"
 #include "tests/worker/support.hpp"
 
 #include <doctest/doctest.h>

@@ -276,6 +276,33 @@ TEST_CASE("snapshot: the state of LBFGS has to fit all parameters together") {
                  "state[0] has \"old_dirs\", \"old_stps\" and \"ro\" of different lengths"));
 }
 
+TEST_CASE("snapshot: an optimizer adopts the tensors that it alone has, and copies others") {
+  nn::Linear net(3, 2);
+  torch::optim::SGD trained(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
+  net->forward(torch::ones({1, 3})).sum().backward();
+  trained.step();
+  const auto momentum_of = [](const c10::IValue& state, std::int64_t index) {
+    const auto entries = state.toGenericDict().at("state").toGenericDict();
+    return entries.at(index).toGenericDict().at("momentum_buffer").toTensor();
+  };
+  const TemporaryFolder folder;
+  write_pt_file(folder / "x.pt", optimizer_state(trained));
+  c10::IValue state = read_pt_file(folder / "x.pt");
+  const torch::Tensor shared = momentum_of(state, 1);
+  const void* const weight_data = momentum_of(state, 0).data_ptr();
+
+  torch::optim::SGD adopting(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
+  adopt_optimizer_state(adopting, std::exchange(state, {}));
+  const c10::IValue adopted = optimizer_state(adopting);
+  CHECK(momentum_of(adopted, 0).data_ptr() == weight_data);
+  CHECK_FALSE(momentum_of(adopted, 1).is_alias_of(shared));
+  for (const std::int64_t index : {0, 1}) {
+    CHECK(torch::equal(momentum_of(adopted, index), momentum_of(optimizer_state(trained), index)));
+  }
+  adopt_optimizer_state(trained, adopted);
+  CHECK_FALSE(momentum_of(optimizer_state(trained), 0).is_alias_of(momentum_of(adopted, 0)));
+}
+
 TEST_CASE("snapshot: LBFGS has the options of the file, also where those are none") {
   nn::Linear net(3, 1);
   torch::optim::LBFGS plain(net->parameters());

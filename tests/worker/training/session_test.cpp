@@ -283,14 +283,14 @@ TEST_CASE("session: calls in the wrong order say which one comes first") {
 }
 
 /// Two sessions, each in a thread, that meet in a store of their own.
-void run_two_sessions(const std::function<void(Session& session)>& body) {
+void run_two_sessions(const TemporaryFolder& folder,
+                      const std::function<void(Session& session)>& body) {
   c10d::TCPStoreOptions options;
   options.isServer = true;
   options.port = 0;
   options.waitWorkers = false;
   compat::avoid_libuv(options);
   const auto store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
-  const TemporaryFolder folder;
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < 2; ++rank) {
     Context context = context_in(folder);
@@ -312,7 +312,8 @@ TEST_CASE("session: ranks evaluate with the statistics of rank 0, unless each ke
     CAPTURE(shares);
     std::mutex mutex;
     std::vector<Tensor> outputs;
-    run_two_sessions([&](Session& session) {
+    const TemporaryFolder folder;
+    run_two_sessions(folder, [&](Session& session) {
       nn::BatchNorm1d norm(2);
       torch::optim::SGD optimizer(norm->parameters(), 0.1);
       auto parallel = session.prepare(norm, optimizer, {.broadcast_buffers = shares});
@@ -324,6 +325,52 @@ TEST_CASE("session: ranks evaluate with the statistics of rank 0, unless each ke
     });
     CHECK(torch::equal(outputs.at(0), outputs.at(1)) == shares);
   }
+}
+
+TEST_CASE("session: all ranks resume with the model and the optimizer's state of rank 0's file") {
+  const TemporaryFolder folder;
+  Tensor weight;
+  {
+    SessionJob job(folder, {});
+    job.train();
+    weight = job.net->parameters()[0].detach().clone();
+  }
+  std::mutex mutex;
+  std::vector<bool> are_equal;
+  run_two_sessions(folder, [&](Session& session) {
+    nn::Sequential net{nn::Linear(1, 8), nn::Dropout(0.5), nn::Tanh(), nn::Linear(8, 1)};
+    torch::optim::Adam optimizer(net->parameters(), 0.5);
+    auto parallel = session.prepare(net, optimizer);
+    const std::lock_guard lock(mutex);
+    are_equal.push_back(torch::equal(net->parameters()[0], weight) &&
+                        session.learning_rate() == 0.01 && optimizer.state().size() == 4);
+  });
+  CHECK(are_equal == std::vector<bool>{true, true});
+}
+
+TEST_CASE("session: ranks with another model or optimizer than the snapshot's have one error") {
+  const TemporaryFolder folder;
+  SessionJob(folder, {}).train();
+  const auto errors_of = [&](std::int64_t width, const auto& make_optimizer) {
+    std::mutex mutex;
+    std::vector<std::string> errors;
+    run_two_sessions(folder, [&](Session& session) {
+      nn::Sequential net{nn::Linear(1, width), nn::Dropout(0.5), nn::Tanh(), nn::Linear(width, 1)};
+      auto optimizer = make_optimizer(net->parameters());
+      const std::string error =
+          error_of([&] { static_cast<void>(session.prepare(net, optimizer)); });
+      const std::lock_guard lock(mutex);
+      errors.push_back(error);
+    });
+    REQUIRE(errors.size() == 2);
+    CHECK(errors[0] == errors[1]);
+    return errors[0];
+  };
+  const auto adam = [](auto parameters) { return torch::optim::Adam(parameters, 0.1); };
+  const auto sgd = [](auto parameters) { return torch::optim::SGD(parameters, 0.1); };
+  CHECK(
+      contains(errors_of(9, adam), "parameter 0.weight is [9, 1] in the model but [8, 1] in the"));
+  CHECK(contains(errors_of(8, sgd), "the optimizer state does not fit this optimizer"));
 }
 
 TEST_CASE("session: the state that an optimizer makes itself is kept, and its kind known") {

@@ -17,6 +17,9 @@ using StateDict = torch::OrderedDict<std::string, torch::Tensor>;
 /// that is missing, not known or of another shape; the module is unchanged then.
 void load_state_dict(const torch::nn::Module& module, const StateDict& state);
 
+/// Throws what load_state_dict() would; changes nothing, and reads no element of `state`.
+void require_fit(const torch::nn::Module& module, const StateDict& state);
+
 /// `state` as the dict that write_pt_file() takes. Tensors of other devices are copied to the CPU,
 /// all others are shared.
 [[nodiscard]] c10::IValue to_value(const StateDict& state);

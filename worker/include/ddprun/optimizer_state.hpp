@@ -17,4 +17,9 @@ namespace ddprun::worker {
 /// Throws Error naming the entry that does not fit; the optimizer is unchanged then.
 void load_optimizer_state(torch::optim::Optimizer& optimizer, const c10::IValue& state);
 
+/// The same without a second copy in memory: the optimizer takes the tensors of `state` that are of
+/// the type and on the device of their parameters, and that nothing else has. So do not use `state`
+/// afterwards.
+void adopt_optimizer_state(torch::optim::Optimizer& optimizer, c10::IValue state);
+
 }  // namespace ddprun::worker

@@ -31,6 +31,11 @@ class SnapshotFolder {
     std::int64_t generation_max = -1;
   };
 
+  struct Content {
+    Snapshot snapshot;
+    std::string pickle;  ///< The file's own, which describes all but the data of tensors.
+  };
+
   /// `link` is the path people know, "run/snapshot.pt". Throws Error when it cannot be one.
   explicit SnapshotFolder(const std::filesystem::path& link);
 
@@ -41,7 +46,7 @@ class SnapshotFolder {
   [[nodiscard]] Listing list() const;
 
   /// The whole snapshot in the file called `name`. Throws Error when it is damaged or no snapshot.
-  [[nodiscard]] Snapshot read(const std::string& name) const;
+  [[nodiscard]] Content read(const std::string& name) const;
 
   /// Writes a file for `snapshot`, on the disk when this returns, and makes the folder before that
   /// if need be. The result is its name. Throws FileError; the folder then has what it had.

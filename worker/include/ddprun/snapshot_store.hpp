@@ -24,22 +24,29 @@ struct SnapshotStoreOptions {
   Control* control = nullptr;  ///< Is told of each snapshot; outlives the store.
 };
 
+enum class SnapshotParts : std::uint8_t {
+  all,
+  all_but_model,  ///< Other ranks than 0 get the names and shapes of the model, and no values.
+};
+
 class SnapshotStore {
  public:
   /// The store of the job whose newest snapshot is at `path`, which is DDPRUN_SNAPSHOT of `context`
-  /// or else snapshot.pt in the working folder. Every rank needs to see the same folder, by the
-  /// same path. Rank 0 lists it and removes unfinished files of killed writers. Throws Error.
+  /// or else snapshot.pt in the working folder; the same path on every rank. Only rank 0 reads and
+  /// writes files there, and a restart may place rank 0 on any node. It lists them and removes
+  /// unfinished ones of killed writers. Throws Error.
   SnapshotStore(const Context& context,
                 const ProcessGroup& group,
                 SnapshotStoreOptions options = {});
 
   /// The newest complete snapshot, the same on every rank, or nothing when there is none yet; the
-  /// link then leads to it. Collective, once. Throws Error on every rank when there are files but
+  /// link then leads to it. Collective, once. Rank 0 reads the file and sends `parts` of it to the
+  /// others over the process group, on the CPU. Throws Error on every rank when there are files but
   /// all of them are damaged: a new start would silently discard the training. A link that
   /// was set by hand to an older one is not followed, and rank 0 says so. A snapshot of a job with
   /// another number of ranks is loaded too, and rank 0 says so: its position in the epoch,
   /// Position::samples, does not depend on the number of ranks (see DistributedSampler).
-  [[nodiscard]] std::optional<Snapshot> load();
+  [[nodiscard]] std::optional<Snapshot> load(SnapshotParts parts = SnapshotParts::all);
 
   /// Writes `snapshot` and makes it the newest; true when it is on the disk now. Rank 0 only: does
   /// nothing on others. Sets its generation, to one later than all that existed when this store
@@ -62,7 +69,7 @@ class SnapshotStore {
   [[nodiscard]] const std::filesystem::path& path() const { return folder_.link(); }
 
  private:
-  [[nodiscard]] std::string choose(std::optional<Snapshot>& chosen);
+  [[nodiscard]] std::optional<SnapshotFolder::Content> choose();
   [[nodiscard]] bool link_to(const std::string& name) const;
   void tell_about_link(const std::string& loaded) const;
   void tell_about_size(const Snapshot& loaded) const;
