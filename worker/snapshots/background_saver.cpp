@@ -61,12 +61,16 @@ void BackgroundSaver::begin(Snapshot snapshot, Shared shared) {
 
 /// On the thread. False if `shared` has changed meanwhile.
 bool BackgroundSaver::complete(Snapshot& snapshot, Shared shared, std::int64_t changes) {
-  StateDict state = copied(shared.parameters);
+  copies_.begin();
+  const auto copy = [this](const torch::Tensor& tensor) { return copies_.copied(tensor); };
+  StateDict state;
+  for (const auto& named : shared.parameters) state.insert(named.key(), copy(named.value()));
   for (const auto& named : snapshot.model_state) state.insert(named.key(), named.value());
   snapshot.model_state = std::move(state);
-  snapshot.optimizer_state = copied(shared.optimizer_state);
+  snapshot.optimizer_state = with_tensors(shared.optimizer_state, copy);
   if (changes_of(shared) == changes) return true;
   has_torn_ = true;
+  copies_ = {};
   store_.warn(text("the snapshot of step ",
                    snapshot.position.step,
                    " is not saved: parameters changed while it copied them; later ones are copied "

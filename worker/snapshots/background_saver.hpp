@@ -2,11 +2,13 @@
 // training will change, and then writes.
 //
 // Nothing but the optimizer's step changes parameters and its own state. So only that step has to
-// wait for the copy, which is made while the next forward and backward pass are computed.
+// wait for the copy, which is made while the next forward and backward pass are computed. Its
+// memory is kept for the next save, since new pages cost the kernel several times the copy's time.
 #pragma once
 
 #include "ddprun/position.hpp"
 #include "ddprun/snapshot_store.hpp"
+#include "worker/snapshots/copied_tensors.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -54,6 +56,7 @@ class BackgroundSaver {
   SnapshotStore& store_;
   Position position_;
   std::atomic<bool> has_torn_ = false;
+  KeptCopies copies_;  // the thread's, while a save is under way
   std::future<void> copy_;
   std::future<bool> save_;  // the last member: its thread uses the others
 };

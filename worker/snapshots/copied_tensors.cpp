@@ -6,6 +6,31 @@
 
 namespace ddprun::worker {
 
+namespace {
+
+bool has_layout(const torch::Tensor& copy, const torch::Tensor& source) {
+  return copy.defined() && copy.scalar_type() == source.scalar_type() &&
+         copy.sizes() == source.sizes() && copy.strides() == source.strides();
+}
+
+/// Makes `copy` one of `tensor`, in the memory that it has if its layout fits.
+void copy_to(torch::Tensor& copy, const torch::Tensor& tensor) {
+  const torch::Tensor source = tensor.detach();
+  const bool is_plain = source.layout() == torch::kStrided && source.is_non_overlapping_and_dense();
+  if (!source.device().is_cpu()) {
+    copy = source.cpu();
+  } else if (!is_plain) {
+    copy = source.clone();  // maybe by LibTorch's threads
+  } else {
+    if (!has_layout(copy, source)) {
+      copy = torch::empty_strided(source.sizes(), source.strides(), source.options());
+    }
+    if (source.nbytes() > 0) std::memcpy(copy.data_ptr(), source.data_ptr(), source.nbytes());
+  }
+}
+
+}  // namespace
+
 c10::IValue with_tensors(const c10::IValue& value,
                          const std::function<torch::Tensor(const torch::Tensor&)>& change) {
   if (value.isTensor()) return change(value.toTensor());
@@ -39,12 +64,8 @@ torch::Tensor on_cpu(const torch::Tensor& tensor) {
 }
 
 torch::Tensor copied(const torch::Tensor& tensor) {
-  const torch::Tensor source = tensor.detach();
-  const bool is_plain = source.layout() == torch::kStrided && source.is_non_overlapping_and_dense();
-  if (!source.device().is_cpu()) return source.cpu();
-  if (!is_plain) return source.clone();  // maybe by LibTorch's threads
-  torch::Tensor copy = torch::empty_strided(source.sizes(), source.strides(), source.options());
-  if (source.nbytes() > 0) std::memcpy(copy.data_ptr(), source.data_ptr(), source.nbytes());
+  torch::Tensor copy;
+  copy_to(copy, tensor);
   return copy;
 }
 
@@ -56,6 +77,13 @@ StateDict copied(const StateDict& state) {
 
 c10::IValue copied(const c10::IValue& value) {
   return with_tensors(value, [](const torch::Tensor& tensor) { return copied(tensor); });
+}
+
+torch::Tensor KeptCopies::copied(const torch::Tensor& tensor) {
+  if (used_count_ == kept_.size()) kept_.emplace_back();
+  torch::Tensor& kept = kept_[used_count_++];
+  copy_to(kept, tensor);
+  return kept;
 }
 
 }  // namespace ddprun::worker

@@ -5,7 +5,9 @@
 
 #include <torch/torch.h>
 
+#include <cstddef>
 #include <functional>
+#include <vector>
 
 namespace ddprun::worker {
 
@@ -23,5 +25,19 @@ namespace ddprun::worker {
 [[nodiscard]] torch::Tensor copied(const torch::Tensor& tensor);
 [[nodiscard]] StateDict copied(const StateDict& state);
 [[nodiscard]] c10::IValue copied(const c10::IValue& value);
+
+/// The same for a value that is copied again and again, into the same memory: a copy of 1.2 GB took
+/// 0.13 s of processor time, and 0.70 s into new pages (AMD EPYC, virtual machine, Linux 6.18).
+class KeptCopies {
+ public:
+  /// The copies before will be overwritten, so nobody uses them any more.
+  void begin() { used_count_ = 0; }
+  /// The nth copy since begin() lies where the nth one before lay, if that had the same layout.
+  [[nodiscard]] torch::Tensor copied(const torch::Tensor& tensor);
+
+ private:
+  std::vector<torch::Tensor> kept_;
+  std::size_t used_count_ = 0;
+};
 
 }  // namespace ddprun::worker

@@ -4,6 +4,7 @@
 #include "ddprun/optimizer_state.hpp"
 #include "ddprun/pt_file.hpp"
 #include "tests/worker/support.hpp"
+#include "worker/snapshots/copied_tensors.hpp"
 
 #include <doctest/doctest.h>
 #include <torch/torch.h>
@@ -109,6 +110,30 @@ TEST_CASE("snapshot: tensors within containers are taken from their device and g
   const c10::IValue copy = value.at("list").toListRef()[0].toTupleRef().elements()[0];
   CHECK(torch::equal(copy.toTensor(), tensor.toTensor()));
   CHECK_FALSE(copy.toTensor().requires_grad());
+}
+
+TEST_CASE("snapshot: a copy lies where the one before it was, if it has that one's layout") {
+  KeptCopies copies;
+  const auto copy = [&copies](const torch::Tensor& tensor) {
+    const torch::Tensor result = copies.copied(tensor);
+    CHECK(torch::equal(result, tensor));
+    CHECK_FALSE(result.is_alias_of(tensor));
+    return result;
+  };
+  const torch::Tensor matrix = torch::rand({2, 3});
+  const torch::Tensor row = torch::rand({4});
+  const torch::Tensor first = copy(matrix);
+  const torch::Tensor second = copy(row);
+  for (const torch::Tensor& next : {matrix + 1, matrix + 2}) {
+    copies.begin();
+    CHECK(copy(next).is_same(first));
+    CHECK(copy(row + 1).is_same(second));
+  }
+  for (const torch::Tensor& other :
+       {matrix.t(), matrix.to(torch::kDouble), torch::rand({3, 2}), matrix.expand({5, 2, 3})}) {
+    copies.begin();
+    CHECK_FALSE(copy(other).is_alias_of(first));
+  }
 }
 
 TEST_CASE("snapshot: a tensor that is not on the CPU is not written to a file") {
