@@ -11,7 +11,7 @@ namespace ddprun::worker {
 namespace {
 
 constexpr std::size_t joined_bytes_max = 1 << 20;  // a tensor of more travels by itself
-constexpr std::size_t broadcast_piece_bytes = 16 << 20;
+constexpr std::int64_t broadcast_piece_bytes = 16 << 20;
 constexpr std::size_t pieces_under_way_max = 2;  // Gloo has two threads
 
 /// Pieces of large tensors on their way, so that a rank that has one passes it on while it gets the
@@ -23,8 +23,9 @@ class BroadcastPieces {
   }
 
   void add(const torch::Tensor& tensor) {
-    const auto count = static_cast<std::int64_t>(broadcast_piece_bytes / tensor.element_size());
-    for (const torch::Tensor& piece : tensor.view({-1}).split(count)) {
+    const auto element_bytes = static_cast<std::int64_t>(tensor.element_size());
+    for (const torch::Tensor& piece :
+         tensor.view({-1}).split(broadcast_piece_bytes / element_bytes)) {
       if (under_way_.size() == pieces_under_way_max) finish_first();
       std::vector<at::Tensor> tensors{piece};
       under_way_.push_back(group_.native()->broadcast(tensors, options_));

@@ -58,7 +58,6 @@ std::optional<Snapshot> SnapshotStore::load(SnapshotParts parts) {
   }
   static_cast<void>(group_.from_rank_0(topic, {chosen ? chosen_one : nothing_yet}));
   if (!chosen) return std::nullopt;
-  tell_about_size(chosen->snapshot);
   send_snapshot(*chosen, parts, group_);
   return std::move(chosen->snapshot);
 }
@@ -77,6 +76,7 @@ std::optional<SnapshotFolder::Content> SnapshotStore::choose() {
     for (const std::string& each : damaged) options_.warn("skipped a damaged snapshot: " + each);
     newest_ = file.name;
     tell_about_link(file.name);
+    tell_about_size(content->snapshot);
     static_cast<void>(link_to(file.name));
     return content;
   }
