@@ -12,8 +12,8 @@ namespace {
 
 using test::contains;
 
-/// What CMake says of a LibTorch with these `gpus`, "cuda", "hip" or none, on a machine whose headers
-/// lie under `folder`.
+/// What CMake says of a LibTorch with these `gpus`, "cuda", "hip" or none, on a machine whose
+/// headers lie under `folder`.
 std::string configured(const test::TemporaryFolder& folder,
                        const std::string& gpus,
                        const std::string& version = "2.7.1") {

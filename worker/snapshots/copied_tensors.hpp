@@ -16,8 +16,8 @@ namespace ddprun::worker {
 [[nodiscard]] c10::IValue with_tensors(
     const c10::IValue& value, const std::function<torch::Tensor(const torch::Tensor&)>& change);
 
-/// On the CPU, detached, and no longer in the order of channels last, so that files do not depend on
-/// it; shares its memory with `tensor` if that is so already.
+/// On the CPU, detached, and no longer in the order of channels last, so that files do not depend
+/// on it; shares its memory with `tensor` if that is so already.
 [[nodiscard]] torch::Tensor on_cpu(const torch::Tensor& tensor);
 
 /// On the CPU, detached, with memory of its own. Made by the calling thread alone, so that it can

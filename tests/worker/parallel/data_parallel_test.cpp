@@ -157,20 +157,24 @@ TEST_CASE("DataParallel: replicas follow requires_grad, and passes without gradi
   CHECK_FALSE(parallel(images).requires_grad());
 }
 
-TEST_CASE("DataParallel: each replica has a thread, with the caller's autocast") {
+TEST_CASE("DataParallel: each replica has a thread, with the caller's modes") {
   std::mutex mutex;
   std::set<std::thread::id> threads;
   std::set<torch::ScalarType> types;
+  std::set<bool> have_gradients;
   auto parallel = probe_on(three_cpus, [&](const Tensor& rows) {
     const std::lock_guard lock(mutex);
     threads.insert(std::this_thread::get_id());
+    have_gradients.insert(torch::GradMode::is_enabled());
     types.insert(torch::mm(rows, rows.t()).scalar_type());
   });
+  const torch::NoGradGuard no_gradients;
   const Autocast cast(torch::kCPU, torch::kBFloat16);
   CHECK((parallel(torch::ones({6, 3})).scalar_type() == torch::kBFloat16));
   CHECK(threads.size() == 3);
   CHECK(threads.count(std::this_thread::get_id()) == 1);
   CHECK(types == std::set<torch::ScalarType>{torch::kBFloat16});
+  CHECK(have_gradients == std::set<bool>{false});
 }
 
 TEST_CASE("DataParallel: replicas without samples are left out, but for the first") {
