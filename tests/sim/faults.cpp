@@ -79,6 +79,7 @@ void Cluster::happen(const Fault& drawn) {
     case FaultKind::power_off:
       hurt_others(fault.host);
       victim.power_off();
+      network_.power_off(fault.host);
       return power_on_after(fault.time, fault.host);
     case FaultKind::worker_fails:
       return victim.worker_fails();

@@ -60,4 +60,13 @@ void Network::heal(int from, int to) {
   }
 }
 
+void Network::power_off(int from) {
+  for (const auto& [ends, pipes] : pipes_) {
+    if (ends.first != from) continue;
+    for (const auto& each : pipes) {
+      if (const PipePtr pipe = each.lock()) pipe->held_.clear();
+    }
+  }
+}
+
 }  // namespace ddprun::sim

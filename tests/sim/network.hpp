@@ -67,6 +67,8 @@ class Network {
   /// another wait of up to the same length, since TCP's repetitions become rarer.
   void cut(int from, int to);
   void heal(int from, int to);
+  /// The host is off: what waits for a cut to heal will not be sent again.
+  void power_off(int from);
   /// What is sent from now on takes at least so long.
   void slow_down(int from, int to, Millis delay) { slow_[{from, to}] = delay; }
   /// What is on its way over this one is lost.
