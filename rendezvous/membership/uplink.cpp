@@ -126,7 +126,7 @@ void Uplink::forget_all(Instant now, Actions& out) {
   inbox_ = {};
   put_off_ = 0;
   lease_end_.reset();
-  give_up_at_ = now + (end_asked_ ? options_.times.dead_after : patience());
+  give_up_at_ = now + patience();
   out.emplace_back(LifeEnded{});
   if (end_asked_) outbox_.push(*end_asked_);
 }
@@ -164,7 +164,7 @@ void Uplink::on(Instant now, const TellNews& tell, Actions& out) {
     const bool may_be_heard = answered_ && std::holds_alternative<LeaveRequested>(tell.news);
     if (!lease_end_ && !may_be_heard) stop_waiting(out);
     if (!lease_end_ && may_be_heard) {
-      const Instant soon = now + options_.times.dead_after / 4;
+      const Instant soon = now + patience();
       give_up_at_ = give_up_at_ ? std::min(*give_up_at_, soon) : soon;
     }
   }

@@ -154,6 +154,10 @@ std::string Uplink::no_lease() const {
 }
 
 Millis Uplink::patience() const {
+  if (end_asked_ && std::holds_alternative<LeaveRequested>(*end_asked_)) {
+    return options_.times.dead_after / 4;
+  }
+  if (end_asked_) return options_.times.dead_after;
   return answered_ ? options_.replace_timeout : options_.join_timeout;
 }
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <map>
@@ -50,18 +51,27 @@ TEST_CASE("uplink: who leaves waits for no coordinator") {
       "give up with 143: stopped by SIGTERM (15); this node was waiting"));
 }
 
+/// Whether it gives up in the next `time`, with the status of SIGTERM.
+bool ends_as_told(UplinkStory& story, std::int64_t time) {
+  return std::ranges::any_of(story.after(time), [](const std::string& line) {
+    return line.starts_with("give up with 143: stopped by SIGTERM (15)");
+  });
+}
+
 TEST_CASE("uplink: who leaves between two coordinators waits a little for the second") {
   UplinkStory story = leased();
   (void)story.follows(leader_at(2, 2));
   CHECK(story.meets(TellNews{LeaveRequested{{}, SIGTERM}}).empty());
-  const auto gives_up = [&](std::int64_t time) {
-    for (const std::string& line : story.after(time)) {
-      if (line.starts_with("give up with 143: stopped by SIGTERM (15)")) return true;
-    }
-    return false;
-  };
-  CHECK_FALSE(gives_up(999));
-  CHECK(gives_up(1));
+  CHECK_FALSE(ends_as_told(story, 999));
+  CHECK(ends_as_told(story, 1));
+}
+
+TEST_CASE("uplink: who was told to leave before waits as little for another coordinator") {
+  UplinkStory story = leased();
+  (void)story.meets(TellNews{LeaveRequested{{}, SIGTERM}});
+  (void)story.follows(leader_at(2, 2));
+  CHECK_FALSE(ends_as_told(story, 999));
+  CHECK(ends_as_told(story, 1));
 }
 
 TEST_CASE("uplink: whoever wants to stop waits no longer for another leader than for a lost one") {
