@@ -80,11 +80,12 @@ struct StreamLoader::State {
         }
         copy_into_row(read.batch, static_cast<std::size_t>(read.size++), *sample);
         number += group.size();
+        skip_count = group.size() - 1;
       }
     } catch (const std::exception& error) {
-      return {.failure = stream_failure(number, error.what())};
+      return {.failure = stream_failure(number - skip_count, error.what())};
     } catch (...) {
-      return {.failure = stream_failure(number, "unknown exception")};
+      return {.failure = stream_failure(number - skip_count, "unknown exception")};
     }
     if (read.size == 0) return {};
     return {.batch = {.inputs = read.batch.inputs.narrow(0, 0, read.size),
@@ -94,14 +95,21 @@ struct StreamLoader::State {
 
   /// The next one of this rank, behind those of others. None is read any more once this stops.
   [[nodiscard]] std::optional<Sample> read_sample(torch::Generator& draws) {
-    {
-      const std::lock_guard lock(mutex);
-      if (stops) return std::nullopt;
+    if (source.skip && skip_count > 0 && !is_stopping()) {
+      source.skip(skip_count);
+      skip_count = 0;
     }
-    if (skip_count > 0) source.skip(skip_count, draws);
-    skip_count = group.size() - 1;
+    for (; skip_count > 0; --skip_count) {
+      if (is_stopping() || !source.next(draws)) return std::nullopt;
+    }
+    if (is_stopping()) return std::nullopt;
     draws.set_current_seed(draw_seed(options.draw_seed, number));
     return source.next(draws);
+  }
+
+  [[nodiscard]] bool is_stopping() {
+    const std::lock_guard lock(mutex);
+    return stops;
   }
 
   [[nodiscard]] ReadBatch take() {

@@ -5,6 +5,7 @@
 #include <ATen/ThreadLocalState.h>
 #include <c10/core/StreamGuard.h>
 
+#include <algorithm>
 #include <future>
 
 namespace ddprun::worker {
@@ -102,6 +103,12 @@ DeviceReplicas::DeviceReplicas(ModulePointer module,
 void DeviceReplicas::add_replica(const std::function<ModulePointer()>& make, torch::Device device) {
   const Replica& first = replicas_.front();
   Replica added(make ? make() : clone_of(*first.module));
+  for (std::size_t j = 0; j < std::min(first.parameters.size(), added.parameters.size()); ++j) {
+    if (!added.parameters[j].is_same(first.parameters[j])) continue;
+    throw Error(
+        "the function that makes replicas for a DataParallel has returned a module that "
+        "shares parameters with the first one; let it make a new module each time");
+  }
   require_alike("parameters", first.parameters, added.parameters);
   require_alike("buffers", first.buffers, added.buffers);
   if (first.modules.size() != added.modules.size()) throw unlike("modules");

@@ -55,6 +55,18 @@ Reached reached_by(const DistributedDataParallelOptions& options) {
   return options.find_unused_parameters ? Reached::any : Reached::all;
 }
 
+/// Rank 0's order on all ranks, as the reducer itself takes it later: each rank learns its own, and
+/// a pass of shadow() has another one than that of a batch.
+GradientOrder of_rank_0(const GradientOrder& order, const ProcessGroup& group) {
+  torch::Tensor count = torch::tensor({static_cast<std::int64_t>(order.size())});
+  broadcast_from(0, {count}, group);
+  torch::Tensor indices = torch::empty({count.item<std::int64_t>()}, torch::kLong);
+  if (group.rank() == 0) indices.copy_(torch::tensor(order, torch::kLong));
+  broadcast_from(0, {indices}, group);
+  const auto* const first = indices.data_ptr<std::int64_t>();
+  return {first, first + indices.numel()};
+}
+
 /// By which a c10d::Reducer can be told to divide: it asks the first tensor of a collective.
 c10::intrusive_ptr<c10d::Work> divided_by(int divisor) {
   auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::ofTensors());
@@ -83,7 +95,6 @@ GradientSynchronizer::GradientSynchronizer(const torch::nn::Module& module,
   std::vector<torch::Tensor> state = module.parameters();
   state.insert(state.end(), buffers_.begin(), buffers_.end());
   broadcast_from(0, state, group);
-  require_sparse_support();
   make_check();
   make_hooks();
   follow_frozen();
@@ -108,7 +119,8 @@ GradientSynchronizer::Named GradientSynchronizer::named_if(
 }
 
 void GradientSynchronizer::require_sparse_support() const {
-  const Named sparse = named_if([](const Parameter& parameter) { return parameter.is_sparse; });
+  const Named sparse = named_if(
+      [](const Parameter& parameter) { return parameter.is_sparse && parameter.is_trained; });
   for (std::size_t i = 0; i < sparse.names.size(); ++i) {
     if (sparse.tensors[i].is_cpu() && !options_.compression) continue;
     throw Error(text("the gradient of ",
@@ -174,13 +186,15 @@ void GradientSynchronizer::follow_frozen() {
 
 void GradientSynchronizer::make_reducer() {
   is_reducer_due_ = false;
+  require_sparse_support();
   const auto [tensors, names, is_sparse] =
       named_if([](const Parameter& parameter) { return parameter.is_trained; });
   std::unordered_map<std::size_t, std::string> name_of;
   for (std::size_t i = 0; i < names.size(); ++i) name_of[i] = names[i];
   std::vector<bool> is_trained;
   for (const Parameter& parameter : parameters_) is_trained.push_back(parameter.is_trained);
-  const GradientOrder known = options_.gradient_order ? *options_.gradient_order : GradientOrder{};
+  const GradientOrder known =
+      of_rank_0(options_.gradient_order ? *options_.gradient_order : GradientOrder{}, group_);
   const auto reducer = compat::make_reducer(tensors,
                                             is_sparse,
                                             gradient_buckets(tensors,

@@ -47,9 +47,8 @@ Join::Join(GradientSynchronizer& synchronizer,
   }
   if (synchronizer.is_static()) {
     throw Error(
-        "a Join of a DistributedDataParallel with static_graph: a rank without a batch has no "
-        "graph, "
-        "so it would change; set find_unused_parameters instead, or neither");
+        "a Join of a DistributedDataParallel with static_graph: the graph would change when a rank "
+        "has no batch; set find_unused_parameters instead, or neither");
   }
   if (!synchronizer.is_synchronising()) throw Error("a Join under no_sync(); make it outside");
   if (synchronizer.group().size() > 1 && !options.throw_on_early_termination) {
@@ -73,14 +72,15 @@ bool Join::next(bool has_batch) {
     return false;
   }
   if (options_.throw_on_early_termination && having_count < group.size()) {
-    throw Error(text("rank ",
-                     flags.argmin().item<int>(),
-                     " has no batch for step ",
-                     steps_count_,
-                     " of a Join, and ",
-                     having_count,
-                     " other ranks have; give all ranks equally many, or leave out "
-                     "throw_on_early_termination"));
+    throw Error(
+        text("rank ",
+             flags.argmin().item<int>(),
+             " has no batch for step ",
+             steps_count_,
+             " of a Join, and ",
+             having_count == 1 ? text("another one has") : text(having_count, " others have"),
+             "; give all ranks equally many, or leave out "
+             "throw_on_early_termination"));
   }
   ++steps_count_;
   steps_->begin({.buffers_from = group.size() - 1 - flags.flip(0).argmax().item<int>(),

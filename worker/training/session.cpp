@@ -105,6 +105,10 @@ void Session::backward(const torch::Tensor& loss) {
   (scaler_ ? scaler_->scaled(loss) : loss).backward();
 }
 
+void Session::finish_losses() {
+  if (const auto value = losses_->finish()) control_.metric("loss", *value);
+}
+
 double Session::clip_gradients(double norm_max) {
   require_prepared("clip_gradients()");
   if (scaler_) scaler_->unscale();
@@ -137,7 +141,7 @@ double Session::learning_rate() const {
 /// Saves what the last finished step has left. True on rank 0 if it is on the disk already. A rank
 /// whose loss was not finite throws before any rank saves.
 bool Session::begin_save() {
-  losses_->finish();
+  finish_losses();
   const bool may_be_late = !device_.is_cpu() && group_.size() > 1;
   if (may_be_late) group_.all_reduce_sum(torch::zeros({1}, torch::kLong));
   if (context_.rank != 0) return false;

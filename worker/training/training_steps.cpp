@@ -102,7 +102,7 @@ void TrainingSteps::finish_step() {
   session_.control_.finished_step(session_.position().step);
   if (finished.ends_epoch) {
     session_.share_buffers();
-    session_.losses_->finish();
+    session_.finish_losses();
   }
   StopRequest& stop = state_->stop;
   if (session_.ends_soon_) stop.ask_end();

@@ -168,6 +168,35 @@ TEST_CASE("stream loader: when one rank cannot read, all throw in the same step"
   CHECK(errors[1] == "sample 5 of the stream cannot be used: unknown exception");
 }
 
+TEST_CASE("stream loader: a sample that cannot be passed over is the one that is named") {
+  for (const std::int64_t broken : {0, 4, 6}) {
+    Counting stream{.size = 9, .before = [&](std::int64_t number) {
+                      if (number == broken) throw Error("the record is broken");
+                    }};
+    StreamLoader loader(stream, group_of_one(), {.batch_size = 2, .used_count = 5});
+    CHECK(error_of([&] {
+            while (loader.next()) continue;
+          }) == text("sample ", broken, " of the stream cannot be used: the record is broken"));
+  }
+}
+
+TEST_CASE("stream loader: its end waits for no sample but the one that is read") {
+  std::atomic<bool> ends = false;
+  std::atomic<bool> reads = false;
+  std::atomic<std::int64_t> reads_since = 0;
+  Counting stream{.size = std::numeric_limits<std::int64_t>::max(), .before = [&](std::int64_t) {
+                    reads = true;
+                    while (!ends) std::this_thread::yield();
+                    ++reads_since;
+                  }};
+  {
+    const StreamLoader loader(stream, group_of_one(), {.used_count = 3'000'000});
+    while (!reads) std::this_thread::yield();
+    ends = true;
+  }
+  CHECK(reads_since < 1'000'000);
+}
+
 /// Its second sample has another shape than its first.
 struct Uneven {
   std::optional<Sample> next(torch::Generator& /*draws*/) {

@@ -225,6 +225,11 @@ TEST_CASE("DataParallel: a module that cannot be copied needs a function that ma
                    });
                  }),
                  "has other parameters; all must have the same ones"));
+  CHECK(contains(error_of([] {
+                   const nn::Linear same(1, 1);
+                   DataParallel<nn::Linear>(same, two_cpus, [&] { return same; });
+                 }),
+                 "shares parameters with the first one; let it make a new module"));
   CHECK(contains(error_of([] { DataParallel<nn::Linear>(nn::Linear(1, 1), {}); }), "no device"));
 }
 

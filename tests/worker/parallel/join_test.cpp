@@ -111,7 +111,7 @@ std::vector<Tensor> trained_unevenly(const std::vector<int>& batch_counts,
 const std::array<JoinOptions, 2> both_divisions{JoinOptions{},
                                                 JoinOptions{.divide_by_initial_world_size = false}};
 
-TEST_CASE("join: ranks with other numbers of batches are equal to an average by hand") {
+TEST_CASE("join: ranks with different numbers of batches are equal to an average by hand") {
   for (const std::vector<int>& counts :
        {std::vector<int>{3, 5}, {4, 0}, {0, 3}, {1, 4, 2}, {2, 2}}) {
     for (const JoinOptions& options : both_divisions) {
@@ -222,6 +222,56 @@ TEST_CASE("join: after its end passes are averaged over all ranks again") {
   CHECK(gradients == std::vector<double>{1.5, 1.5});
 }
 
+/// Its layers are registered in the reverse of their order of use.
+struct BackwardNetImpl : nn::Module {
+  Tensor forward(const Tensor& input) { return last(middle(first(input))); }
+  nn::Linear last = register_module("last", nn::Linear(7, 1));
+  nn::Linear middle = register_module("middle", nn::Linear(3, 7));
+  nn::Linear first = register_module("first", nn::Linear(1, 3));
+};
+TORCH_MODULE(BackwardNet);
+
+/// A rank without batches gets its gradients in another order.
+TEST_CASE("join: another DistributedDataParallel with the order learnt under a Join is right") {
+  std::vector<std::string> orders(2);
+  std::vector<Tensor> gradients(2);
+  std::vector<Tensor> by_hand(2);
+  test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
+    const auto rank = static_cast<std::size_t>(context.rank);
+    DistributedDataParallelOptions own = uneven_options;
+    own.gradient_order = std::make_shared<GradientOrder>();
+    BackwardNet net;
+    {
+      DistributedDataParallel<BackwardNet> first(net, group, own);
+      Join join(first);
+      for (int step = 0; join.next(context.rank == 0 && step == 0); ++step) {
+        context.rank == 0 ? first(torch::ones({1, 1})).sum().backward() : join.shadow();
+      }
+    }
+    std::ostringstream order;
+    for (const std::int64_t index : *own.gradient_order) order << index << " ";
+    orders[rank] = order.str();
+    const auto gradients_of = [&](const auto& backward) {
+      net->zero_grad();
+      backward();
+      std::vector<Tensor> flat;
+      for (const Tensor& each : net->parameters()) flat.push_back(each.grad().flatten());
+      return torch::cat(flat);
+    };
+    gradients[rank] = gradients_of([&] {
+      DistributedDataParallel<BackwardNet> second(net, group, own);
+      second(torch::full({1, 1}, context.rank + 1.0)).sum().backward();
+    });
+    by_hand[rank] = gradients_of([&] {
+      for (const double input : {1.0, 2.0}) {
+        (net->forward(torch::full({1, 1}, input)) / 2).sum().backward();
+      }
+    });
+  });
+  CHECK(orders[0] != orders[1]);
+  for (const std::size_t rank : {0, 1}) CHECK(torch::allclose(gradients[rank], by_hand[rank]));
+}
+
 /// What each of two ranks says to such steps under a Join.
 template <typename Steps>
 std::vector<std::string> answers_to_join(const Steps& steps, const JoinOptions& options = {}) {
@@ -246,7 +296,8 @@ TEST_CASE("join: an early end throws the same on all ranks if that is wanted") {
         }
       },
       {.throw_on_early_termination = true});
-  CHECK(test::contains(answers[0], "rank 1 has no batch for step 1 of a Join, and 1 other"));
+  CHECK(
+      test::contains(answers[0], "rank 1 has no batch for step 1 of a Join, and another one has"));
   CHECK(answers[0] == answers[1]);
 }
 

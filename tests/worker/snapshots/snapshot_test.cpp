@@ -131,8 +131,10 @@ TEST_CASE("snapshot: a copy lies where the one before it was, if it has that one
   }
   for (const torch::Tensor& other :
        {matrix.t(), matrix.to(torch::kDouble), torch::rand({3, 2}), matrix.expand({5, 2, 3})}) {
+    copies = {};
+    const torch::Tensor before = copy(matrix);
     copies.begin();
-    CHECK_FALSE(copy(other).is_alias_of(first));
+    CHECK_FALSE(copy(other).is_alias_of(before));
   }
 }
 

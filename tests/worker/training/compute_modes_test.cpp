@@ -91,9 +91,12 @@ TEST_CASE("channels_last: snapshots are contiguous, and a restart goes on to the
 TEST_CASE("deterministic: operators without a deterministic way throw") {
   const TemporaryFolder folder;
   const Session session({.deterministic = true}, test::context_in(folder));
-  CHECK(at::globalContext().deterministicAlgorithms());
-  CHECK_FALSE(at::globalContext().deterministicAlgorithmsWarnOnly());
+  CHECK_FALSE(at::globalContext().benchmarkCuDNN());
+  torch::Tensor numbers = torch::zeros({3});  // of one index written twice any value may stay
+  const auto put = [&] { numbers.put_(torch::tensor({1, 1}), torch::tensor({2.F, 3.F})); };
+  CHECK(contains(error_of(put), "deterministic"));
   at::globalContext().setDeterministicAlgorithms(false, false);
+  CHECK(error_of(put).empty());
 }
 
 TEST_CASE("deterministic: a GPU needs the variable that cuBLAS reads") {

@@ -44,10 +44,11 @@ struct DistributedDataParallelOptions {
   /// of them, and one forward pass belongs to each backward pass. Costs a walk through the graph
   /// in each step.
   bool find_unused_parameters = false;
-  /// The first backward pass shows which parameters it leaves out, and all passes leave out the
-  /// same ones: others on each rank, if need be. Averages as find_unused_parameters does, without
-  /// its walk. The first pass sends gradients only when all are known. A pass that reaches other
-  /// parameters throws Error. Not with a Join, and gradient_order is not learnt.
+  /// The first backward pass of a rank shows which parameters it leaves out, and all its passes
+  /// leave out the same ones; each rank may leave out different ones. Averages as
+  /// find_unused_parameters does, without its walk. The first pass sends gradients only when all
+  /// are known. A pass that reaches other parameters throws Error. Not with a Join, and
+  /// gradient_order is not learnt.
   bool static_graph = false;
   /// Every so many synchronised forward passes all ranks compare their parameters; 0: never.
   std::int64_t verify_every = 100;

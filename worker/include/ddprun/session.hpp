@@ -172,6 +172,7 @@ class Session {
   [[nodiscard]] DistributedDataParallelOptions with_order(DistributedDataParallelOptions options);
   void require_prepared(const char* what) const;
   void share_buffers() const;
+  void finish_losses();
   [[nodiscard]] TrainingSteps steps_of(std::int64_t samples_count, BatchLoader* loader);
   bool begin_save();
   bool finish_save();

@@ -50,18 +50,12 @@ class StreamLoader {
       : StreamLoader(Source{[&stream](torch::Generator& draws) -> std::optional<Sample> {
                               return stream.next(draws);
                             },
-                            [&stream](std::int64_t count, torch::Generator& draws) {
-                              if constexpr (requires { stream.skip(count); }) {
-                                stream.skip(count);
-                              } else {
-                                while (count > 0 && stream.next(draws)) --count;
-                              }
-                            }},
+                            skip_of(stream)},
                      group,
                      options) {}
   StreamLoader(const StreamLoader&) = delete;
   StreamLoader& operator=(const StreamLoader&) = delete;
-  /// Waits for the sample that the thread reads now.
+  /// Waits for the sample that the thread reads now, or for a skip() of the stream.
   ~StreamLoader();
 
   /// Collective. The next batch of this rank, in new tensors on the device, or nothing on all ranks
@@ -75,10 +69,19 @@ class StreamLoader {
   [[nodiscard]] std::int64_t used_count() const;
 
  private:
+  using Skip = std::function<void(std::int64_t count)>;
   struct Source {
     std::function<std::optional<Sample>(torch::Generator& draws)> next;
-    std::function<void(std::int64_t count, torch::Generator& draws)> skip;
+    Skip skip;  // none: by next()
   };
+  template <SampleStream Stream>
+  [[nodiscard]] static Skip skip_of(Stream& stream) {
+    if constexpr (requires(std::int64_t count) { stream.skip(count); }) {
+      return [&stream](std::int64_t count) { stream.skip(count); };
+    } else {
+      return {};
+    }
+  }
   struct State;
 
   StreamLoader(Source source, const ProcessGroup& group, const StreamLoaderOptions& options);
