@@ -1,5 +1,5 @@
-// Processor time that DDPRUN_CONTROL_FD costs a training: of a step, for telling it and for looking
-// whether ddprun asks for something, and of a line, with its reader's part.
+// Processor time that DDPRUN_CONTROL_FD costs a training: of a step, for telling it and its loss
+// and for looking whether ddprun asks for something, and of a line, with its reader's part.
 #include "ddprun/control.hpp"
 
 #include <sys/socket.h>
@@ -36,6 +36,7 @@ int main() {
   ddprun::worker::Control control;
   int requests_count = 0;
   measure("a step", [&](int round) {
+    control.metric("loss", round);
     control.finished_step(round);
     if (control.save_asked() || control.stop_step()) ++requests_count;
   });

@@ -51,8 +51,10 @@ Snapshot receive_snapshot(SnapshotParts parts, const ProcessGroup& group) {
   // Memory that nothing is written to takes no page. LibTorch 2.2 and later fills what
   // torch::empty() makes, if a session is deterministic.
   const auto room_for = [](const std::string&, std::size_t bytes) {
-    return c10::Storage(
-        c10::Storage::use_byte_size_t(), bytes, at::getCPUAllocator(), /*resizable=*/false);
+    return c10::Storage(c10::Storage::use_byte_size_t(),
+                        static_cast<std::int64_t>(bytes),
+                        at::getCPUAllocator(),
+                        /*resizable=*/false);
   };
   Snapshot snapshot = from_value(read_pickle(broadcast_text("", group, 0), room_for));
   broadcast_from(0, data_of(snapshot, parts), group);

@@ -269,7 +269,7 @@ TEST_CASE("join: another DistributedDataParallel with the order learnt under a J
     });
   });
   CHECK(orders[0] != orders[1]);
-  for (const std::size_t rank : {0, 1}) CHECK(torch::allclose(gradients[rank], by_hand[rank]));
+  for (const std::size_t rank : {0U, 1U}) CHECK(torch::allclose(gradients[rank], by_hand[rank]));
 }
 
 /// What each of two ranks says to such steps under a Join.

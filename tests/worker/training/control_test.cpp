@@ -1,5 +1,6 @@
 #include "ddprun/control.hpp"
 
+#include "ddprun/error.hpp"
 #include "ddprun/run.hpp"
 #include "ddprun/stop_request.hpp"
 #include "tests/worker/support.hpp"
@@ -121,7 +122,7 @@ TEST_CASE("control: a metric's name is short, visible and one of sixteen") {
       CHECK(contains(error_of([&] { control.metric(name, 1); }),
                      "a metric has the name \"" + name + "\"; ddprun takes 1 to 40"));
     }
-    for (int i = 0; i < 20; ++i) control.metric("m" + std::to_string(i), i);
+    for (int i = 0; i < 20; ++i) control.metric(text("m", i), i);
   }
   const std::string told = launcher.told();
   CHECK(contains(told, "metric m15 15\n"));
