@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <regex>
 #include <string>
 
 namespace ddprun::worker {
@@ -23,11 +24,8 @@ std::string configured(const test::TemporaryFolder& folder,
           " -DFAKE_VERSION=" + version +
           " -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY -DCMAKE_FIND_ROOT_PATH=" +
           folder.path().string());
-  std::string said = ran.output + ran.error;
-  for (std::size_t at = 0; (at = said.find("\n ", at)) != std::string::npos;) {  // CMake wraps it
-    said.replace(at, said.find_first_not_of("\n ", at) - at, " ");
-  }
-  return said;
+  const std::regex wrapped("\n [\n ]*");
+  return std::regex_replace(ran.output + ran.error, wrapped, " ");
 }
 
 TEST_CASE("CMake: a LibTorch without GPUs needs neither NCCL nor RCCL") {
