@@ -26,10 +26,9 @@ def start(ddprun, toy, port, node, folder):
 
 
 def wait_for_training(job):
-    for line in job.stdout:
-        if "generation 1 " in line:
-            break
-    time.sleep(2)  # LibTorch is loaded, and steps are made
+    """Its worker makes steps."""
+    if not any(" | Batchsize: " in line for line in job.stdout):
+        raise SystemExit("a node ended before it trained")
 
 
 def measure(programs, apart_ms):
@@ -37,7 +36,8 @@ def measure(programs, apart_ms):
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         jobs = [start(*programs, port, node, folder) for node in range(NODES)]
-        wait_for_training(jobs[0])
+        for job in jobs:
+            wait_for_training(job)
         order = random.sample(jobs, NODES)
         for number, job in enumerate(order):
             if number > 0:

@@ -1,6 +1,7 @@
 // How long a session takes to resume a network of 100 million parameters with Adam, 1.2 GB in a
 // file, and what the ranks read for it. Run it by ddprun or torchrun, with DDPRUN_SNAPSHOT set; the
 // first start trains a step and saves it.
+#include "bench/large_net.hpp"
 #include "ddprun/optimizers.hpp"
 #include "ddprun/run.hpp"
 #include "ddprun/session.hpp"
@@ -19,23 +20,11 @@
 namespace {
 
 using namespace ddprun;
-namespace nn = torch::nn;
 
-constexpr std::int64_t width = 2048;
-constexpr int layers_count = 24;  // 100.7 million parameters
-
-struct NetImpl : nn::Module {
-  NetImpl() {
-    for (int i = 0; i < layers_count; ++i) {
-      layers.push_back(register_parameter(std::to_string(i), torch::rand({width, width})));
-    }
-  }
+struct NetImpl : LargeNet {
   torch::Tensor forward() {
-    torch::Tensor loss = torch::zeros({});
-    for (const torch::Tensor& layer : layers) loss = loss + layer.mean();
-    return loss;
+    return sum([](const torch::Tensor& layer) { return layer.mean(); });
   }
-  std::vector<torch::Tensor> layers;
 };
 TORCH_MODULE(Net);
 

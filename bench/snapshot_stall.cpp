@@ -2,6 +2,7 @@
 // in a file: when it is written beside them, the first and a later one, and when they wait for it.
 // The same steps without a snapshot are taken off. All three in turns; medians. FOLDER is on a disk
 // with 4 GB free.
+#include "bench/large_net.hpp"
 #include "ddprun/optimizers.hpp"
 #include "ddprun/run.hpp"
 #include "ddprun/session.hpp"
@@ -18,10 +19,7 @@
 namespace {
 
 using namespace ddprun;
-namespace nn = torch::nn;
 
-constexpr std::int64_t width = 2048;
-constexpr int layers_count = 24;  // 100.7 million parameters
 constexpr std::int64_t batch_size = 1;
 constexpr std::int64_t save_every = 8;
 constexpr std::int64_t steps_count = 3 * save_every;  // the last of three is not measured
@@ -31,18 +29,10 @@ using Clock = std::chrono::steady_clock;
 
 /// Whose forward and backward pass take longer than a copy of the parameters, as those of a real
 /// one do.
-struct NetImpl : nn::Module {
-  NetImpl() {
-    for (int i = 0; i < layers_count; ++i) {
-      layers.push_back(register_parameter(std::to_string(i), torch::rand({width, width})));
-    }
-  }
+struct NetImpl : LargeNet {
   torch::Tensor forward() {
-    torch::Tensor loss = torch::zeros({});
-    for (const torch::Tensor& layer : layers) loss = loss + layer.sin().tanh().exp().mean();
-    return loss;
+    return sum([](const torch::Tensor& layer) { return layer.sin().tanh().exp().mean(); });
   }
-  std::vector<torch::Tensor> layers;
 };
 TORCH_MODULE(Net);
 

@@ -1,5 +1,7 @@
 #include "launcher/node/progress.hpp"
 
+#include "rendezvous/metric_name.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +27,7 @@ void apply(const MetricTold& metric, RankProgress& rank) {
   const auto known = std::ranges::find(rank.metrics, metric.name, &MetricTold::name);
   if (known != rank.metrics.end()) {
     known->value = metric.value;
-  } else if (rank.metrics.size() < Progress::metrics_max) {
+  } else if (rank.metrics.size() < metrics_max) {
     rank.metrics.push_back(metric);
   }
 }

@@ -6,7 +6,6 @@
 #include "rendezvous/generations/generation.hpp"
 #include "rendezvous/units.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -36,8 +35,6 @@ struct SaveAnswered {
 class Progress {
  public:
   using Ranks = std::map<LocalRank, RankProgress>;
-
-  static constexpr std::size_t metrics_max = 16;  ///< Names of a rank; further ones are ignored.
 
   /// The workers of a generation start: they have told nothing yet.
   void begin(const Part& part);

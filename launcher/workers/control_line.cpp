@@ -2,6 +2,7 @@
 
 #include "launcher/text/text_reader.hpp"
 #include "launcher/text/values.hpp"
+#include "rendezvous/metric_name.hpp"
 
 #include <fmt/format.h>
 
@@ -50,10 +51,7 @@ std::optional<double> parse_value(std::string_view text) {
 
 std::optional<ControlMessage> parse_metric(std::string_view values) {
   const std::string_view name = values.substr(0, values.find(' '));
-  const auto is_visible = [](char c) { return c > ' ' && c <= '~'; };
-  const bool is_name = !name.empty() && name.size() <= metric_name_bytes_max &&
-                       name.size() < values.size() && std::ranges::all_of(name, is_visible);
-  if (!is_name) return std::nullopt;
+  if (!is_metric_name(name) || name.size() == values.size()) return std::nullopt;
   const std::optional<double> value = parse_value(values.substr(name.size() + 1));
   if (!value) return std::nullopt;
   return MetricTold{std::string(name), *value};

@@ -17,7 +17,6 @@ namespace ddprun {
 
 constexpr int control_version = 1;
 constexpr std::size_t control_line_bytes_max = 256;  ///< With its newline.
-constexpr std::size_t metric_name_bytes_max = 40;
 
 /// The worker speaks this version: its first line.
 struct ControlHello {
@@ -31,7 +30,7 @@ struct StepsFinished {
 };
 /// A number of the training, such as its loss.
 struct MetricTold {
-  std::string name;  ///< Of visible ASCII characters, at least one.
+  std::string name;  ///< See is_metric_name().
   double value = 0;  ///< May be infinite, or none at all (NaN).
   friend bool operator==(const MetricTold&, const MetricTold&) = default;
 };

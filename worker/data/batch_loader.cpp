@@ -2,6 +2,7 @@
 
 #include "ddprun/error.hpp"
 #include "worker/data/loader_parts.hpp"
+#include "worker/ranks/usable_device.hpp"
 
 #include <algorithm>
 #include <array>
@@ -144,7 +145,7 @@ BatchLoader::BatchLoader(std::int64_t samples_count, Get get, const BatchLoaderO
                      options.depth,
                      "; threads must be at least 0, depth at least 1"));
   }
-  require_device(options.device);
+  require_device(options.device, "a batch loader");
   state_ = std::make_unique<State>(samples_count, std::move(get), options);
   state_->start(options.threads > 0 ? options.threads : at::get_num_threads());
 }

@@ -69,15 +69,4 @@ std::thread start_reader(std::function<void()> body) {
   return thread;
 }
 
-void require_device(const torch::Device& device) {
-  try {
-    const c10::DeviceGuard is_there(device);
-  } catch (const c10::Error& error) {
-    throw Error(text("a batch loader cannot use the device ",
-                     device.str(),
-                     ": ",
-                     error.what_without_backtrace()));
-  }
-}
-
 }  // namespace ddprun::worker

@@ -22,7 +22,4 @@ void copy_into_row(const Batch& batch, std::size_t row, const Sample& sample);
 /// others; the number of threads of the caller and of later threads stays.
 [[nodiscard]] std::thread start_reader(std::function<void()> body);
 
-/// Throws Error unless LibTorch can use this device here.
-void require_device(const torch::Device& device);
-
 }  // namespace ddprun::worker

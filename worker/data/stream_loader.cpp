@@ -3,6 +3,7 @@
 #include "ddprun/batch_loader.hpp"
 #include "ddprun/error.hpp"
 #include "worker/data/loader_parts.hpp"
+#include "worker/ranks/usable_device.hpp"
 
 #include <condition_variable>
 #include <cstddef>
@@ -147,7 +148,7 @@ StreamLoader::StreamLoader(Source source,
                      options.depth,
                      "; batch_size and depth must be at least 1, used_count at least 0"));
   }
-  require_device(options.device);
+  require_device(options.device, "a stream loader");
   state_ = std::make_unique<State>(std::move(source), group, options);
   state_->thread = start_reader([state = state_.get()] { state->read_batches(); });
 }

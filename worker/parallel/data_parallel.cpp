@@ -1,5 +1,6 @@
 #include "ddprun/data_parallel.hpp"
 
+#include "worker/ranks/usable_device.hpp"
 #include "worker/torch_compat.hpp"
 
 #include <ATen/ThreadLocalState.h>
@@ -29,17 +30,6 @@ class UndrawnNumbers {
   torch::Generator generator_;
   torch::Tensor state_;
 };
-
-void require_there(const torch::Device& device) {
-  try {
-    const c10::DeviceGuard is_there(device);
-  } catch (const c10::Error& error) {
-    throw Error(text("a DataParallel cannot use the device ",
-                     device.str(),
-                     ": ",
-                     error.what_without_backtrace()));
-  }
-}
 
 DeviceReplicas::ModulePointer clone_of(const torch::nn::Module& module) {
   try {
@@ -93,7 +83,7 @@ DeviceReplicas::DeviceReplicas(ModulePointer module,
                                const std::function<ModulePointer()>& make)
     : devices_(std::move(devices)) {
   if (devices_.empty()) throw Error("a DataParallel has no device; give it one or several");
-  for (const torch::Device& device : devices_) require_there(device);
+  for (const torch::Device& device : devices_) require_device(device, "a DataParallel");
   module->to(devices_.front());
   replicas_.emplace_back(std::move(module));
   const UndrawnNumbers of_initial_weights;

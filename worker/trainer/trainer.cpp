@@ -2,6 +2,7 @@
 
 #include "ddprun/callbacks.hpp"
 #include "ddprun/error.hpp"
+#include "rendezvous/metric_name.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -108,7 +109,7 @@ void Trainer::log_metrics(const EpochReport& report) {
   const auto log_those_of = [&](const std::string& part) {
     for (const auto& [name, value] : report.metrics) {
       if (name.rfind(part, 0) != 0 || name == "train/loss") continue;
-      if (Control::is_metric_name(name)) session_.log_metric(name, value);
+      if (is_metric_name(name)) session_.log_metric(name, value);
     }
   };
   log_those_of("validation/");

@@ -1,11 +1,11 @@
 #include "ddprun/control.hpp"
 
 #include "ddprun/error.hpp"
+#include "rendezvous/metric_name.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -15,8 +15,6 @@ namespace ddprun::worker {
 namespace {
 
 constexpr std::size_t line_bytes_max = 256;
-constexpr std::size_t metric_name_bytes_max = 40;
-constexpr std::size_t metrics_max = 16;  // as many as ddprun keeps
 
 /// All of `text` as a number without a sign.
 template <typename Number>
@@ -61,12 +59,6 @@ void Control::finished_step(std::int64_t step) {
   if (socket_ < 0) return;
   const Clock::time_point now = Clock::now();
   if (now - told_at_ >= pause) tell(now);
-}
-
-bool Control::is_metric_name(std::string_view name) {
-  const auto is_visible = [](char c) { return c > ' ' && c <= '~'; };
-  return !name.empty() && name.size() <= metric_name_bytes_max &&
-         std::all_of(name.begin(), name.end(), is_visible);
 }
 
 void Control::metric(const std::string& name, double value) {

@@ -50,7 +50,6 @@ class Control {
   /// told with the next line about steps. ddprun shows and reports the newest value of each of the
   /// first 16 names. Throws Error for a name that is not of 1 to 40 visible ASCII characters.
   void metric(const std::string& name, double value);
-  [[nodiscard]] static bool is_metric_name(std::string_view name);
 
   /// This rank begins to write the snapshot of that step, and it is complete. SnapshotStore tells
   /// both.

@@ -1,5 +1,7 @@
 #include "launcher/node/progress.hpp"
 
+#include "rendezvous/metric_name.hpp"
+
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -46,7 +48,7 @@ TEST_CASE("progress: metrics stay in the order in which they came first, up to s
   node.hears(0, MetricTold{"m0", 2});
   node.hears(0, MetricTold{"m19", 2});
   const std::vector<MetricTold>& metrics = node.progress.ranks().at(LocalRank{0}).metrics;
-  REQUIRE(metrics.size() == Progress::metrics_max);
+  REQUIRE(metrics.size() == metrics_max);
   CHECK(metrics.front() == MetricTold{"m0", 2});
   CHECK(metrics.back() == MetricTold{"m15", 1});
 }
