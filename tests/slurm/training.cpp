@@ -25,9 +25,11 @@ save() {
 [ ! -e save_time ] || trap told=TERM TERM
 trap told=USR1 USR1
 me=start.$DDPRUN_GENERATION.$RANK
-where="$LOCAL_RANK $LOCAL_WORLD_SIZE $WORLD_SIZE $(uname -n) $MASTER_ADDR"
-echo "$where $OMP_NUM_THREADS $CUDA_VISIBLE_DEVICES" >".$me"
-mv ".$me" "$me"
+host=$(uname -n)
+where="$LOCAL_RANK $LOCAL_WORLD_SIZE $WORLD_SIZE $host $MASTER_ADDR"
+part=".$me.$host.$$"  # two jobs of one test may write a file of one name at one time
+echo "$where $OMP_NUM_THREADS $CUDA_VISIBLE_DEVICES" >"$part"
+mv "$part" "$me"
 [ -p fifo ] || mkfifo fifo 2>/dev/null
 until [ -e finish ]; do
   [ ! -e "fail.$RANK" ] || exit "$(cat "fail.$RANK")"
