@@ -1,4 +1,4 @@
-"""examples/fashion_mnist.cpp in Python: the same network, samples, batches, dropout, optimizer,
+"""examples/fashion_mnist in Python: the same network, samples, batches, dropout, optimizer,
 snapshots and lines of output, on GPUs where there are some.
 
 The images are held as one tensor of bytes and batches are cut out of it by index, as the other

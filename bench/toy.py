@@ -1,4 +1,4 @@
-"""examples/toy.cpp in Python: the same model, samples, batches and lines of output.
+"""examples/toy in Python: the same model, samples, batches and lines of output.
 
 Usage: toy.py TOTAL_EPOCHS --batch-size N. It saves nothing, since what bench/restart.sh measures
 with it ends before the first snapshot of the other would.

@@ -45,7 +45,7 @@ watch_line() {
 step "packages"
 .ci/packages.sh build data
 
-step "compiling ddprun and examples/fashion_mnist.cpp into build/release/bin"
+step "compiling ddprun and examples/fashion_mnist/fashion_mnist.cpp into build/release/bin"
 cmake --preset release >/dev/null  # errors are on stderr
 cmake --build --preset release -j "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" \
     --target ddprun fashion_mnist

@@ -111,7 +111,7 @@ def hog(left_gib, ready):
 
 
 def write_snapshot(path):
-    """A snapshot of examples/toy.cpp, after 3 epochs, of tensors on the GPU."""
+    """A snapshot of examples/toy, after 3 epochs, of tensors on the GPU."""
     import torch
 
     torch.manual_seed(0)

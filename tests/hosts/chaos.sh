@@ -46,7 +46,7 @@ still out. Most faults last between a fifth of `--dead-after` and twice that, so
 before a node counts as lost, and end no generation. The time to the next generation runs from the
 fault, or from the start of ddprun, until the last worker of the next generation starts.
 
-`training` trains `examples/toy.cpp`, and once more without any fault, with as many workers in each
+`training` trains `examples/toy`, and once more without any fault, with as many workers in each
 generation and from the same snapshots: the trained model and each snapshot that a generation began
 with are equal to the last bit. Workers of `chatter` hold no connections and write lines, so that
 only ddprun ends them. In both kinds a process outside of ddprun watches each worker's start and

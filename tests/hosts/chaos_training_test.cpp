@@ -1,4 +1,4 @@
-// A job that learns something, with examples/toy.cpp, while its hosts fail in every way there is.
+// A job that learns something, with examples/toy, while its hosts fail in every way there is.
 #include "tests/hosts/chaos_run.hpp"
 #include "tests/hosts/replay.hpp"
 

@@ -10,7 +10,7 @@
 namespace hosts {
 namespace {
 
-constexpr std::int64_t samples_count = 2048;  // of examples/toy.cpp
+constexpr std::int64_t samples_count = 2048;  // of examples/toy
 constexpr std::int64_t batch_size = 32;       // its own default
 constexpr const char* save_every = "2";       // epochs, and where it is told to end
 constexpr const char* kept_folder = "kept";

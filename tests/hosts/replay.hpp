@@ -4,7 +4,7 @@
 // same to the last bit: a given number of ranks adds its gradients up in a given order, whenever
 // they arrive.
 //
-// The program is examples/toy.cpp. The script that starts it keeps links to the snapshots that are
+// The program is examples/toy. The script that starts it keeps links to the snapshots that are
 // there, for later.
 #pragma once
 

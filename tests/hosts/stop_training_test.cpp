@@ -1,4 +1,4 @@
-// A job that trains, with examples/toy.cpp, and ends by a signal to each of its hosts, or goes on
+// A job that trains, with examples/toy, and ends by a signal to each of its hosts, or goes on
 // after one to a single host.
 #include "tests/hosts/replay.hpp"
 #include "tests/hosts/snapshots.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 
 namespace ddprun::worker {
 namespace {
@@ -75,6 +76,22 @@ std::vector<std::string> gather_texts(const std::string& text, const ProcessGrou
     texts.emplace_back(static_cast<const char*>(each.data_ptr()), sizes[texts.size()]);
   }
   return texts;
+}
+
+void on_all_ranks(const ProcessGroup& group, const std::function<void()>& work) {
+  constexpr char failed = '!';  // so that no failure is an empty text
+  std::string failure;
+  try {
+    work();
+  } catch (const std::exception& error) {
+    failure = failed + std::string(error.what()).substr(0, gathered_text_bytes_max - 1);
+  }
+  const std::vector<std::string> failures = gather_texts(failure, group);
+  for (std::size_t rank = 0; rank < failures.size(); ++rank) {
+    if (failures[rank].empty()) continue;
+    const std::string what = failures[rank].substr(1);
+    throw Error(group.size() == 1 ? what : text(what, " (on rank ", rank, ")"));
+  }
 }
 
 }  // namespace ddprun::worker

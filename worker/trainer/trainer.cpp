@@ -19,7 +19,6 @@ Trainer::Trainer(TrainerOptions options, Context context)
           "validation_batch_size",
           "0",
           options_.validation_batch_size);
-  require(options_.steps_max >= 0, "steps_max", "0", options_.steps_max);
   require(options_.time_max.count() >= 0, "time_max", "0", options_.time_max.count());
   require(options_.gradient_norm_max >= 0, "gradient_norm_max", "0", options_.gradient_norm_max);
   const auto keeps_best = [](const std::shared_ptr<Callback>& each) {
@@ -60,8 +59,6 @@ Trainer::Predictions Trainer::joined(const std::vector<torch::Tensor>& samples,
 
 void Trainer::begin() {
   began_at_ = std::chrono::steady_clock::now();
-  const bool is_over = options_.steps_max > 0 && session_.position().step >= options_.steps_max;
-  if (is_over) session_.end_after_step();
   for (const auto& callback : options_.callbacks) callback->begin(session_);
 }
 
@@ -72,7 +69,6 @@ void Trainer::finish_step(const Step& step, const torch::Tensor& loss) {
   const torch::Tensor value = loss.detach();
   losses_.add(value);
   for (const auto& callback : options_.callbacks) callback->finish_step(session_, step, value);
-  if (step.position.step + 1 == options_.steps_max) session_.end_after_step();
   const bool has_limit = options_.time_max.count() > 0;
   if (has_limit && std::chrono::steady_clock::now() - began_at_ >= options_.time_max) {
     session_.end_soon();
@@ -82,7 +78,7 @@ void Trainer::finish_step(const Step& step, const torch::Tensor& loss) {
 bool Trainer::validates(const Step& step) const {
   const std::int64_t epochs_done = step.position.epoch + 1;
   return epochs_done % options_.validate_every == 0 || epochs_done == options_.session.epochs ||
-         step.position.step + 1 == options_.steps_max;
+         step.position.step + 1 == options_.session.steps_max;
 }
 
 void Trainer::finish_epoch(const Step& step) {

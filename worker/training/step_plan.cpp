@@ -20,6 +20,7 @@ StepPlan::StepPlan(const StepPlanOptions& options,
                    const Position& start)
     : options_(options), sampler_(sampler), world_size_(world_size), position_(start) {
   require_at_least(1, options.epochs, "epochs");
+  require_at_least(0, options.steps_max, "steps_max");
   require_at_least(1, options.batch_size, "batch_size");
   require_at_least(0, options.save_every, "save_every");
   require_at_least(1, options.save_every_epochs, "save_every_epochs");
@@ -66,8 +67,8 @@ StepPlan::Finished StepPlan::finish_step() {
     position_.batch = position_.samples = 0;
     begin_epoch();
   }
-  const bool ends_round = position_.epoch % options_.save_every_epochs == 0 || is_over();
-  finished.saves = (finished.ends_epoch && ends_round) ||
+  const bool ends_round = finished.ends_epoch && position_.epoch % options_.save_every_epochs == 0;
+  finished.saves = is_over() || ends_round ||
                    (options_.save_every > 0 && position_.step % options_.save_every == 0);
   finished.asks =
       finished.ends_epoch || (options_.ask_every > 0 && position_.step % options_.ask_every == 0);

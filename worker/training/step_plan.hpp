@@ -12,6 +12,7 @@ namespace ddprun::worker {
 
 struct StepPlanOptions {
   std::int64_t epochs = 1;
+  std::int64_t steps_max = 0;   ///< From the training's beginning on; 0: no limit.
   std::int64_t batch_size = 1;  ///< Of each rank.
   std::int64_t save_every = 0;  ///< Steps; 0: only at the end of epochs.
   std::int64_t save_every_epochs = 1;
@@ -28,9 +29,12 @@ class StepPlan {
            int world_size,
            const Position& start);
 
-  /// Where the next step is; its `epoch` is that of the options when training is over.
+  /// Where the next step is; behind the last one when training is over.
   [[nodiscard]] const Position& position() const { return position_; }
-  [[nodiscard]] bool is_over() const { return position_.epoch >= options_.epochs; }
+  [[nodiscard]] bool is_over() const {
+    return position_.epoch >= options_.epochs ||
+           (options_.steps_max > 0 && position_.step >= options_.steps_max);
+  }
 
   /// This rank's samples in this epoch, from the first step on that this plan made there.
   [[nodiscard]] const std::vector<std::int64_t>& samples() const { return samples_; }

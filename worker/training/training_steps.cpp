@@ -19,6 +19,7 @@ StepPlan plan_of(const SessionOptions& options,
                  std::int64_t samples_count,
                  const Position& start) {
   const StepPlanOptions plan{.epochs = options.epochs,
+                             .steps_max = options.steps_max,
                              .batch_size = options.batch_size,
                              .save_every = options.save_every,
                              .save_every_epochs = options.save_every_epochs,

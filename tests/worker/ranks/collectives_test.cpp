@@ -86,6 +86,26 @@ TEST_CASE("collectives: a text over the limit is refused on all ranks, which the
   }
 }
 
+TEST_CASE("collectives: what fails on one rank fails on all, with its words, and they go on") {
+  const auto errors = results_of<std::string>([](int rank, const ProcessGroup& group) {
+    const auto fail_on = [&](const std::vector<int>& ranks) {
+      return test::error_of([&] {
+        on_all_ranks(group, [&] {
+          if (std::find(ranks.begin(), ranks.end(), rank) != ranks.end()) {
+            throw std::runtime_error(text("no folder ", rank));
+          }
+        });
+      });
+    };
+    const std::string none = fail_on({});
+    const int made = made_on_all_ranks(group, [&] { return 10 * rank; });
+    return text(fail_on({1, 2}), ";", fail_on({2}), ";", none, ";", made / 10 == rank);
+  });
+  for (const std::string& each : errors) {
+    CHECK(each == "no folder 1 (on rank 1);no folder 2 (on rank 2);;1");
+  }
+}
+
 TEST_CASE("barrier: with a limit, rank 0 names the ranks that are missing") {
   std::array<std::string, 4> errors;
   std::latch given_up(2);

@@ -157,7 +157,7 @@ TEST_CASE("trainer: ddprun is told of the newest loss, and of the epoch's other 
 TEST_CASE("trainer: it ends after steps_max steps, restarts included, and after time_max") {
   const TemporaryFolder folder;
   TrainerOptions options = two_epochs();
-  options.steps_max = 4;
+  options.session.steps_max = 4;
   for (const std::int64_t steps : {4, 0}) {  // of this start
     const auto recorder = std::make_shared<Recorder>();
     options.callbacks = {recorder};
@@ -170,7 +170,7 @@ TEST_CASE("trainer: it ends after steps_max steps, restarts included, and after 
   CHECK(std::filesystem::exists(folder / "snapshot.pt.0.4"));
 
   const TemporaryFolder other;
-  options.steps_max = 0;
+  options.session.steps_max = 0;
   options.time_max = std::chrono::nanoseconds(1);
   options.callbacks.clear();
   Trainer trainer(options, test::context_in(other));
@@ -237,8 +237,6 @@ TEST_CASE("trainer: a second module and options out of range are refused") {
   };
   CHECK(error_with([](auto& options) { options.validate_every = 0; }) ==
         "validate_every of a trainer is 0; give at least 1");
-  CHECK(error_with([](auto& options) { options.steps_max = -1; }) ==
-        "steps_max of a trainer is -1; give at least 0");
   CHECK(error_with([](auto& options) { options.validation_batch_size = -2; }) ==
         "validation_batch_size of a trainer is -2; give at least 0");
   CHECK(error_with([](auto& options) { options.gradient_norm_max = -0.5; }) ==

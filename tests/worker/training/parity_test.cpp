@@ -40,7 +40,7 @@ std::int64_t parity_steps_count() {
   return chosen != nullptr ? std::atoll(chosen) : short_steps_count;
 }
 
-/// The network of examples/fashion_mnist.cpp without dropout, which draws.
+/// The network of examples/fashion_mnist without dropout, which draws.
 nn::Sequential fashion_net() {
   return nn::Sequential(nn::Conv2d(nn::Conv2dOptions(1, 32, 3)),
                         nn::ReLU(),

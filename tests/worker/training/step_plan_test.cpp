@@ -93,11 +93,25 @@ TEST_CASE("step plan: an epoch without samples left is finished, also the last o
   CHECK(plan_of(4, options, {.epoch = 9, .step = 2}).is_over());
 }
 
+TEST_CASE("step plan: after steps_max steps it is over, in the middle of an epoch too, and saved") {
+  const StepPlanOptions options{.epochs = 3, .steps_max = 3, .batch_size = 2};
+  CHECK(steps_of(plan_of(5, options)) ==
+        "0 0 0 0: 0 2 ask\n"
+        "0 1 4 1: 4 end ask save\n"
+        "1 0 0 2: 0 2 ask save\n");
+  for (const std::int64_t step : {3, 4}) {
+    const StepPlan plan = plan_of(5, options, {.epoch = 1, .batch = 1, .samples = 4, .step = step});
+    CHECK(plan.is_over());
+    CHECK(plan.position().epoch == 1);
+  }
+}
+
 TEST_CASE("step plan: options that are too small are named, and data without samples") {
   const auto error = [](std::int64_t samples, const StepPlanOptions& options) {
     return test::error_of([&] { static_cast<void>(plan_of(samples, options)); });
   };
   CHECK(error(9, {.epochs = 0}) == "epochs of a session is 0; it must be at least 1");
+  CHECK(error(9, {.steps_max = -1}) == "steps_max of a session is -1; it must be at least 0");
   CHECK(error(9, {.batch_size = 0}) == "batch_size of a session is 0; it must be at least 1");
   CHECK(error(9, {.save_every = -1}) == "save_every of a session is -1; it must be at least 0");
   CHECK(error(9, {.save_every_epochs = 0}) ==

@@ -7,7 +7,10 @@
 #include <torch/torch.h>
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ddprun::worker {
@@ -27,5 +30,18 @@ constexpr std::size_t gathered_text_bytes_max = 1 << 20;
 /// has more than gathered_text_bytes_max bytes. Takes ranks times the longest text of memory.
 [[nodiscard]] std::vector<std::string> gather_texts(const std::string& text,
                                                     const ProcessGroup& group);
+
+/// Runs `work` on each rank. If it throws on some of them, throws Error on all, with what the first
+/// of those threw and its rank: for what may fail on one rank alone, such as reading a folder that
+/// only some nodes have. Collective, and so `work` may not wait for other ranks.
+void on_all_ranks(const ProcessGroup& group, const std::function<void()>& work);
+
+/// The same for a `make` that returns something: on each rank what it has made.
+template <typename Make>
+[[nodiscard]] auto made_on_all_ranks(const ProcessGroup& group, const Make& make) {
+  std::optional<decltype(make())> made;
+  on_all_ranks(group, [&] { made.emplace(make()); });
+  return *std::move(made);
+}
 
 }  // namespace ddprun::worker

@@ -40,7 +40,6 @@ struct TrainerOptions {
   std::int64_t validation_batch_size = 0;  ///< Of each rank. 0: session.batch_size.
   std::int64_t validate_every = 1;         ///< Epochs, at least 1; the last of them always is.
   double gradient_norm_max = 0;            ///< Gradients are clipped to it. 0: they are not.
-  std::int64_t steps_max = 0;              ///< The training ends after so many. 0: no limit.
   /// The training ends soon after this time, counted from fit() of this start. 0: no limit.
   std::chrono::nanoseconds time_max{0};
   std::vector<std::shared_ptr<Callback>> callbacks;  ///< Called in this order.

@@ -11,7 +11,10 @@
 #include "ddprun/pt_file.hpp"
 #include "ddprun/run.hpp"
 #include "ddprun/session.hpp"
-#include "examples/arguments.hpp"
+#include "ddprun/weights.hpp"
+#include "examples/shared/command_line.hpp"
+#include "examples/shared/loss_lines.hpp"
+#include "examples/shared/result_line.hpp"
 
 #include <torch/torch.h>
 
@@ -23,58 +26,73 @@ namespace {
 
 using namespace ddprun;
 
-constexpr const char* usage = "toy TOTAL_EPOCHS SAVE_EVERY [--batch-size 32]";
 constexpr std::int64_t samples_count = 2048;
 constexpr std::int64_t features_count = 20;
-constexpr double learning_rate = 1e-3;
 
 struct Dataset {
   torch::Tensor inputs;   // (samples, features) float32
   torch::Tensor targets;  // (samples, 1) float32
 };
 
-Dataset make_dataset(torch::Device device) {
-  torch::manual_seed(0);
+/// The same on all ranks.
+Dataset make_dataset(torch::Device device, std::uint64_t seed) {
+  torch::manual_seed(seed);
   torch::Tensor inputs = torch::rand({samples_count, features_count});
   torch::Tensor targets = torch::rand({samples_count, 1});
   return {inputs.to(device), targets.to(device)};
 }
 
 void train(const std::vector<std::string>& words) {
-  const examples::Arguments arguments(words, {"batch-size"}, usage);
-  arguments.expect_words(2);
-  const std::int64_t batch_size = arguments.count_or("batch-size", 32);
+  examples::JobOptions options{.lr = 1e-3};
+  std::int64_t save_every = 0;
+  examples::CommandLine line("toy EPOCHS SAVE_EVERY", "Fits one linear layer to made-up data.");
+  line.add(options);
+  line.add_count("save-every", save_every, "epochs from one snapshot to the next");
+  line.add_words({"epochs", "save-every"});
+  if (!line.read(words)) return;
+  if (!options.data.empty()) throw worker::UsageError("toy makes its data up; leave out --data");
   const auto print_saved = [](const worker::Position& position, const std::string& path) {
     std::cout << worker::text(
         "Epoch ", position.epoch - 1, " | Training snapshot saved at ", path, "\n");
   };
-  worker::Session session({.epochs = arguments.count(0, "TOTAL_EPOCHS"),
-                           .batch_size = batch_size,
-                           .save_every_epochs = arguments.count(1, "SAVE_EVERY"),
+  worker::Session session({.epochs = options.epochs,
+                           .steps_max = options.steps,
+                           .batch_size = options.batch_size,
+                           .save_every_epochs = save_every,
                            .ask_every = 0,
+                           .seed = options.seed,
                            .saved = print_saved});
   const auto print = [&session](const auto&... parts) {
     std::cout << worker::text("[rank ", session.context().rank, "] ", parts..., "\n");
   };
-  const Dataset data = make_dataset(session.device());
+  const Dataset data = make_dataset(session.device(), options.seed);
   torch::nn::Linear model(features_count, 1);
-  torch::optim::SGD optimizer(model->parameters(), learning_rate);
+  if (!options.weights.empty()) {
+    worker::load_state_dict(*model, worker::read_weights(options.weights));
+  }
+  torch::optim::SGD optimizer(model->parameters(), options.lr);
   auto parallel = session.prepare(model, optimizer);
   if (const auto epoch = session.position().epoch; epoch > 0) {
     print("Resuming training from snapshot at Epoch ", epoch);
   }
+  examples::LossLines losses(options.losses);
+  examples::ResultLine result;
+  losses.begin(session);
+  result.begin(session);
   worker::Mean mean_loss;
   for (const worker::Step& step : session.steps(samples_count)) {
     const torch::Tensor output = parallel(data.inputs.index_select(0, step.samples));
     const auto loss = torch::mse_loss(output, data.targets.index_select(0, step.samples));
     session.backward(loss);
     session.step();
+    losses.finish_step(session, step, loss.detach());
+    result.finish_step(session, step, loss.detach());
     mean_loss.add(loss);
     if (!step.ends_epoch) continue;
     print("Epoch ",
           step.position.epoch,
           " | Batchsize: ",
-          batch_size,
+          options.batch_size,
           " | Steps: ",
           step.position.batch + 1,
           " | Loss: ",
@@ -84,6 +102,7 @@ void train(const std::vector<std::string>& words) {
     worker::write_pt_file("finalmodel.pt", worker::to_value(worker::state_dict(*model)));
     std::cout << "Final model saved at finalmodel.pt\n";
   }
+  result.print(session);
 }
 
 }  // namespace

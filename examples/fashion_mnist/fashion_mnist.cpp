@@ -8,7 +8,7 @@
 #include "ddprun/mean.hpp"
 #include "ddprun/run.hpp"
 #include "ddprun/session.hpp"
-#include "examples/arguments.hpp"
+#include "examples/shared/command_line.hpp"
 
 #include <torch/torch.h>
 
@@ -24,10 +24,6 @@ namespace {
 using namespace ddprun;
 using torch::Tensor;
 namespace nn = torch::nn;
-
-constexpr const char* usage =
-    "fashion_mnist [--epochs 1] [--batch-size 32] [--train-images 20000] [--lr 0.002] "
-    "[--snapshot-every 100] [--data /usr/share/datasets/fashion-mnist]";
 
 constexpr std::int64_t side = 28;  // pixels
 constexpr std::int64_t classes_count = 10;
@@ -158,22 +154,27 @@ double accuracy(worker::Session& session, Net& net, const Dataset& test) {
 }
 
 void train(const std::vector<std::string>& words) {
-  const examples::Arguments arguments(
-      words, {"epochs", "batch-size", "train-images", "lr", "snapshot-every", "data"}, usage);
-  arguments.expect_words(0);
-  const std::filesystem::path folder =
-      arguments.text_or("data", "/usr/share/datasets/fashion-mnist");
-  const double learning_rate = arguments.number_or("lr", 2e-3);
-  worker::Session session({.epochs = arguments.count_or("epochs", 1),
-                           .batch_size = arguments.count_or("batch-size", 32),
-                           .save_every = arguments.count_or("snapshot-every", 100),
-                           .seed = 1});
+  std::string folder = "/usr/share/datasets/fashion-mnist";
+  std::int64_t epochs = 1;
+  std::int64_t batch_size = 32;
+  std::int64_t images_max = 20'000;
+  std::int64_t save_every = 100;
+  double learning_rate = 2e-3;
+  examples::CommandLine line("fashion_mnist", "Trains a small network on Fashion-MNIST.");
+  line.add_text("data", folder, "the folder of its four files");
+  line.add_count("epochs", epochs, "how often each image is seen");
+  line.add_count("batch-size", batch_size, "images of each rank in a step");
+  line.add_count("train-images", images_max, "so many of the 60,000 are used");
+  line.add_count("snapshot-every", save_every, "steps from one snapshot to the next");
+  line.add_number("lr", learning_rate, "learning rate");
+  if (!line.read(words)) return;
+  worker::Session session(
+      {.epochs = epochs, .batch_size = batch_size, .save_every = save_every, .seed = 1});
   const auto say = [&session](const auto&... parts) {
     if (session.is_rank_0()) std::cout << worker::text(parts..., "\n");
   };
   Dataset data = load(folder, "train", session.device());
-  data.images =
-      data.images.narrow(0, 0, std::min(data.size(), arguments.count_or("train-images", 20'000)));
+  data.images = data.images.narrow(0, 0, std::min(data.size(), images_max));
 
   Net net;
   torch::optim::Adam optimizer(net->parameters(), learning_rate);

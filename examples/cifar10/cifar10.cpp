@@ -10,7 +10,7 @@
 #include "ddprun/tensor_data.hpp"
 #include "ddprun/trainer.hpp"
 #include "ddprun/transformed_data.hpp"
-#include "examples/arguments.hpp"
+#include "examples/shared/command_line.hpp"
 
 #include <torch/torch.h>
 
@@ -21,9 +21,6 @@ namespace {
 
 using namespace ddprun;
 using torch::Tensor;
-
-constexpr const char* usage =
-    "cifar10 FOLDER [--epochs 30] [--batch-size 128] [--lr 0.1] [--log runs]";
 
 Tensor normalized(const Tensor& image, torch::Generator& /*draws*/) {
   return worker::normalize(image, {0.4914F, 0.4822F, 0.4465F}, {0.2470F, 0.2435F, 0.2616F});
@@ -57,22 +54,31 @@ struct Classifier {
 };
 
 void train(const std::vector<std::string>& words) {
-  const examples::Arguments arguments(words, {"epochs", "batch-size", "lr", "log"}, usage);
-  arguments.expect_words(1);
-  const std::int64_t epochs = arguments.count_or("epochs", 30);
+  std::string folder;
+  std::string log = "runs";
+  std::int64_t epochs = 30;
+  std::int64_t batch_size = 128;
+  double lr = 0.1;
+  examples::CommandLine line("cifar10 FOLDER", "Trains a ResNet-18 on CIFAR-10.");
+  line.add_text("data", folder, "the folder of its binary files");
+  line.add_text("log", log, "the folder for TensorBoard");
+  line.add_count("epochs", epochs, "how often each picture is seen");
+  line.add_count("batch-size", batch_size, "pictures of each rank in a step");
+  line.add_number("lr", lr, "learning rate");
+  line.add_words({"data"});
+  if (!line.read(words)) return;
   const double all_epochs = static_cast<double>(epochs);
-  worker::Trainer trainer(
-      {.session = {.epochs = epochs,
-                   .batch_size = arguments.count_or("batch-size", 128),
-                   .precision = torch::kBFloat16,
-                   .schedule =
-                       worker::cosine_schedule({.epochs = all_epochs, .warmup_epochs = 0.5})},
-       .validation_batch_size = 500,
-       .callbacks = {std::make_shared<worker::KeepBest>("validation/accuracy"),
-                     std::make_shared<worker::Curves>(arguments.text_or("log", "runs")),
-                     std::make_shared<worker::ProgressLines>()}});
-  const auto files = worker::read_cifar10_folder(arguments.word(0));
-  Classifier classifier(arguments.number_or("lr", 0.1));
+  worker::Trainer trainer({.session = {.epochs = epochs,
+                                       .batch_size = batch_size,
+                                       .precision = torch::kBFloat16,
+                                       .schedule = worker::cosine_schedule(
+                                           {.epochs = all_epochs, .warmup_epochs = 0.5})},
+                           .validation_batch_size = 500,
+                           .callbacks = {std::make_shared<worker::KeepBest>("validation/accuracy"),
+                                         std::make_shared<worker::Curves>(log),
+                                         std::make_shared<worker::ProgressLines>()}});
+  const auto files = worker::read_cifar10_folder(folder);
+  Classifier classifier(lr);
   trainer.fit(classifier, pictures(files.training, augmented), pictures(files.test, normalized));
 }
 
