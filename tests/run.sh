@@ -13,7 +13,8 @@ cd "$(dirname "$0")/.."
 source .ci/checks.sh
 
 # Those that run TEST_PYTHON.
-pytorch_tests="^(e2e (store|torchrun's lines|frameworks)|interoperation):"
+pytorch_tests="^e2e (store|torchrun's lines|frameworks):"
+pytorch_tests+="|^worker: .*(interoperation_test|models/|examples/)"
 
 # What no compiler is needed for.
 check_texts() {
