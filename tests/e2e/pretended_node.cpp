@@ -113,67 +113,66 @@ std::string address_of(const std::string& name) {
 }  // namespace
 }  // namespace e2e
 
+// With libc's own names of parameters.
 extern "C" {
 
-int sched_getaffinity(pid_t /*own*/, size_t bytes, cpu_set_t* mask) noexcept {
-  CPU_ZERO_S(bytes, mask);
+int sched_getaffinity(pid_t /*own*/, size_t cpusetsize, cpu_set_t* cpuset) noexcept {
+  CPU_ZERO_S(cpusetsize, cpuset);
   std::ifstream file(e2e::below_root("cores"));
-  for (size_t core = 0; file >> core;) CPU_SET_S(core, bytes, mask);
+  for (size_t core = 0; file >> core;) CPU_SET_S(core, cpusetsize, cpuset);
   return 0;
 }
 
-int gethostname(char* name, size_t size) noexcept {
+int gethostname(char* name, size_t len) noexcept {
   std::string own;
   std::ifstream(e2e::below_root("hostname")) >> own;
-  std::snprintf(name, size, "%s", own.c_str());
+  (void)std::snprintf(name, len, "%s", own.c_str());
   return 0;
 }
 
-int getaddrinfo(const char* name, const char* service, const addrinfo* hints, addrinfo** found) {
-  addrinfo numeric = hints == nullptr ? addrinfo{} : *hints;
+int getaddrinfo(const char* name, const char* service, const addrinfo* req, addrinfo** pai) {
+  addrinfo numeric = req == nullptr ? addrinfo{} : *req;
   numeric.ai_flags |= AI_NUMERICHOST;
   const std::string address = e2e::address_of(name);
-  return e2e::real(&getaddrinfo, "getaddrinfo")(address.c_str(), service, &numeric, found);
+  return e2e::real(&getaddrinfo, "getaddrinfo")(address.c_str(), service, &numeric, pai);
 }
 
-int getifaddrs(ifaddrs** first) noexcept {
+int getifaddrs(ifaddrs** ifap) noexcept {
   auto& all = e2e::interfaces();
-  *first = all.empty() ? nullptr : &all.front().link;
+  *ifap = all.empty() ? nullptr : &all.front().link;
   return 0;
 }
 
 void freeifaddrs(ifaddrs* /*static*/) noexcept {}
 
-int connect(int socket, const sockaddr* to, socklen_t size) {
-  if (e2e::is_datagram(socket)) return 0;
-  return e2e::real(&connect, "connect")(socket, to, size);
+int connect(int fd, const sockaddr* addr, socklen_t len) {
+  if (e2e::is_datagram(fd)) return 0;
+  return e2e::real(&connect, "connect")(fd, addr, len);
 }
 
-int getsockname(int socket, sockaddr* name, socklen_t* size) noexcept {
-  if (!e2e::is_datagram(socket)) {
-    return e2e::real(&getsockname, "getsockname")(socket, name, size);
-  }
+int getsockname(int fd, sockaddr* addr, socklen_t* len) noexcept {
+  if (!e2e::is_datagram(fd)) return e2e::real(&getsockname, "getsockname")(fd, addr, len);
   const sockaddr_in& own = e2e::interfaces().at(0).address;
-  *size = sizeof own;
-  std::memcpy(name, &own, sizeof own);
+  *len = sizeof own;
+  std::memcpy(addr, &own, sizeof own);
   return 0;
 }
 
-FILE* fopen64(const char* path, const char* mode) {
-  const std::string_view name(path);
+FILE* fopen64(const char* filename, const char* modes) {
+  const std::string_view name(filename);
   if (name.starts_with("/sys/devices/system/cpu/")) {
     const auto found = e2e::texts_of_cores().find(std::string(name));
     if (found != e2e::texts_of_cores().end()) return e2e::file_with(found->second);
   }
-  return e2e::real(&fopen64, "fopen64")(e2e::moved(path).c_str(), mode);
+  return e2e::real(&fopen64, "fopen64")(e2e::moved(filename).c_str(), modes);
 }
 
-int openat(int folder, const char* path, int flags, ...) {
+int openat(int fd, const char* file, int oflag, ...) {
   va_list rest;
-  va_start(rest, flags);
-  const mode_t mode = (flags & O_CREAT) == 0 ? 0 : va_arg(rest, mode_t);
+  va_start(rest, oflag);
+  const mode_t mode = (oflag & O_CREAT) == 0 ? 0 : va_arg(rest, mode_t);
   va_end(rest);
-  return e2e::real(&openat, "openat")(folder, e2e::moved(path).c_str(), flags, mode);
+  return e2e::real(&openat, "openat")(fd, e2e::moved(file).c_str(), oflag, mode);
 }
 
 }  // extern "C"
