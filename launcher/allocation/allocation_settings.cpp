@@ -75,7 +75,8 @@ Result<std::optional<Allocation>> apply_allocation(const Environment& environmen
     all.at("rdzv-endpoint") = {inside ? allocation.own_node : "localhost", "the batch script"};
     return found;
   }
-  all.at("rdzv-endpoint") = {text_of(Endpoint{allocation.nodes.front(), port_of_step(allocation)}),
+  const std::string head = allocation.nodes.front() + all.at("hostname-suffix").value;
+  all.at("rdzv-endpoint") = {text_of(Endpoint{head, port_of_step(allocation)}),
                              "SLURM_STEP_NODELIST"};
   all.at("node-rank") = {std::to_string(allocation.task), "SLURM_PROCID"};
   if (!is_given(all.at("rdzv-id"))) {

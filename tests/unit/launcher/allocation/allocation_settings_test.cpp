@@ -52,6 +52,12 @@ TEST_CASE("allocation settings: a task knows where the others are and which one 
   CHECK(all.at("rdzv-id") == Setting{"12.3", "SLURM_STEP_ID"});
 }
 
+TEST_CASE("allocation settings: tasks meet at the name by which the first node is reached") {
+  Settings all = given({{"hostname-suffix", {"i", "the job file"}}});
+  const Allocation found = apply_allocation(task_environment, all).value().value();
+  CHECK(all.at("rdzv-endpoint").value == "n1i:" + std::to_string(port_of_step(found)));
+}
+
 TEST_CASE("allocation settings: a name of the job that was given stays") {
   Settings all = given({{"rdzv-id", {"mine", "the command line"}}});
   CHECK(apply_allocation(task_environment, all).has_value());
