@@ -55,6 +55,8 @@ Result<Meeting> prepare_meeting(const RendezvousOptions& options,
   NodeNetwork network{host, meeting.interfaces, addresses_of(options.endpoint->host), {}};
   network.towards_endpoint = address_towards(network.endpoint_addresses);
   network.own_door = own_door(options, meeting.interfaces);
+  const std::string name = advertised_name(options, host);
+  if (!name.empty()) network.advertised_addresses = addresses_of(name);
   auto plan = plan_rendezvous(options, network);
   if (!plan) return plan.error();
   meeting.plan = *std::move(plan);

@@ -74,6 +74,15 @@ std::vector<std::string> own_endpoint_addresses(const NodeNetwork& network) {
   return own;
 }
 
+/// Empty: none. A name may lead to a loopback address here, by which others do not reach it.
+std::string interface_of_advertised(const NodeNetwork& network) {
+  for (const std::string& address : network.advertised_addresses) {
+    std::string found = interface_of(address, network.interfaces);
+    if (!found.empty() && !loops_back(address)) return found;
+  }
+  return {};
+}
+
 /// A node of one family alone cannot use an address of the other.
 bool has_both_families(const std::vector<std::string>& addresses) {
   return std::ranges::any_of(addresses, is_ipv6) && !std::ranges::all_of(addresses, is_ipv6);
@@ -121,6 +130,11 @@ Result<RendezvousPlan> plan_alone(const RendezvousOptions& options, const NodeNe
                "leave it out, or raise --nnodes");
 }
 
+std::string advertised_name(const RendezvousOptions& options, const std::string& host) {
+  if (!options.advertise.empty()) return options.advertise;
+  return options.hostname_suffix.empty() ? std::string() : host + options.hostname_suffix;
+}
+
 std::string interface_of(const std::string& address, const std::vector<Interface>& interfaces) {
   const auto found = std::ranges::find(interfaces, address, &Interface::address);
   return found == interfaces.end() ? std::string() : found->name;
@@ -157,20 +171,18 @@ Result<RendezvousPlan> plan_rendezvous(const RendezvousOptions& options,
   } else {
     plan.is_head = !own.empty() || named_as_installed || plan.is_on_one_host;
   }
-  if (!options.advertise.empty()) {
-    plan.own_address = options.advertise;
-  } else if (!options.hostname_suffix.empty()) {
-    plan.own_address = network.host + options.hostname_suffix;
-  } else if (!options.interface.empty()) {
+  plan.own_address = advertised_name(options, network.host);
+  if (plan.own_address.empty() && !options.interface.empty()) {
     auto chosen = address_on(options.interface, network);
     if (!chosen) return chosen.error();
     plan.own_address = *std::move(chosen);
-  } else {
+  } else if (plan.own_address.empty()) {
     plan.own_address = plan.is_head ? address_of_head(network, own) : network.towards_endpoint;
     if (plan.own_address.empty()) plan.own_address = first_address(network);
     if (plan.own_address.empty()) plan.own_address = "127.0.0.1";
   }
   plan.interface = interface_of(plan.own_address, network.interfaces);
+  if (plan.interface.empty()) plan.interface = interface_of_advertised(network);
   plan.listen_address = store_address(plan.own_address, network.interfaces);
   const bool is_only_one = own.size() == 1 && own.front() == plan.own_address;
   if (plan.is_head && !is_only_one) plan.listen_address = every_address(network.interfaces);

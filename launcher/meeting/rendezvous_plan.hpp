@@ -20,7 +20,12 @@ struct NodeNetwork {
   std::vector<std::string> endpoint_addresses;  ///< Behind --rdzv-endpoint.
   std::string towards_endpoint;  ///< This node's address on the way there; empty: there is no way.
   std::uint16_t own_door = 0;    ///< The port of the first other door that is here; 0: none is.
+  std::vector<std::string> advertised_addresses;  ///< Behind advertised_name.
 };
+
+/// What this node is to advertise by --advertise or --hostname-suffix; empty: neither is given.
+[[nodiscard]] std::string advertised_name(const RendezvousOptions& options,
+                                          const std::string& host);
 
 struct RendezvousPlan {
   bool is_head = false;         ///< The coordinator is to run here.

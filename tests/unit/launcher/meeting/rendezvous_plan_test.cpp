@@ -167,6 +167,25 @@ TEST_CASE("rendezvous plan: a node's address for others can be chosen") {
   CHECK(plan({"10.0.0.2"}, asked).value().own_address == "n1.example.org");
 }
 
+TEST_CASE("rendezvous plan: workers use the interface behind the name that others use") {
+  RendezvousOptions asked = options();
+  asked.hostname_suffix = "i";
+  CHECK(advertised_name(asked, "n1") == "n1i");
+  const auto interface_by = [&](std::vector<std::string> addresses) {
+    NodeNetwork network{"n1", interfaces, {"10.0.0.2"}, "10.0.0.1"};
+    network.advertised_addresses = std::move(addresses);
+    return plan_rendezvous(asked, network).value().interface;
+  };
+  CHECK(interface_by({"10.1.0.1"}) == "ib0");
+  CHECK(interface_by({"127.0.0.1", "192.0.2.7", "10.1.0.1"}) == "ib0");
+  CHECK(interface_by({"127.0.0.1"}).empty());
+  CHECK(interface_by({}).empty());
+  asked.advertise = "10.0.0.1";
+  CHECK(advertised_name(asked, "n1") == "10.0.0.1");
+  CHECK(interface_by({"10.0.0.1"}) == "eth0");
+  CHECK(advertised_name(options(), "n1").empty());
+}
+
 TEST_CASE("rendezvous plan: a head with another address than the endpoint's listens on both") {
   RendezvousOptions asked = options();
   asked.interface = "ib0";
