@@ -47,7 +47,7 @@ std::set<std::string> names_of_sites() {
 ///   host NAME            address IP NAME            interface NAME IP
 ///   cores LIST           those that the job has
 ///   siblings OFFSET      from a core to its second hyperthread; 0: it has one
-///   numa NODE SOCKET LIST
+///   numa NODE SOCKET LIST, behind cores and siblings
 ///   gpu amd|nvidia PCI-ADDRESS NUMA-NODE
 class PretendedNode {
  public:
