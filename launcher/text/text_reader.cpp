@@ -9,13 +9,6 @@
 
 namespace ddprun {
 
-std::string printable(std::string_view text) {
-  std::string shown(text);
-  std::ranges::replace_if(
-      shown, [](unsigned char c) { return c < ' ' || c >= 0x7f; }, '?');
-  return shown;
-}
-
 TextReader::TextReader(const Setting& text, std::string kind, std::string example)
     : text_(text), kind_(std::move(kind)), example_(std::move(example)) {}
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "launcher/text/settings.hpp"
+#include "rendezvous/printable.hpp"
 #include "rendezvous/result.hpp"
 
 #include <cstddef>
@@ -11,9 +12,6 @@
 #include <string_view>
 
 namespace ddprun {
-
-/// `text` with '?' for each byte that a terminal might obey or not show.
-[[nodiscard]] std::string printable(std::string_view text);
 
 class TextReader {
  public:

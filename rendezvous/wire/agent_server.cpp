@@ -2,6 +2,7 @@
 
 #include "rendezvous/acceptor.hpp"
 #include "rendezvous/endpoint_text.hpp"
+#include "rendezvous/stranger_notes.hpp"
 #include "rendezvous/wire/frame_connection.hpp"
 #include "rendezvous/wire/message_codec.hpp"
 
@@ -27,46 +28,6 @@ namespace {
 std::chrono::milliseconds milliseconds(Millis duration) {
   return std::chrono::milliseconds(duration.count);
 }
-
-/// Passes on the first line at once, then one line in `stranger_notes_apart` for all that come.
-class StrangerNotes : public std::enable_shared_from_this<StrangerNotes> {
- public:
-  StrangerNotes(boost::asio::io_context& context, std::function<void(std::string)> on_note)
-      : timer_(context), on_note_(std::move(on_note)) {}
-
-  void add(std::string text) {
-    if (quiet_) {
-      ++untold_;
-      newest_ = std::move(text);
-      return;
-    }
-    on_note_(std::move(text));
-    begin_quiet();
-  }
-
- private:
-  void begin_quiet() {
-    quiet_ = true;
-    timer_.expires_after(milliseconds(stranger_notes_apart));
-    timer_.async_wait([weak = weak_from_this()](error_code error) {
-      const auto self = weak.lock();
-      if (self && !error) self->end_quiet();
-    });
-  }
-  void end_quiet() {
-    quiet_ = false;
-    if (untold_ == 0) return;
-    on_note_(fmt::format("{} more were refused since then; the last: {}", untold_, newest_));
-    untold_ = 0;
-    begin_quiet();
-  }
-
-  boost::asio::steady_timer timer_;
-  std::function<void(std::string)> on_note_;
-  bool quiet_ = false;
-  std::size_t untold_ = 0;
-  std::string newest_;
-};
 
 }  // namespace
 

@@ -29,8 +29,6 @@ class io_context;
 
 namespace ddprun {
 
-constexpr Millis stranger_notes_apart{10'000};
-
 struct AgentServerLimits {
   std::size_t connections_max = 65'536;
   std::size_t strangers_max = 4'096;

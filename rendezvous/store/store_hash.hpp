@@ -1,0 +1,38 @@
+// The hash of keys in the store. It has a seed, so that no client can choose keys that all lie in
+// one place of a table: SipHash-2-4 of J.-P. Aumasson and D. J. Bernstein (2012), by libsodium.
+#pragma once
+
+#include <sodium/crypto_shorthash.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace ddprun {
+
+struct StoreHash {
+  using is_transparent = void;  // looks up a view without making a string
+  using Seed = std::array<unsigned char, crypto_shorthash_KEYBYTES>;
+
+  [[nodiscard]] std::size_t operator()(std::string_view key) const {
+    std::array<unsigned char, crypto_shorthash_BYTES> hash;
+    crypto_shorthash(
+        hash.data(), reinterpret_cast<const unsigned char*>(key.data()), key.size(), seed.data());
+    std::uint64_t number = 0;
+    static_assert(sizeof number == hash.size());
+    std::memcpy(&number, hash.data(), sizeof number);
+    return number;
+  }
+
+  Seed seed{};
+};
+
+template <typename Value>
+using StoreMap = std::unordered_map<std::string, Value, StoreHash, std::equal_to<>>;
+
+}  // namespace ddprun

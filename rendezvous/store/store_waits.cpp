@@ -1,0 +1,117 @@
+#include "rendezvous/store/store_waits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ddprun {
+
+StoreWaits::StoreWaits(std::size_t entry_bytes, const StoreHash& hash)
+    : entry_bytes_(entry_bytes), hash_(hash), filed_(0, hash), at_barrier_(0, hash) {}
+
+std::size_t StoreWaits::bytes_of(const std::vector<std::string>& keys) const {
+  std::size_t bytes = entry_bytes_;
+  for (const std::string& key : keys) bytes += entry_bytes_ + key.size();
+  return bytes;
+}
+
+void StoreWaits::begin(SessionId session, std::vector<std::string> keys) {
+  waits_[session.value] = Wait{.list = shared_list(std::move(keys))};
+  bytes_ += entry_bytes_;
+}
+
+std::shared_ptr<StoreWaits::KeyList> StoreWaits::shared_list(std::vector<std::string> keys) {
+  auto list = std::make_shared<KeyList>();
+  list->bytes = bytes_of(keys) - entry_bytes_;
+  for (const std::string& key : keys) list->hash = 31 * list->hash + hash_(key);
+  list->keys = std::move(keys);
+  const auto [entry, is_new] = lists_.insert(std::move(list));
+  if (is_new) bytes_ += (*entry)->bytes;
+  return *entry;
+}
+
+void StoreWaits::begin_at_barrier(SessionId session, const std::string& key) {
+  Wait& wait = waits_[session.value];
+  wait = Wait{.list = shared_list({key}), .is_barrier = true};
+  bytes_ += entry_bytes_;
+  file(session, wait, at_barrier_);
+}
+
+void StoreWaits::file(SessionId session, Wait& wait, Sessions& where) {
+  wait.is_due = false;
+  wait.place = ++filings_;
+  where[wait.list->keys[wait.next]].emplace(wait.place, session);
+}
+
+bool StoreWaits::go_on(SessionId session, const IsPresent& is_present) {
+  const auto found = waits_.find(session.value);
+  if (found == waits_.end() || !found->second.is_due) return false;
+  Wait& wait = found->second;
+  KeyList& list = *wait.list;
+  if (std::exchange(list.deletions, deletions_) != deletions_) {
+    list.present_from = list.present_to = 0;  // W2
+  }
+  const bool is_known = list.present_from <= wait.next && wait.next < list.present_to;
+  if (is_known) wait.next = list.present_to;
+  const std::size_t first = wait.next;
+  while (wait.next < list.keys.size() && is_present(list.keys[wait.next])) ++wait.next;
+  looks_ += wait.next - first + 1;
+  if (!is_known && first != list.present_to) list.present_from = first;
+  list.present_to = wait.next;
+  if (wait.next == list.keys.size()) {
+    forget(session);
+    return true;
+  }
+  file(session, wait, filed_);
+  return false;
+}
+
+std::vector<SessionId> StoreWaits::take_all(const std::string& key) {
+  std::vector<SessionId> taken;
+  auto filed = filed_.extract(key);
+  if (filed.empty()) return taken;
+  for (const auto& [place, session] : filed.mapped()) {
+    waits_.at(session.value).is_due = true;
+    taken.push_back(session);
+  }
+  return taken;
+}
+
+std::optional<SessionId> StoreWaits::take_first(const std::string& key) {
+  const auto filed = filed_.find(key);
+  if (filed == filed_.end()) return std::nullopt;
+  const SessionId first = filed->second.begin()->second;
+  filed->second.erase(filed->second.begin());
+  if (filed->second.empty()) filed_.erase(filed);
+  waits_.at(first.value).is_due = true;
+  return first;
+}
+
+std::vector<SessionId> StoreWaits::open_barrier(const std::string& key) {
+  std::vector<SessionId> passed;
+  auto waiting = at_barrier_.extract(key);
+  if (waiting.empty()) return passed;
+  for (const auto& [place, session] : waiting.mapped()) {
+    waits_.at(session.value).is_due = true;  // filed nowhere
+    forget(session);
+    passed.push_back(session);
+  }
+  return passed;
+}
+
+void StoreWaits::forget(SessionId session) {
+  auto ended = waits_.extract(session.value);
+  if (ended.empty()) return;
+  Wait& wait = ended.mapped();
+  bytes_ -= entry_bytes_;
+  if (!wait.is_due) {
+    Sessions& all = wait.is_barrier ? at_barrier_ : filed_;
+    const auto filed = all.find(wait.list->keys[wait.next]);
+    filed->second.erase(wait.place);
+    if (filed->second.empty()) all.erase(filed);
+  }
+  if (wait.list.use_count() > 2) return;  // this wait's, and that of lists_
+  bytes_ -= wait.list->bytes;
+  lists_.erase(wait.list);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,111 @@
+// Who waits in the store, and for which keys.
+//
+// Clients that wait for the same list share it, and what one of them has found there. So where many
+// clients wait for a key of each of them, the last one costs one look at the list, not one for each
+// client.
+//
+// Invariants
+//   W1  A session has at most one wait. It is filed under one key, the first of its list that it
+//       has not seen, or is due: it has been taken from there and not gone on yet.
+//   W2  What a list remembers to be present is present: a key's end makes all lists forget it.
+// Bounds
+//   None of its own: bytes() is what KeyValue counts.
+#pragma once
+
+#include "rendezvous/store/store_hash.hpp"
+#include "rendezvous/units.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace ddprun {
+
+class StoreWaits {
+ public:
+  using IsPresent = std::function<bool(const std::string& key)>;
+
+  /// `entry_bytes`: what a wait, and a key in a list, cost beside the key's bytes.
+  StoreWaits(std::size_t entry_bytes, const StoreHash& hash);
+
+  /// The session, which does not wait, waits for all of `keys`. It is due.
+  void begin(SessionId session, std::vector<std::string> keys);
+  /// What begin() would add to bytes(), at most.
+  [[nodiscard]] std::size_t bytes_of(const std::vector<std::string>& keys) const;
+
+  /// The session, which does not wait, waits at the barrier `key`.
+  void begin_at_barrier(SessionId session, const std::string& key);
+
+  /// A due session goes on to the first key of its list that is not present, and is filed there.
+  /// True if there is none: its wait is over. Nothing, for a session that is not due.
+  [[nodiscard]] bool go_on(SessionId session, const IsPresent& is_present);
+  /// How many keys go_on() has looked for since the beginning.
+  [[nodiscard]] std::uint64_t looks() const { return looks_; }
+
+  /// Those filed under `key`, in the order of filing, which are due now.
+  [[nodiscard]] std::vector<SessionId> take_all(const std::string& key);
+  /// The first of those.
+  [[nodiscard]] std::optional<SessionId> take_first(const std::string& key);
+  /// Those at the barrier, in the order of arrival, which wait no longer.
+  [[nodiscard]] std::vector<SessionId> open_barrier(const std::string& key);
+
+  /// Ends the session's wait, if it has one.
+  void forget(SessionId session);
+  /// A key is there no longer.
+  void on_deleted() { ++deletions_; }
+
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct KeyList {
+    std::vector<std::string> keys;
+    std::size_t hash = 0;
+    std::size_t bytes = 0;
+    // those from `present_from` to before `present_to` were present after so many deletions
+    std::size_t present_from = 0;
+    std::size_t present_to = 0;
+    std::uint64_t deletions = 0;
+  };
+  struct HashOfList {
+    std::size_t operator()(const std::shared_ptr<KeyList>& list) const { return list->hash; }
+  };
+  struct SameList {
+    bool operator()(const std::shared_ptr<KeyList>& one,
+                    const std::shared_ptr<KeyList>& other) const {
+      return one->keys == other->keys;
+    }
+  };
+  struct Wait {
+    std::shared_ptr<KeyList> list;
+    std::size_t next = 0;  // keys before this one have been seen
+    bool is_due = true;
+    bool is_barrier = false;
+    std::uint64_t place = 0;  // where it is filed
+  };
+
+  [[nodiscard]] std::shared_ptr<KeyList> shared_list(std::vector<std::string> keys);
+
+  using Sessions = StoreMap<std::map<std::uint64_t, SessionId>>;  // in the order of filing
+
+  void file(SessionId session, Wait& wait, Sessions& where);
+
+  std::size_t entry_bytes_;
+  StoreHash hash_;
+  std::unordered_set<std::shared_ptr<KeyList>, HashOfList, SameList> lists_;
+  std::unordered_map<std::int64_t, Wait> waits_;  // by session
+  Sessions filed_;
+  Sessions at_barrier_;
+  std::uint64_t filings_ = 0;
+  std::uint64_t deletions_ = 0;
+  std::uint64_t looks_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace ddprun

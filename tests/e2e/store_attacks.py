@@ -1,0 +1,81 @@
+"""What a worker can do to its store, and whether another client is answered within a second then.
+
+    store_attacks.py appends|connects|waits
+
+The requests are those of PyTorch 2.2 and later.
+"""
+
+import os
+import socket
+import struct
+import sys
+import time
+
+STORE = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+ATTACK_S = 4.0
+CLIENTS_COUNT = 1_500  # that wait for as many keys each
+GREETING = b"\x00\xce\xf7\x85\x3c"
+
+
+def word(text):
+    return struct.pack("<Q", len(text)) + text
+
+
+def set_key(key, value):
+    return b"\x01" + word(key) + word(value)
+
+
+def connect():
+    client = socket.create_connection(STORE)
+    client.sendall(GREETING)
+    return client
+
+
+def read(client, count):
+    while count > 0:
+        piece = client.recv(min(count, 1 << 20))
+        assert piece, "the store hung up"
+        count -= len(piece)
+
+
+def seconds_of_an_answer():
+    started = time.monotonic()
+    with connect() as client:
+        client.sendall(b"\x04" + word(b"well-behaved") + struct.pack("<q", 1))
+        read(client, 8)
+    return time.monotonic() - started
+
+
+def appends():
+    """Of one byte each, to a value of 64 MiB."""
+    with connect() as client:
+        client.sendall(set_key(b"big", bytes(64 << 20)))
+        client.sendall((b"\x09" + word(b"big") + word(b"x")) * 100)
+        client.sendall(b"\x0d" + struct.pack("<I", 1))  # a ping, which is answered behind them
+        read(client, 4)
+
+
+def connects():
+    """To the store and to the rendezvous endpoint, without a word."""
+    places = [STORE, ("127.0.0.1", int(os.environ["RDZV_PORT"]))]
+    end = time.monotonic() + ATTACK_S
+    while time.monotonic() < end:
+        for place in places:
+            socket.create_connection(place).close()
+
+
+def waits():
+    """For all keys, of which the first comes last."""
+    keys = [b"%07d" % number for number in range(CLIENTS_COUNT)]
+    wait = b"\x06" + struct.pack("<Q", len(keys)) + b"".join(map(word, keys))
+    clients = [connect() for _ in keys]
+    for client in clients:
+        client.sendall(wait)
+    for key in keys[1:] + keys[:1]:
+        clients[0].sendall(set_key(key, b""))
+    for client in clients:
+        read(client, 1)
+
+
+{"appends": appends, "connects": connects, "waits": waits}[sys.argv[1]]()
+assert seconds_of_an_answer() < 1
