@@ -19,6 +19,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::chrono::seconds accept_again_after(1);
+constexpr int accepts_max = 16;  // before other work of the thread has its turn
 
 bool is_shortage(int reason) {
   return reason == EMFILE || reason == ENFILE;
@@ -77,7 +78,7 @@ void Acceptor::resume() {
 }
 
 void Acceptor::accept_all() {
-  while (acceptor_.is_open()) {
+  for (int i = 0; i < accepts_max && acceptor_.is_open(); ++i) {
     is_held_ = handlers_.has_room && !handlers_.has_room();
     if (is_held_) return;
     const int fd =
@@ -93,6 +94,7 @@ void Acceptor::accept_all() {
       if (!has_room) return accept_later(why);
     }
   }
+  if (acceptor_.is_open()) wait();
 }
 
 /// accept4 looks for a free descriptor first, and only then whether it is needed.

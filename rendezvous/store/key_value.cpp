@@ -57,11 +57,19 @@ Result<std::int64_t> parse_counter(const std::string& key, const std::string& te
 
 }  // namespace
 
+KeyValue::KeyValue(KeyValueLimits limits, const StoreHash& hash)
+    : limits_(limits),
+      data_(0, hash),
+      queues_(0, hash),
+      waits_(limits.entry_bytes, hash),
+      hash_(hash),
+      watchers_(0, hash) {}
+
 Result<void> KeyValue::on_request(SessionId session,
                                   StoreDialect dialect,
                                   StoreRequest request,
                                   std::vector<StoreReply>& out) {
-  if (dialect == StoreDialect::legacy) forget_wait(session);  // I2
+  if (dialect == StoreDialect::legacy) waits_.forget(session);  // I2
   std::vector<std::string>& keys = request.keys;
   switch (request.operation) {
     case StoreOperation::set:
@@ -90,7 +98,7 @@ Result<void> KeyValue::on_request(SessionId session,
     case StoreOperation::multi_set:
       return multi_set(request, out);
     case StoreOperation::cancel_wait:
-      forget_wait(session);
+      waits_.forget(session);
       reply_byte(session, wait_cancelled, out);
       break;
     case StoreOperation::ping:
@@ -116,10 +124,14 @@ Result<void> KeyValue::on_request(SessionId session,
 }
 
 void KeyValue::on_session_lost(SessionId session) {
-  forget_wait(session);
-  for (auto entry = watchers_.begin(); entry != watchers_.end();) {
-    if (std::erase(entry->second, session) > 0) bytes_ -= entry->first.size();
-    entry = entry->second.empty() ? watchers_.erase(entry) : std::next(entry);
+  waits_.forget(session);
+  const auto watched = watched_.extract(session.value);
+  if (watched.empty()) return;
+  for (const std::string& key : watched.mapped()) {
+    const auto watchers = watchers_.find(key);
+    watchers->second.erase(session.value);
+    if (watchers->second.empty()) watchers_.erase(watchers);
+    bytes_ -= limits_.entry_bytes + key.size();
   }
 }
 
@@ -128,22 +140,21 @@ bool KeyValue::all_present(const std::vector<std::string>& keys) const {
 }
 
 Result<void> KeyValue::wait(SessionId session, std::vector<std::string> keys, Replies& out) {
-  forget_wait(session);
-  std::size_t key_bytes = 0;
-  for (const std::string& key : keys) key_bytes += key.size();
-  if (auto room = reserve(0, key_bytes); !room) return room;
-  bytes_ += key_bytes;
-  waits_[session.value] = Wait{.keys = std::move(keys), .bytes = key_bytes};
-  continue_wait(session, out);
+  waits_.forget(session);
+  if (auto room = reserve(0, waits_.bytes_of(keys)); !room) return room;
+  waits_.begin(session, std::move(keys));
+  go_on(session, out);
   return {};
 }
 
 Result<void> KeyValue::watch(SessionId session, const std::string& key, Replies& out) {
-  auto& watchers = watchers_[key];
-  if (std::ranges::find(watchers, session) == watchers.end()) {
-    if (auto room = reserve(0, key.size()); !room) return room;
-    bytes_ += key.size();
-    watchers.push_back(session);
+  Keys& watched = watched_.try_emplace(session.value, 0, hash_).first->second;
+  if (!watched.contains(key)) {
+    const std::size_t needed = limits_.entry_bytes + key.size();
+    if (auto room = reserve(0, needed); !room) return room;
+    bytes_ += needed;
+    watched.insert(key);
+    watchers_[key].insert(session.value);
   }
   reply_byte(session, watch_registered, out);
   return {};
@@ -153,7 +164,7 @@ Result<void> KeyValue::put(const std::string& key, std::string value, Replies& o
   const auto old = data_.find(key);
   const bool created = old == data_.end();
   const std::size_t freed = created ? 0 : old->second.size();
-  const std::size_t needed = value.size() + (created ? key.size() : 0);
+  const std::size_t needed = value.size() + (created ? limits_.entry_bytes + key.size() : 0);
   if (auto room = reserve(created ? 1 : 0, needed - std::min(needed, freed)); !room) return room;
   bytes_ = bytes_ + needed - freed;
   const std::string old_value = created ? std::string() : std::move(old->second);
@@ -211,7 +222,17 @@ Result<std::int64_t> KeyValue::increase(const std::string& key, std::int64_t del
 }
 
 Result<void> KeyValue::append(StoreRequest& request, Replies& out) {
-  return put(request.keys[0], value_or_empty(request.keys[0]) + request.values[0], out);
+  const std::string& key = request.keys[0];
+  const std::string& more = request.values[0];
+  const auto held = data_.find(key);
+  if (held == data_.end()) return put(key, std::move(request.values[0]), out);
+  if (auto room = reserve(0, more.size()); !room) return room;
+  bytes_ += more.size();
+  const bool is_watched = watchers_.contains(key);
+  const std::string old_value = is_watched ? held->second : std::string();
+  held->second += more;
+  if (is_watched) tell_watchers(watch_updated, key, old_value, held->second, out);
+  return {};
 }
 
 Result<void> KeyValue::barrier(SessionId session, const StoreRequest& request, Replies& out) {
@@ -219,19 +240,12 @@ Result<void> KeyValue::barrier(SessionId session, const StoreRequest& request, R
   const Result<std::int64_t> count = increase(key, 1, out);
   if (!count) return count.error();
   if (*count < request.number) {
-    forget_wait(session);
-    waits_[session.value] = Wait{.keys = {key}, .barrier = true, .bytes = key.size()};
-    bytes_ += key.size();
-    waiting_at_barrier_[key].push_back(session);
+    waits_.forget(session);
+    waits_.begin_at_barrier(session, key);
     return {};
   }
   reply_byte(session, stop_waiting, out);
-  auto waiting = waiting_at_barrier_.extract(key);
-  if (waiting.empty()) return {};
-  for (const SessionId waiter : waiting.mapped()) {
-    end_wait(waiter);
-    reply_byte(waiter, stop_waiting, out);
-  }
+  for (const SessionId waiter : waits_.open_barrier(key)) reply_byte(waiter, stop_waiting, out);
   return {};
 }
 
@@ -239,16 +253,12 @@ Result<void> KeyValue::barrier(SessionId session, const StoreRequest& request, R
 Result<void> KeyValue::queue_push(StoreRequest& request, Replies& out) {
   const std::string& key = request.keys[0];
   const bool created = !queues_.contains(key);
-  const std::size_t needed = request.values[0].size() + (created ? key.size() : 0);
+  const std::size_t needed = limits_.entry_bytes + request.values[0].size() +
+                             (created ? limits_.entry_bytes + key.size() : 0);
   if (auto room = reserve(created ? 1 : 0, needed); !room) return room;
   bytes_ += needed;
   queues_[key].push_back(std::move(request.values[0]));
-  const auto waiting = waiting_for_key_.find(key);
-  if (waiting == waiting_for_key_.end()) return {};
-  const SessionId first = waiting->second.front();
-  waiting->second.pop_front();
-  if (waiting->second.empty()) waiting_for_key_.erase(waiting);
-  continue_wait(first, out);
+  if (const auto first = waits_.take_first(key)) go_on(*first, out);
   return {};
 }
 
@@ -259,17 +269,19 @@ void KeyValue::queue_pop(SessionId session, const std::string& key, Replies& out
   encode_i64(static_cast<std::int64_t>(queue->second.size()), reply.bytes);
   encode_string(queue->second.front(), reply.bytes);
   out.push_back(std::move(reply));
-  bytes_ -= queue->second.front().size();
+  bytes_ -= limits_.entry_bytes + queue->second.front().size();
   queue->second.pop_front();
   if (!queue->second.empty()) return;
-  bytes_ -= key.size();
+  bytes_ -= limits_.entry_bytes + key.size();
   queues_.erase(queue);
+  waits_.on_deleted();
 }
 
 void KeyValue::delete_key(SessionId session, const std::string& key, Replies& out) {
   auto held = data_.extract(key);
   if (held.empty()) return reply_number(session, 0, out);
-  bytes_ -= key.size() + held.mapped().size();
+  bytes_ -= limits_.entry_bytes + key.size() + held.mapped().size();
+  waits_.on_deleted();
   tell_watchers(watch_deleted, key, held.mapped(), {}, out);
   reply_number(session, 1, out);
 }
@@ -327,47 +339,33 @@ Result<void> KeyValue::reserve(std::size_t more_keys, std::size_t more_bytes) co
   if (data_.size() + queues_.size() + more_keys > limits_.keys_max) {
     return refused(fmt::format("the store holds {} keys already", limits_.keys_max));
   }
-  if (more_bytes > limits_.bytes_max - std::min(limits_.bytes_max, bytes_)) {
+  const std::size_t bytes = bytes_ + waits_.bytes();
+  if (more_bytes > limits_.bytes_max - std::min(limits_.bytes_max, bytes)) {
     return refused(fmt::format("the store would hold more than {} bytes", limits_.bytes_max));
   }
   return {};
 }
 
 void KeyValue::on_key_appeared(const std::string& key, Replies& out) {
-  auto waiting = waiting_for_key_.extract(key);
-  if (waiting.empty()) return;
-  for (const SessionId session : waiting.mapped()) continue_wait(session, out);
+  const std::vector<SessionId> taken = waits_.take_all(key);
+  woken_.insert(woken_.end(), taken.begin(), taken.end());
+  work(out);
 }
 
-/// Moves on to the first key of the wait that is missing; without one, the wait is answered.
-/// A session is filed under that one key alone: n clients waiting for n keys cost n entries, not
-/// n².
-void KeyValue::continue_wait(SessionId session, Replies& out) {
-  Wait& wait = waits_.at(session.value);
-  while (wait.next < wait.keys.size() && present(wait.keys[wait.next])) ++wait.next;
-  if (wait.next < wait.keys.size()) {
-    waiting_for_key_[wait.keys[wait.next]].push_back(session);
-    return;
+void KeyValue::work(Replies& out) {
+  const std::uint64_t looks_before = waits_.looks();
+  while (!woken_.empty() && waits_.looks() - looks_before < limits_.looks_max) {
+    const SessionId session = woken_.front();
+    woken_.pop_front();
+    go_on(session, out);
   }
-  end_wait(session);
-  reply_byte(session, stop_waiting, out);
 }
 
-void KeyValue::forget_wait(SessionId session) {
-  const auto found = waits_.find(session.value);
-  if (found == waits_.end()) return;
-  const Wait& wait = found->second;
-  Sessions& waiting = wait.barrier ? waiting_at_barrier_ : waiting_for_key_;
-  if (const auto entry = waiting.find(wait.keys[wait.next]); entry != waiting.end()) {
-    std::erase(entry->second, session);
-    if (entry->second.empty()) waiting.erase(entry);
-  }
-  end_wait(session);
-}
-
-void KeyValue::end_wait(SessionId session) {
-  const auto ended = waits_.extract(session.value);
-  bytes_ -= ended.mapped().bytes;
+/// A session is filed under the first key that is missing, and no other: n clients waiting for n
+/// keys cost n entries, not n².
+void KeyValue::go_on(SessionId session, Replies& out) {
+  const auto is_present = [this](const std::string& key) { return present(key); };
+  if (waits_.go_on(session, is_present)) reply_byte(session, stop_waiting, out);
 }
 
 void KeyValue::tell_watchers(std::uint8_t kind,
@@ -377,8 +375,8 @@ void KeyValue::tell_watchers(std::uint8_t kind,
                              Replies& out) const {
   const auto watchers = watchers_.find(key);
   if (watchers == watchers_.end()) return;
-  for (const SessionId session : watchers->second) {
-    StoreReply reply{session, {}};
+  for (const std::int64_t session : watchers->second) {
+    StoreReply reply{{session}, {}};
     encode_byte(kind, reply.bytes);
     encode_string(key, reply.bytes);
     encode_string(old_value, reply.bytes);

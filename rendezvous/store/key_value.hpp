@@ -11,18 +11,25 @@
 //   I3  A wait is answered once: its keys are looked for in their order, each is waited for until
 //       it is there, and the answer follows the last. (PyTorch's servers count a key that came and
 //       was deleted again while another was missing; here it must come again.)
+//   I4  A request costs no more than the bytes of it and of the replies that it causes. What wakes
+//       many waits is done in turns.
 // Bounds
 //   `KeyValueLimits`; a session whose request goes beyond them is closed.
 #pragma once
 
 #include "rendezvous/result.hpp"
 #include "rendezvous/store/store_codec.hpp"
+#include "rendezvous/store/store_hash.hpp"
+#include "rendezvous/store/store_waits.hpp"
 #include "rendezvous/units.hpp"
 
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace ddprun {
@@ -35,13 +42,15 @@ struct StoreReply {
 
 struct KeyValueLimits {
   std::size_t keys_max = 4'000'000;
-  std::size_t bytes_max = std::size_t{1} << 30;        ///< Keys, values and queued values together.
+  std::size_t bytes_max = std::size_t{1} << 30;  ///< Of all that is kept, with entry_bytes.
+  std::size_t entry_bytes = 64;  ///< What each key, queued value, wait and watch costs besides.
   std::size_t reply_bytes_max = std::size_t{1} << 28;  ///< Of one reply, whatever it collects.
+  std::uint64_t looks_max = 100'000;  ///< For keys of waits, in one turn; some milliseconds.
 };
 
 class KeyValue {
  public:
-  explicit KeyValue(KeyValueLimits limits = {}) : limits_(limits) {}
+  explicit KeyValue(KeyValueLimits limits = {}, const StoreHash& hash = {});
 
   /// Performs one request and appends every reply that it causes, for any session, in the
   /// order in which they must be sent. An error means that this session must be closed.
@@ -50,20 +59,18 @@ class KeyValue {
                                         StoreRequest request,
                                         std::vector<StoreReply>& out);
 
+  /// Whether waits are left that have been woken, and may be over.
+  [[nodiscard]] bool has_work() const { return !woken_.empty(); }
+  /// Goes on with those, for one turn.
+  void work(std::vector<StoreReply>& out);
+
   /// Forgets the session's wait and watches.
   void on_session_lost(SessionId session);
 
   [[nodiscard]] std::size_t key_count() const { return data_.size(); }
 
  private:
-  struct Wait {
-    std::vector<std::string> keys;
-    std::size_t next = 0;  // keys before this one have been seen
-    bool barrier = false;
-    std::size_t bytes = 0;  // of the keys, counted in bytes_
-  };
   using Replies = std::vector<StoreReply>;
-  using Sessions = std::unordered_map<std::string, std::deque<SessionId>>;
 
   [[nodiscard]] Result<void> put(const std::string& key, std::string value, Replies& out);
   [[nodiscard]] Result<void> add(SessionId session, const StoreRequest& request, Replies& out);
@@ -91,9 +98,7 @@ class KeyValue {
   [[nodiscard]] Result<void> reserve(std::size_t more_keys, std::size_t more_bytes) const;
   [[nodiscard]] Error reply_too_large() const;
   void on_key_appeared(const std::string& key, Replies& out);
-  void continue_wait(SessionId session, Replies& out);
-  void forget_wait(SessionId session);
-  void end_wait(SessionId session);
+  void go_on(SessionId session, Replies& out);
   void tell_watchers(std::uint8_t kind,
                      const std::string& key,
                      const std::string& old_value,
@@ -101,13 +106,15 @@ class KeyValue {
                      Replies& out) const;
 
   KeyValueLimits limits_;
-  std::unordered_map<std::string, std::string> data_;
-  std::unordered_map<std::string, std::deque<std::string>> queues_;  // never an empty one
-  std::size_t bytes_ = 0;
-  std::unordered_map<std::int64_t, Wait> waits_;  // by session
-  Sessions waiting_for_key_;                      // under the first key that each has not yet seen
-  Sessions waiting_at_barrier_;
-  Sessions watchers_;
+  StoreMap<std::string> data_;
+  StoreMap<std::deque<std::string>> queues_;  // never an empty one
+  std::size_t bytes_ = 0;                     // without those of the waits
+  StoreWaits waits_;
+  std::deque<SessionId> woken_;  // due, in the order of waking; some may wait no longer
+  StoreHash hash_;
+  StoreMap<std::set<std::int64_t>> watchers_;
+  using Keys = std::unordered_set<std::string, StoreHash, std::equal_to<>>;
+  std::unordered_map<std::int64_t, Keys> watched_;  // by session
 };
 
 }  // namespace ddprun

@@ -2,7 +2,7 @@
 // one place of a table: SipHash-2-4 of J.-P. Aumasson and D. J. Bernstein (2012), by libsodium.
 #pragma once
 
-#include <sodium/crypto_shorthash.h>
+#include <sodium.h>
 
 #include <array>
 #include <cstddef>

@@ -4,15 +4,23 @@
 #include "rendezvous/endpoint_text.hpp"
 #include "rendezvous/store/key_value.hpp"
 #include "rendezvous/store/store_codec.hpp"
+#include "rendezvous/stranger_notes.hpp"
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <fmt/format.h>
+#include <sodium.h>
+
+#include <signal.h>
 
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <exception>
 #include <iterator>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -42,28 +50,30 @@ struct Session {
   bool reading = false;               // waits until bytes arrive
 };
 
-}  // namespace
+StoreHash seeded_hash() {
+  StoreHash hash;
+  randombytes_buf(hash.seed.data(), hash.seed.size());
+  return hash;
+}
 
-class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
+/// On the server's thread, all but the constructor and port().
+class StoreService {
  public:
-  Impl(boost::asio::io_context& context,
-       const std::string& address,
-       std::uint16_t port,
-       NoteHandler on_note)
-      : on_note_(std::move(on_note)) {
+  StoreService(boost::asio::io_context& context,
+               const std::string& address,
+               std::uint16_t port,
+               StoreServer::NoteHandler on_note)
+      : context_(context),
+        notes_(std::make_shared<StrangerNotes>(context, on_note)),
+        on_note_(std::move(on_note)) {
     Acceptor::Handlers handlers;
     handlers.on_connection = [this](tcp::socket socket, const tcp::endpoint& peer) {
       open_session(std::move(socket), peer);
     };
     handlers.on_pause = [this](const std::string& why) {
-      on_note_("store: cannot accept another connection: " + why);
+      notes_->add("store: cannot accept another connection: " + why);
     };
     acceptor_ = std::make_shared<Acceptor>(context, address, port, std::move(handlers));
-  }
-
-  void close() {
-    acceptor_->close();
-    sessions_.clear();
   }
 
   void open_for(Admission admission) {
@@ -71,12 +81,19 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     acceptor_->start();
   }
 
+  /// The end of it before the server's, for this reason.
+  void give_up(const std::string& why) {
+    acceptor_->close();
+    sessions_.clear();
+    on_note_("store: closed, with all connections: " + why);
+  }
+
   [[nodiscard]] std::uint16_t port() const { return acceptor_->port(); }
 
  private:
   void open_session(tcp::socket socket, const tcp::endpoint& peer) {
     if (sessions_.size() >= sessions_max) {
-      return on_note_(fmt::format("store: {} connections; one more was refused", sessions_max));
+      return notes_->add(fmt::format("store: {} connections; one more was refused", sessions_max));
     }
     const auto address = parse_ip_address(peer.address().to_string());
     if (!address || !is_admitted(*address)) return;
@@ -97,10 +114,9 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
   void wait_for_bytes(SessionId id) {
     Session& session = sessions_.at(id.value);
     session.reading = true;
-    session.socket.async_wait(tcp::socket::wait_read,
-                              [self = shared_from_this(), id](error_code error) {
-                                if (!error) self->on_readable(id);
-                              });
+    session.socket.async_wait(tcp::socket::wait_read, [this, id](error_code error) {
+      if (!error) on_readable(id);
+    });
   }
 
   void on_readable(SessionId id) {
@@ -140,10 +156,21 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     return session.outbox.size() > unread_reply_bytes_max;
   }
 
+  /// What is left of the waits that a key has woken, turn by turn.
+  void work_on() {
+    if (!key_value_.has_work() || works_) return;
+    works_ = true;
+    boost::asio::post(context_, [this] {
+      works_ = false;
+      key_value_.work(replies_);
+      deliver();
+    });
+  }
+
   void refuse(SessionId id, const Error& error) {
     const auto found = sessions_.find(id.value);
     if (found == sessions_.end()) return;
-    on_note_(fmt::format("store: {}: {}", found->second.peer, error.message()));
+    notes_->add(fmt::format("store: {}: {}", found->second.peer, error.message()));
     close_session(id);
   }
 
@@ -159,6 +186,7 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     }
     replies_.clear();
     for (const SessionId id : touched) flush(id);
+    work_on();
   }
 
   void flush(SessionId id) {
@@ -175,10 +203,9 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
       return;
     }
     session.writing = true;
-    session.socket.async_wait(tcp::socket::wait_write,
-                              [self = shared_from_this(), id](error_code failed) {
-                                if (!failed) self->on_writable(id);
-                              });
+    session.socket.async_wait(tcp::socket::wait_write, [this, id](error_code failed) {
+      if (!failed) on_writable(id);
+    });
   }
 
   void on_writable(SessionId id) {
@@ -194,14 +221,77 @@ class StoreServer::Impl : public std::enable_shared_from_this<Impl> {
     sessions_.erase(id.value);
   }
 
+  boost::asio::io_context& context_;
   std::shared_ptr<Acceptor> acceptor_;
-  NoteHandler on_note_;
+  std::shared_ptr<StrangerNotes> notes_;
+  StoreServer::NoteHandler on_note_;
   Admission admission_{{}, {}};
   SessionId newest_session_;
   std::unordered_map<std::int64_t, Session> sessions_;
-  KeyValue key_value_;
+  KeyValue key_value_{{}, seeded_hash()};
   std::vector<StoreReply> replies_;
+  bool works_ = false;                         // another turn of it is posted
   std::array<char, store_read_bytes> buffer_;  // shared: an idle connection costs next to nothing
+};
+
+}  // namespace
+
+/// The thread, and what the caller's thread shares with it: the way of notes to the caller.
+class StoreServer::Impl {
+ public:
+  Impl(boost::asio::io_context& caller,
+       const std::string& address,
+       std::uint16_t port,
+       NoteHandler on_note)
+      : on_note_(std::make_shared<NoteHandler>(std::move(on_note))),
+        service_(context_, address, port, note_by(caller)) {
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);  // signals are for the caller's threads
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { serve(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    context_.stop();
+    thread_.join();
+  }
+
+  void open_for(Admission admission) {
+    boost::asio::post(context_, [this, admission = std::move(admission)]() mutable {
+      service_.open_for(std::move(admission));
+    });
+  }
+
+  [[nodiscard]] std::uint16_t port() const { return service_.port(); }
+
+ private:
+  /// What is left of a request that ran out of memory is unknown, so no other is served.
+  void serve() {
+    try {
+      context_.run();
+    } catch (const std::exception& error) {
+      service_.give_up(error.what());
+    }
+  }
+
+  /// A note that arrives after the server's end is dropped.
+  [[nodiscard]] NoteHandler note_by(boost::asio::io_context& caller) const {
+    return [&caller, weak = std::weak_ptr(on_note_)](std::string note) {
+      boost::asio::post(caller, [weak, note = std::move(note)] {
+        if (const auto handler = weak.lock()) (*handler)(note);
+      });
+    };
+  }
+
+  std::shared_ptr<NoteHandler> on_note_;
+  boost::asio::io_context context_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+      context_.get_executor()};
+  StoreService service_;  // after the context, whose handlers know it
+  std::thread thread_;
 };
 
 Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context& context,
@@ -209,7 +299,7 @@ Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context
                                                          std::uint16_t port,
                                                          NoteHandler on_note) {
   try {
-    auto impl = std::make_shared<Impl>(context, address, port, std::move(on_note));
+    auto impl = std::make_unique<Impl>(context, address, port, std::move(on_note));
     return std::unique_ptr<StoreServer>(new StoreServer(std::move(impl)));
   } catch (const boost::system::system_error& error) {
     const std::string place = port == 0 ? address : endpoint_text(address, port);
@@ -221,13 +311,11 @@ Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context
   }
 }
 
-StoreServer::StoreServer(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+StoreServer::StoreServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 void StoreServer::open_for(Admission admission) {
   impl_->open_for(std::move(admission));
 }
-StoreServer::~StoreServer() {
-  impl_->close();
-}
+StoreServer::~StoreServer() = default;
 std::uint16_t StoreServer::port() const {
   return impl_->port();
 }

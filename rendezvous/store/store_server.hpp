@@ -5,6 +5,8 @@
 // from 2.6 on accepts keys of an older generation as its own. Connections that come before the
 // admitted addresses are known wait in the kernel's queue.
 //
+// It has a thread of its own, so that nothing that clients do delays this node's lease.
+//
 // Bounds
 //   `sessions_max` connections; requests by StoreLimits, contents by KeyValueLimits. Beyond
 //   `unread_reply_bytes_max` nothing more is read from a client or executed for it.
@@ -32,8 +34,8 @@ class StoreServer {
   /// Takes one line for people: a client that was refused, and why.
   using NoteHandler = std::function<void(std::string)>;
 
-  /// Listens on `address` at a free port, from this call on. The handlers run on the thread of
-  /// `context`, which must outlive the server.
+  /// Listens on `address` at a free port, or at `port`, from this call on. The handlers run on the
+  /// thread of `context`, which must outlive the server, and none after the server's end.
   [[nodiscard]] static Result<std::unique_ptr<StoreServer>> listen(boost::asio::io_context& context,
                                                                    const std::string& address,
                                                                    std::uint16_t port,
@@ -43,7 +45,7 @@ class StoreServer {
   /// once.
   void open_for(Admission admission);
 
-  /// Closes every connection.
+  /// Closes every connection; waits for the thread, which ends what it does for one request.
   ~StoreServer();
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;
@@ -52,8 +54,8 @@ class StoreServer {
 
  private:
   class Impl;
-  explicit StoreServer(std::shared_ptr<Impl> impl);
-  std::shared_ptr<Impl> impl_;
+  explicit StoreServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ddprun

@@ -1,6 +1,6 @@
 """What a worker can do to its store, and whether another client is answered within a second then.
 
-    store_attacks.py appends|connects|waits
+    store_attacks.py appends|connects|garbage|waits
 
 The requests are those of PyTorch 2.2 and later.
 """
@@ -64,6 +64,18 @@ def connects():
             socket.create_connection(place).close()
 
 
+def garbage():
+    """Of other protocols, and keys that look like the end of a line of ours and one more."""
+    for _ in range(300):
+        with socket.create_connection(STORE) as client:
+            client.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            assert client.recv(1) == b""
+    with connect() as client:
+        key = b"k\nddprun 12:00:00.000: forged\x1b[2J"
+        client.sendall(set_key(key, b"x") + b"\x04" + word(key) + struct.pack("<q", 1))
+        assert client.recv(1) == b""
+
+
 def waits():
     """For all keys, of which the first comes last."""
     keys = [b"%07d" % number for number in range(CLIENTS_COUNT)]
@@ -77,5 +89,6 @@ def waits():
         read(client, 1)
 
 
-{"appends": appends, "connects": connects, "waits": waits}[sys.argv[1]]()
+attacks = {"appends": appends, "connects": connects, "garbage": garbage, "waits": waits}
+attacks[sys.argv[1]]()
 assert seconds_of_an_answer() < 1

@@ -154,7 +154,7 @@ TEST_CASE("store: the limit of keys holds for values and queues together") {
 
 TEST_CASE(
     "store: the limit of bytes counts keys and values, and what was freed may be used again") {
-  StoreStory story({.bytes_max = 10});
+  StoreStory story({.bytes_max = 10, .entry_bytes = 0});
   for (int round = 0; round < 5; ++round) {
     CHECK(story.says(1, "01 #2 'aa' #3 'vvv'") == silence);    // 5
     CHECK(story.says(1, "0e #1 'q' #2 'xx'") == silence);      // 8
@@ -167,6 +167,26 @@ TEST_CASE(
     CHECK(story.says(1, "04 #1 'n' #123456") == hears(1, "#123456"));            // 10
     CHECK(story.says(1, "04 #1 'n' #900000") == closed);
     CHECK(story.says(1, "08 #1 'n' 08 #2 'aa'") == hears(1, "#1 #1"));  // 0
+  }
+}
+
+TEST_CASE("store: what is kept costs its bytes and an entry, and all comes back") {
+  const ToClients closed_5 = {{5, "closed"}};
+  StoreStory story({.bytes_max = 100, .entry_bytes = 10});
+  for (int round = 0; round < 5; ++round) {
+    CHECK(story.says(1, "01 #1 'k' #0") == silence);               // 11
+    CHECK(story.says(2, "06 #2 #1 'a' #1 'b'") == silence);        // 43
+    CHECK(story.says(3, "06 #2 #1 'a' #1 'b'") == silence);        // 53: one list
+    CHECK(story.says(1, "0e #1 'q' #0 0e #1 'q' #0") == silence);  // 84
+    CHECK(story.says_legacy(4, "07 #1 'k'") == hears(4, "03"));    // 95
+    CHECK(story.says(5, "01 #1 'x' #0") == closed_5);
+    CHECK(story.says(5, "0e #1 'q' #0") == closed_5);
+    CHECK(story.says(5, "06 #1 #1 'y'") == closed_5);
+    CHECK(story.says_legacy(5, "07 #1 'k'") == closed_5);
+    CHECK(story.says(5, "09 #1 'k' #6 'vvvvvv'") == closed_5);
+    for (int client = 2; client <= 4; ++client) story.leaves(client);
+    CHECK(story.says(1, "0f #1 'q' 0f #1 'q'") == hears(1, "#2 #0 #1 #0"));
+    CHECK(story.says(1, "08 #1 'k'") == hears(1, "#1"));
   }
 }
 

@@ -4,6 +4,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
 namespace ddprun {
 namespace {
 
@@ -69,6 +72,61 @@ TEST_CASE("store: many clients that each bring a key and wait for all go on with
   ToClients everybody;
   for (int client = 0; client < count - 1; ++client) everybody[client] = "00 ";
   CHECK(story.says(count, fmt::format("01 #4 'k{:03}' #1 'v'", count - 1)) == everybody);
+}
+
+TEST_CASE("store: what one client has found of a list is not taken for there when it has gone") {
+  StoreStory story;
+  (void)story.says(9, "01 #1 'a' #1 'v'");
+  CHECK(story.says(1, "06 #2 #1 'a' #1 'b'") == silence);
+  CHECK(story.says(9, "08 #1 'a'") == hears(9, "#1"));
+  CHECK(story.says(2, "06 #2 #1 'a' #1 'b'") == silence);      // waits for a
+  CHECK(story.says(9, "01 #1 'b' #1 'v'") == hears(1, "00"));  // who has seen a
+  CHECK(story.says(9, "01 #1 'a' #1 'v'") == hears(2, "00"));
+
+  (void)story.says(9, "0e #1 'q' #1 'v'");
+  CHECK(story.says(3, "06 #2 #1 'q' #1 'c'") == silence);
+  CHECK(story.says(9, "0f #1 'q'") == hears(9, "#1 #1 'v'"));
+  CHECK(story.says(4, "06 #2 #1 'q' #1 'c'") == silence);
+  CHECK(story.says(9, "01 #1 'c' #1 'v'") == hears(3, "00"));
+}
+
+TEST_CASE("store: I4 what wakes many waits of many keys is done in turns") {
+  constexpr int clients = 20;
+  StoreStory story({.looks_max = 100});
+  for (int client = 0; client < clients; ++client) {  // each list is another one, of 30 keys
+    std::string wait = fmt::format("06 #32 #1 'k' #4 'o{:03}'", client);
+    for (int i = 0; i < 30; ++i) wait += fmt::format(" #4 'k{:03}'", i);
+    CHECK(story.says(client, wait) == silence);
+    (void)story.says(99,
+                     fmt::format("01 #4 'o{:03}' #1 'v' 01 #4 'k{:03}' #1 'v'", client, client));
+  }
+  for (int i = clients; i < 30; ++i) (void)story.says(99, fmt::format("01 #4 'k{:03}' #1 'v'", i));
+  std::size_t woken = story.says(99, "01 #1 'k' #1 'v'").size();
+  CHECK(woken > 0);
+  CHECK(woken < 10);
+  int turns = 0;
+  for (; story.store.has_work(); ++turns) {
+    std::vector<StoreReply> replies;
+    story.store.work(replies);
+    CHECK(replies.size() < 10);
+    woken += replies.size();
+  }
+  CHECK(turns > 3);
+  CHECK(woken == clients);
+}
+
+TEST_CASE(
+    "store: I4 who is woken and leaves, or asks anew, before its turn is not answered twice") {
+  StoreStory story({.looks_max = 1});
+  for (int client = 1; client <= 4; ++client) (void)story.says(client, "06 #1 #1 'k'");
+  CHECK(story.says(9, "01 #1 'k' #1 'v'") == hears(1, "00"));
+  story.leaves(2);
+  CHECK(story.says(3, "06 #1 #1 'z'") == silence);
+  std::vector<StoreReply> replies;
+  while (story.store.has_work()) story.store.work(replies);
+  REQUIRE(replies.size() == 1);
+  CHECK(replies[0].session == SessionId{4});
+  CHECK(story.says(9, "01 #1 'z' #1 'v'") == hears(3, "00"));
 }
 
 TEST_CASE("store: I1 cancel is answered by one byte, and no answer to the wait follows") {

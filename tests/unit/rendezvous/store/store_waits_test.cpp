@@ -1,0 +1,76 @@
+#include "rendezvous/store/store_waits.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+namespace {
+
+std::vector<std::string> wait_list(std::size_t count) {
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < count; ++i) keys.push_back(fmt::format("k{:04}", i));
+  return keys;
+}
+
+/// What it costs, in keys looked for, to wake so many sessions that wait for as many keys, of which
+/// the first comes last, after `meanwhile`.
+template <typename Meanwhile>
+std::uint64_t looks_of_the_last_key(std::size_t count, const Meanwhile& meanwhile) {
+  std::set<std::string> there;
+  const auto is_present = [&](const std::string& key) { return there.contains(key); };
+  StoreWaits waits(0, {});
+  const std::vector<std::string> keys = wait_list(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const SessionId session{static_cast<std::int64_t>(i)};
+    waits.begin(session, keys);
+    CHECK(!waits.go_on(session, is_present));
+  }
+  there.insert(keys.begin(), keys.end());
+  meanwhile(waits);
+  const std::uint64_t before = waits.looks();
+  for (const SessionId session : waits.take_all(keys[0])) CHECK(waits.go_on(session, is_present));
+  CHECK(waits.bytes() == 0);
+  return waits.looks() - before;
+}
+
+TEST_CASE("store waits: those who wait for one list share what one of them has found in it") {
+  constexpr std::size_t count = 500;
+  CHECK(looks_of_the_last_key(count, [](StoreWaits&) {}) <= 2 * count);
+  CHECK(looks_of_the_last_key(count, [](StoreWaits& waits) { waits.on_deleted(); }) <= 2 * count);
+}
+
+TEST_CASE("store waits: W1 who is filed is due no longer, and who has left is not there") {
+  const auto nothing = [](const std::string&) { return false; };
+  const auto all = [](const std::string&) { return true; };
+  StoreWaits waits(1, {});
+  for (const std::int64_t session : {1, 2, 3}) {
+    waits.begin({session}, {"a"});
+    CHECK(!waits.go_on({session}, nothing));
+  }
+  CHECK(!waits.go_on({1}, all));  // filed: not due
+  waits.forget({2});
+  CHECK(waits.take_first("a") == SessionId{1});
+  CHECK(waits.take_all("a") == std::vector<SessionId>{{3}});
+  CHECK(waits.take_all("a").empty());
+  waits.forget({1});  // due
+  CHECK(!waits.go_on({1}, all));
+  CHECK(waits.go_on({3}, all));
+  CHECK(waits.bytes() == 0);
+}
+
+TEST_CASE("store waits: a barrier lets all pass that have not left, and waits for no key") {
+  StoreWaits waits(1, {});
+  for (const std::int64_t session : {5, 6, 7}) waits.begin_at_barrier({session}, "b");
+  CHECK(waits.take_all("b").empty());
+  waits.forget({6});
+  CHECK(waits.open_barrier("b") == std::vector<SessionId>{{5}, {7}});
+  CHECK(waits.open_barrier("b").empty());
+  CHECK(waits.bytes() == 0);
+}
+
+}  // namespace
+}  // namespace ddprun
