@@ -1,7 +1,9 @@
-"""A fit by Lightning on two processes of the launcher: the losses are the same by any launcher."""
+"""A fit by Lightning on two processes, which it finds by the variables of torchrun or of Slurm. It
+saves, and stops early."""
 
 import lightning
 import torch
+from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from torch.utils.data import DataLoader, TensorDataset
 
 from at_end import end_without_teardown
@@ -27,11 +29,14 @@ def main():
     inputs = torch.linspace(-1, 1, 64).unsqueeze(1)
     samples = DataLoader(TensorDataset(inputs, 3 * inputs + 1), batch_size=8)
     trainer = lightning.Trainer(
-        accelerator="cpu", devices=2, strategy="ddp", max_epochs=3, logger=False,
-        enable_checkpointing=False)
+        accelerator="cpu", devices=2, num_nodes=1, strategy="ddp", max_epochs=20, logger=False,
+        callbacks=[ModelCheckpoint("checkpoints", monitor="loss"),
+                   EarlyStopping("loss", min_delta=0.5)])
     trainer.fit(Line(), samples)
     if trainer.is_global_zero:
-        print(f"{trainer.world_size} processes, loss {trainer.callback_metrics['loss']:.6f}")
+        best = torch.load(trainer.checkpoint_callback.best_model_path, weights_only=True)
+        print(f"{trainer.world_size} processes, loss {trainer.callback_metrics['loss']:.6f} "
+              f"after {trainer.current_epoch} epochs, the best after {best['epoch'] + 1}")
     end_without_teardown()
 
 
