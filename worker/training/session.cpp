@@ -16,7 +16,9 @@
 namespace ddprun::worker {
 namespace {
 
-constexpr const char* best_score = "BEST_SCORE";  // of the snapshot's user fields
+// Of the snapshot's user fields.
+constexpr const char* best_score = "BEST_SCORE";
+constexpr const char* optimizer_changes = "OPTIMIZER_CHANGES";  // missing: none
 
 }  // namespace
 
@@ -39,24 +41,46 @@ void Session::resume(const std::shared_ptr<torch::nn::Module>& module,
   if (optimizer_ != nullptr) throw Error("prepare() of a session was called twice; call it once");
   module->to(device_);
   if (options_.channels_last) use_channels_last(*module);
-  // What an optimizer made before, as Adagrad does, goes to the device as well.
-  load_optimizer_state(optimizer, optimizer_state(optimizer));
-  for (const auto& group : optimizer.param_groups()) rates_.push_back(group.options().get_lr());
   parameters_ = module->parameters();
   if (options_.precision == torch::kHalf) scaler_ = std::make_unique<GradientScaler>(parameters_);
   if (auto snapshot = snapshots_.load(SnapshotParts::all_but_model)) {
     // DistributedDataParallel, which prepare() makes next, sends the model to the other ranks.
     is_rank_0() ? load_state_dict(*module, snapshot->model_state)
                 : require_fit(*module, snapshot->model_state);
-    if (!snapshot->optimizer_state.isNone()) {
-      adopt_optimizer_state(optimizer, std::exchange(snapshot->optimizer_state, {}));
-    }
     if (scaler_ && !snapshot->scaler_state.isNone()) scaler_->load(snapshot->scaler_state);
     training_ = *std::move(snapshot);
     training_.model_state.clear();  // which would be kept beside the model's own
   }
+  use(optimizer);
   module_ = module;
+}
+
+void Session::change_optimizer(torch::optim::Optimizer& optimizer) {
+  require_prepared("change_optimizer()");
+  ++changes_count_;
+  use(optimizer);
+  if (changes_count_ > saved_changes_count()) {
+    training_.user_fields[optimizer_changes] = changes_count_;
+  }
+}
+
+void Session::use(torch::optim::Optimizer& optimizer) {
+  // What an optimizer made before, as Adagrad does, goes to the device as well.
+  load_optimizer_state(optimizer, optimizer_state(optimizer));
+  rates_.clear();
+  for (const auto& group : optimizer.param_groups()) rates_.push_back(group.options().get_lr());
+  const bool is_saved = !training_.optimizer_state.isNone();
+  if (is_saved && changes_count_ == saved_changes_count()) {
+    adopt_optimizer_state(optimizer, std::exchange(training_.optimizer_state, {}));
+  }
   optimizer_ = &optimizer;
+}
+
+/// How often the optimizer had been changed when the snapshot was saved, or until now.
+std::int64_t Session::saved_changes_count() const {
+  const auto found = training_.user_fields.find(optimizer_changes);
+  const bool is_known = found != training_.user_fields.end() && found->second.isInt();
+  return is_known ? found->second.toInt() : 0;
 }
 
 /// Gradients are added up in the order that the snapshot has; where the program keeps an order
@@ -117,6 +141,16 @@ double Session::clip_gradients(double norm_max) {
 
 void Session::step() {
   require_prepared("step()");
+  if (changes_count_ < saved_changes_count()) {
+    throw Error(text("the snapshot is one of optimizer ",
+                     saved_changes_count() + 1,
+                     " of this training, and step ",
+                     training_.position.step,
+                     " is made by optimizer ",
+                     changes_count_ + 1,
+                     "; call change_optimizer() first, as before, or begin anew without ",
+                     snapshots_.path().string()));
+  }
   saver_->wait_for_copy();
   has_stepped_ = true;
   if (options_.schedule) {

@@ -115,6 +115,14 @@ class Session {
     return DistributedDataParallel<Module>(std::move(module), group_, with_order(options));
   }
 
+  /// From the next step on `optimizer`, made of parameters of the prepared model, changes them: for
+  /// a training in phases, such as a fine-tuning. After prepare(), between two loops over steps(),
+  /// on all ranks. It outlives the steps. A new start makes the same calls: prepare() with the
+  /// first optimizer, then this with each further one. The one whose turn it was when the snapshot
+  /// was saved gets its state, and a step() by an earlier one throws Error. So leave out the steps
+  /// of phases that are over, by position(). Throws Error as prepare() for an optimizer.
+  void change_optimizer(torch::optim::Optimizer& optimizer);
+
   /// The steps from position() to the end of the last epoch, for a range-based for loop. The data
   /// set has `samples_count` samples, the same number on all ranks. See TrainingSteps.
   [[nodiscard]] TrainingSteps steps(std::int64_t samples_count);
@@ -170,6 +178,8 @@ class Session {
   friend class TrainingSteps;
 
   void resume(const std::shared_ptr<torch::nn::Module>& module, torch::optim::Optimizer& optimizer);
+  void use(torch::optim::Optimizer& optimizer);
+  [[nodiscard]] std::int64_t saved_changes_count() const;
   [[nodiscard]] DistributedDataParallelOptions with_order(DistributedDataParallelOptions options);
   void require_prepared(const char* what) const;
   void share_buffers() const;
@@ -187,12 +197,14 @@ class Session {
   Control control_;  // tells ddprun of steps and snapshots
   SnapshotStore snapshots_;
   std::unique_ptr<BackgroundSaver> saver_;
-  Snapshot training_;  // where it is; the states are filled in for saving
+  Snapshot training_;  // where it is; the states are filled in for saving, but for that of an
+                       // optimizer to which the program has not changed yet
   std::unique_ptr<LossCheck> losses_;
   std::unique_ptr<GradientScaler> scaler_;  // null: losses are not scaled
   std::shared_ptr<torch::nn::Module> module_;
   torch::optim::Optimizer* optimizer_ = nullptr;
-  std::vector<double> rates_;  // of the optimizer's groups, before the schedule
+  std::int64_t changes_count_ = 0;  // of the optimizer
+  std::vector<double> rates_;       // of the optimizer's groups, before the schedule
   std::vector<torch::Tensor> parameters_;
   std::shared_ptr<GradientOrder> gradient_order_;
   bool shares_buffers_ = true;

@@ -55,8 +55,10 @@ concept TrainerModule = requires(Type& module) {
   { module.optimizer } -> std::convertible_to<torch::optim::Optimizer&>;
 };
 
-/// One for a process and for one module, which outlives all calls and is not moved. All calls are
-/// collective; errors are those of Session.
+/// One for a process and for one network. Its module outlives all calls and is not moved. A module
+/// with the same network and another optimizer is the next phase of the training, such as its
+/// fine-tuning: see Session::change_optimizer(). All calls are collective; errors are those of
+/// Session.
 class Trainer {
  public:
   /// Connects the ranks and seeds LibTorch's generators: make the module after it. Throws Error for
@@ -120,8 +122,10 @@ class Trainer {
     }
     const auto* known = std::any_cast<std::shared_ptr<Parallel>>(&parallel_);
     const bool is_known = known != nullptr && &*(*known)->module() == &*module.net;
-    if (!is_known || optimizer_ != &module.optimizer) {
-      throw Error("a Trainer was given a second module; make one program for each");
+    if (!is_known) throw Error("a Trainer was given a second network; make one program for each");
+    if (optimizer_ != &module.optimizer) {
+      session_.change_optimizer(module.optimizer);
+      optimizer_ = &module.optimizer;
     }
     return **known;
   }
