@@ -33,4 +33,13 @@ TORCH_MODULE(VGG);
 
 [[nodiscard]] VGG vgg16(const VGGOptions& options = {});
 
+inline constexpr std::int64_t vgg16_width = 64;
+
+/// The 31 layers of `features` alone, 14.7 million parameters, for a head of one's own: from
+/// (N, 3, H, W) to (N, 8 * width, H / 32, W / 32). `width`: the channels that the first layers
+/// make; fewer than VGG-16's give a smaller network for a first try. Draws the initial weights as
+/// torchvision does; with one seed they are not those of vgg16(), which draws those of its
+/// classifier in between. Throws Error unless the width is positive.
+[[nodiscard]] torch::nn::Sequential vgg16_features(std::int64_t width = vgg16_width);
+
 }  // namespace ddprun::worker
