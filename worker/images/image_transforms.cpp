@@ -12,6 +12,7 @@ namespace ddprun::worker {
 namespace {
 
 constexpr std::int64_t side_max = 32767;
+const double pi = std::acos(-1.0);
 
 /// (H, W, 3) of an image, with the values of a row beside each other; a view where it has them so.
 torch::Tensor pixels_of(const torch::Tensor& image) {
@@ -39,7 +40,7 @@ void check_range(const char* what, const std::array<double, 2>& range) {
   if (range[0] > 0 && range[0] <= range[1] && range[1] <= most) return;
   throw Error(text("the ",
                    what,
-                   " of a random crop cannot go from ",
+                   " of a random change cannot go from ",
                    range[0],
                    " to ",
                    range[1],
@@ -77,6 +78,43 @@ torch::Tensor padded(const torch::Tensor& image,
 /// As Python's round(): halves go to the even neighbour.
 std::int64_t round_to_even(double value) {
   return static_cast<std::int64_t>(std::nearbyint(value));
+}
+
+/// Where the pixel of a new picture was in the old one, both seen from the middle.
+struct Origin {
+  double x_of_x, x_of_y, y_of_x, y_of_y;
+};
+
+/// At the same size; each pixel is its nearest old one, or black. As Pillow does, with places of 16
+/// binary digits after the point.
+torch::Tensor moved(const torch::Tensor& image, const Origin& origin) {
+  const torch::Tensor pixels = pixels_of(image);
+  const std::int64_t height = pixels.size(0);
+  const std::int64_t width = pixels.size(1);
+  check_side("height", height);
+  check_side("width", width);
+  const auto fixed = [](double value) {
+    return static_cast<std::int64_t>(std::floor(value * 65536 + 0.5));
+  };
+  const auto [x_of_x, x_of_y, y_of_x, y_of_y] = origin;
+  const double center_x = static_cast<double>(width) / 2;
+  const double center_y = static_cast<double>(height) / 2;
+  const double from_x = center_x - x_of_x * center_x - x_of_y * center_y;
+  const double from_y = center_y - y_of_x * center_x - y_of_y * center_y;
+  std::int64_t row_x = fixed(from_x + x_of_x * 0.5 + x_of_y * 0.5);
+  std::int64_t row_y = fixed(from_y + y_of_x * 0.5 + y_of_y * 0.5);
+  torch::Tensor result = torch::zeros({height, width, 3}, torch::kByte);
+  auto* out = result.data_ptr<std::uint8_t>();
+  for (std::int64_t y = 0; y < height; ++y, row_x += fixed(x_of_y), row_y += fixed(y_of_y)) {
+    for (std::int64_t x = 0; x < width; ++x, out += 3) {
+      const std::int64_t old_x = (row_x + x * fixed(x_of_x)) >> 16;
+      const std::int64_t old_y = (row_y + x * fixed(y_of_x)) >> 16;
+      if (old_x < 0 || old_x >= width || old_y < 0 || old_y >= height) continue;
+      const auto* in = pixels.data_ptr<std::uint8_t>() + old_y * pixels.stride(0) + old_x * 3;
+      std::copy_n(in, 3, out);
+    }
+  }
+  return result.permute({2, 0, 1});
 }
 
 double draw_between(double low, double high, torch::Generator& draws) {
@@ -206,36 +244,11 @@ torch::Tensor random_horizontal_flip(const torch::Tensor& image,
 
 torch::Tensor rotate(const torch::Tensor& image, double degrees) {
   check_degrees(degrees);
-  const torch::Tensor pixels = pixels_of(image);
-  const std::int64_t height = pixels.size(0);
-  const std::int64_t width = pixels.size(1);
-  check_side("height", height);
-  check_side("width", width);
-  // As Pillow's Image.rotate() does: a matrix of 15 decimal places, then of 16 binary places.
-  const double angle = std::fmod(degrees, 360.0) * (std::acos(-1.0) / 180);
+  // As Pillow's Image.rotate() does: a matrix of 15 decimal places.
+  const double angle = std::fmod(degrees, 360.0) * (pi / 180);
   const double cosine = std::nearbyint(std::cos(angle) * 1e15) / 1e15;
   const double sine = std::nearbyint(-std::sin(angle) * 1e15) / 1e15;
-  const auto fixed = [](double value) {
-    return static_cast<std::int64_t>(std::floor(value * 65536 + 0.5));
-  };
-  const double center_x = static_cast<double>(width) / 2;
-  const double center_y = static_cast<double>(height) / 2;
-  const double from_x = center_x - cosine * center_x - sine * center_y;
-  const double from_y = center_y + sine * center_x - cosine * center_y;
-  std::int64_t row_x = fixed(from_x + cosine * 0.5 + sine * 0.5);
-  std::int64_t row_y = fixed(from_y - sine * 0.5 + cosine * 0.5);
-  torch::Tensor result = torch::zeros({height, width, 3}, torch::kByte);
-  auto* out = result.data_ptr<std::uint8_t>();
-  for (std::int64_t y = 0; y < height; ++y, row_x += fixed(sine), row_y += fixed(cosine)) {
-    for (std::int64_t x = 0; x < width; ++x, out += 3) {
-      const std::int64_t old_x = (row_x + x * fixed(cosine)) >> 16;
-      const std::int64_t old_y = (row_y + x * fixed(-sine)) >> 16;
-      if (old_x < 0 || old_x >= width || old_y < 0 || old_y >= height) continue;
-      const auto* in = pixels.data_ptr<std::uint8_t>() + old_y * pixels.stride(0) + old_x * 3;
-      std::copy_n(in, 3, out);
-    }
-  }
-  return result.permute({2, 0, 1});
+  return moved(image, {cosine, sine, -sine, cosine});
 }
 
 torch::Tensor random_rotation(const torch::Tensor& image,
@@ -244,6 +257,21 @@ torch::Tensor random_rotation(const torch::Tensor& image,
   check_degrees(degrees_max);
   const double most = std::abs(degrees_max);
   return rotate(image, draw_between(-most, most, draws));
+}
+
+torch::Tensor random_affine(const torch::Tensor& image,
+                            const RandomAffineOptions& options,
+                            torch::Generator& draws) {
+  check_range("scale", options.scale);
+  if (!(options.shear_max > 0 && options.shear_max < 90)) {
+    throw Error(text("a picture cannot be sheared by ",
+                     options.shear_max,
+                     " degrees; give a number above 0 and below 90"));
+  }
+  draw_between(0, 0, draws);  // torchvision's rotation by 0 degrees
+  const double scale = draw_between(options.scale[0], options.scale[1], draws);
+  const double shear = draw_between(-options.shear_max, options.shear_max, draws);
+  return moved(image, {1 / scale, std::tan(shear * (pi / 180)) / scale, 0, 1 / scale});
 }
 
 torch::Tensor normalize(const torch::Tensor& image,

@@ -1,5 +1,6 @@
 #include "ddprun/image_transforms.hpp"
 
+#include "ddprun/error.hpp"
 #include "tests/worker/images/pictures.hpp"
 #include "tests/worker/support.hpp"
 
@@ -66,6 +67,10 @@ TEST_CASE("transforms: what is drawn with a seed is what torchvision draws with 
       {"flip", [](const auto& image, auto& draws) { return random_horizontal_flip(image, draws); }},
       {"rotation",
        [](const auto& image, auto& draws) { return random_rotation(image, 25, draws); }},
+      {"affine",
+       [](const auto& image, auto& draws) {
+         return random_affine(image, {.scale = {0.8, 1.2}, .shear_max = 20}, draws);
+       }},
   };
   for (const auto& each : transforms) {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
@@ -119,9 +124,16 @@ TEST_CASE("transforms: what is no picture or no size is refused") {
   const auto cropped = [&](const RandomResizedCropOptions& options) {
     return [&draws, options] { return random_resized_crop(the_picture(), 8, draws, options); };
   };
-  refused("scale of a random crop cannot go from 1 to 0.5", cropped({.scale = {1, 0.5}}));
-  refused("scale of a random crop cannot go from 0 to 1", cropped({.scale = {0, 1}}));
-  refused("ratio of a random crop cannot go from 1 to 1e+09", cropped({.ratio = {1, 1e9}}));
+  refused("scale of a random change cannot go from 1 to 0.5", cropped({.scale = {1, 0.5}}));
+  refused("scale of a random change cannot go from 0 to 1", cropped({.scale = {0, 1}}));
+  refused("ratio of a random change cannot go from 1 to 1e+09", cropped({.ratio = {1, 1e9}}));
+  for (const double shear : {0.0, 90.0, -1.0}) {
+    refused(text("sheared by ", shear, " degrees"),
+            [&] { return random_affine(the_picture(), {.shear_max = shear}, draws); });
+  }
+  refused("scale of a random change cannot go from 0 to 1", [&] {
+    return random_affine(the_picture(), {.scale = {0, 1}, .shear_max = 1}, draws);
+  });
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   constexpr double infinity = std::numeric_limits<double>::infinity();
   refused("rotated by nan degrees", [&] { return rotate(the_picture(), nan); });

@@ -85,7 +85,8 @@ def transformed():
                                 ("resized", T.RandomResizedCrop(16)),
                                 ("part", T.RandomResizedCrop(16, (0.9, 1), (2.5, 3))),
                                 ("flip", T.RandomHorizontalFlip()),
-                                ("rotation", T.RandomRotation(25))):
+                                ("rotation", T.RandomRotation(25)),
+                                ("affine", T.RandomAffine(0, scale=(0.8, 1.2), shear=20))):
             torch.manual_seed(seed)
             yield f"{name} {seed}", transform(image)
 

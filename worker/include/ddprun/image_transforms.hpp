@@ -64,6 +64,18 @@ struct RandomResizedCropOptions {
                                             double degrees_max,
                                             torch::Generator& draws);
 
+struct RandomAffineOptions {
+  std::array<double, 2> scale = {1.0, 1.0};  ///< The factor of both sides, from and to.
+  double shear_max = 0;                      ///< Degrees in both directions, above 0 and below 90.
+};
+
+/// Scaled around the middle, and rows moved to the left or right the more the farther they are from
+/// it; at the same size, each pixel is its nearest old one, or black. As torchvision's RandomAffine
+/// without rotations.
+[[nodiscard]] torch::Tensor random_affine(const torch::Tensor& image,
+                                          const RandomAffineOptions& options,
+                                          torch::Generator& draws);
+
 using OfChannels = std::array<float, 3>;  ///< A number for red, green and blue.
 
 /// (3, H, W) float32: (value / 255 - mean) / deviation, bit by bit that of ToTensor and Normalize.
