@@ -10,7 +10,7 @@
 namespace ddprun::examples {
 
 void LossLines::begin(worker::Session& session) {
-  if (path_.empty() || !session.is_rank_0()) return;
+  if (path_.empty() || !session.is_rank_0() || file_.is_open()) return;
   file_.open(path_);
   if (!file_) {
     throw worker::Error(worker::text(

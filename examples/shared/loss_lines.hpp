@@ -13,7 +13,7 @@ class LossLines : public worker::Callback {
  public:
   /// Rank 0 writes `path`, from its beginning. Empty: nothing is done.
   explicit LossLines(std::string path) : path_(std::move(path)) {}
-  /// Throws Error if the file cannot be written.
+  /// Throws Error if the file cannot be written. Of several phases the first one opens it.
   void begin(worker::Session& session) override;
   void finish_step(worker::Session& session,
                    const worker::Step& step,

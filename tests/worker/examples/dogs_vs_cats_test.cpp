@@ -1,0 +1,187 @@
+// The example dogs_vs_cats as its users run it, on small pictures and an eighth of its channels.
+#include "ddprun/error.hpp"
+#include "ddprun/module_state.hpp"
+#include "ddprun/pt_file.hpp"
+#include "ddprun/vgg.hpp"
+#include "tests/worker/images/pictures.hpp"
+#include "tests/worker/support.hpp"
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace ddprun::worker {
+namespace {
+
+using test::CommandResult;
+using test::contains;
+using test::TemporaryFolder;
+
+/// One epoch of each phase.
+const std::string small_job =
+    " --side 32 --width 8 --epochs 1 --fine-tuning-epochs 1 --no-augmentation ";
+
+CommandResult tell_dogs(const TemporaryFolder& folder,
+                        int ranks,
+                        const std::string& options,
+                        const std::string& of_ddprun = "") {
+  return test::run_command(
+      folder,
+      text("OMP_NUM_THREADS=1 timeout 60 " DDPRUN_PROGRAM " --standalone --nproc-per-node ",
+           ranks,
+           " ",
+           of_ddprun,
+           " " EXAMPLE_DOGS_VS_CATS,
+           small_job,
+           options));
+}
+
+std::vector<double> losses_of_dogs(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istream_iterator<double>(file), {}};
+}
+
+/// Runs the peer with one rank and with two, each a process with one thread that is forked from one
+/// Python. False where there is no Python with PyTorch, which a line says.
+bool run_peer_of_dogs(const TemporaryFolder& folder, const std::string& options) {
+  const auto said = test::run_python(folder, R"(
+import os, socket, sys
+sys.path.insert(0, ")" EXAMPLES_FOLDER R"(/dogs_vs_cats")
+import dogs_vs_cats
+torch.set_num_threads(1)
+def start(ranks, rank, words):
+    child = os.fork()
+    if child > 0:
+        return child
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks))
+    sys.stdout = open(f"python.{ranks}.{rank}", "w")
+    dogs_vs_cats.main(words)
+    sys.stdout.close()
+    os._exit(0)
+def run(ranks, words):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    children = [start(ranks, rank, words) for rank in range(ranks)]
+    assert all(os.waitpid(child, 0)[1] == 0 for child in children), "a rank has failed"
+options = ")" + small_job + options + R"(".split()
+run(1, options + ["--export", "weights.pt"])
+for ranks in 1, 2:
+    run(ranks, options + ["--weights", "weights.pt", "--losses", f"python.{ranks}"])
+)");
+  if (said) CHECK(*said == "");
+  return said.has_value();
+}
+
+TEST_CASE("dogs_vs_cats: losses and lines are those of Python, in both phases, also restarted") {
+  const TemporaryFolder folder;
+  const std::string options = "--synthetic --images 20 --batch-size 2 --scaling strong ";
+  if (!run_peer_of_dogs(folder, options)) return;
+  const std::string weights = options + "--weights weights.pt --losses ";
+  const auto check = [&](int ranks, const std::vector<double>& losses) {
+    CAPTURE(ranks);
+    const auto expected = losses_of_dogs(folder / text("python.", ranks));
+    REQUIRE(expected.size() == 20);
+    REQUIRE(losses.size() == 20);
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      CAPTURE(i);
+      CHECK(std::abs(losses[i] - expected[i]) <= 1e-4);
+    }
+  };
+  const CommandResult one = tell_dogs(folder, 1, weights + "one", "--snapshot one.pt");
+  CAPTURE(one.error);
+  REQUIRE(one.status == 0);
+  check(1, losses_of_dogs(folder / "one"));
+  for (const char* line : {"Train: Found 20 images belonging to 2 classes\n",
+                           "Epoch 1: train accuracy: ",
+                           "%, val accuracy: ",
+                           "Total training time: 0:",
+                           "Testing (pretrained, before fine-tuning): accuracy: ",
+                           "Epoch 2: train loss: 0.",
+                           "Total fine-tuning time: 0:",
+                           "Testing (pretrained, after fine-tuning): accuracy: ",
+                           "result: epochs=2 steps=20 loss=0."}) {
+    CAPTURE(line);
+    CHECK(contains(one.output, line));
+    CHECK(contains(test::read_bytes(folder / "python.1.0"), line));
+  }
+  std::vector<double> losses;
+  for (const int steps : {14, 0}) {  // a restart in the second phase
+    const CommandResult part =
+        tell_dogs(folder, 2, text(weights, "part --steps ", steps), "--snapshot two.pt");
+    CAPTURE(part.error);
+    REQUIRE(part.status == 0);
+    CHECK(contains(part.output, "before fine-tuning") == (steps > 0));
+    const auto these = losses_of_dogs(folder / "part");
+    losses.insert(losses.end(), these.begin(), these.end());
+  }
+  check(2, losses);
+}
+
+/// Of one process that nobody has launched.
+std::string error_of_dogs(const TemporaryFolder& folder,
+                          const std::string& options,
+                          const std::string& environment = "") {
+  const std::string program = environment + "timeout 60 " EXAMPLE_DOGS_VS_CATS;
+  const CommandResult ran = test::run_command(folder, program + small_job + options);
+  CHECK((ran.status == 1 || ran.status == 2));
+  return ran.error;
+}
+
+void write_pictures_of_dogs(const TemporaryFolder& folder, const std::string& data) {
+  for (const char* part : {"train", "validation"}) {
+    for (const char* animal : {"cats", "dogs"}) {
+      const std::string below = text(data, "/", part, "/", animal);
+      std::filesystem::create_directories(folder / below);
+      for (const char* name : {"1.jpg", "2.jpg"}) {
+        test::write_bytes(folder / (below + "/" + name), test::encoded_picture("jpeg 4:4:4"));
+      }
+    }
+  }
+}
+
+TEST_CASE("dogs_vs_cats: what is wrong with words, pictures or weights is named") {
+  const TemporaryFolder folder;
+  const std::string as_one_of_two = "RANK=0 WORLD_SIZE=2 MASTER_ADDR=nowhere MASTER_PORT=1 ";
+  CHECK(contains(error_of_dogs(folder, "--batch-size 3 --scaling strong", as_one_of_two),
+                 "--scaling strong cannot divide --batch-size 3 among 2 ranks; give a multiple"));
+  write_pictures_of_dogs(folder, "data");
+  const std::string bad_picture = "data/train/dogs/2.jpg";
+  test::write_bytes(folder / bad_picture, "\xff\xd8 not a picture");
+  CHECK(contains(error_of_dogs(folder, "--data data"), bad_picture));
+  StateDict state;  // as torchvision's, but for one layer
+  for (const auto& entry : state_dict(*vgg16_features(8))) {
+    state.insert("features." + entry.key(), entry.value());
+  }
+  state["features.28.bias"] = torch::ones({3});
+  state.insert("classifier.0.weight", torch::ones({3, 3}));
+  write_pt_file(folder / "vgg.pt", to_value(state));
+  CHECK(contains(error_of_dogs(folder, "--data data --weights vgg.pt"),
+                 "vgg.pt has no weights of this network: parameter features.28.bias is [64] in the "
+                 "model but [3] in the snapshot"));
+}
+
+TEST_CASE("dogs_vs_cats: what one rank lacks ends all with one cause, and so do too few pictures") {
+  const TemporaryFolder folder;
+  for (const char* rank : {"0", "1"}) std::filesystem::create_directory(folder / rank);
+  write_pictures_of_dogs(folder, "0/data");
+  const CommandResult half = tell_dogs(folder, 2, "--data data'", "sh -c 'cd $RANK && exec");
+  CAPTURE(half.error);
+  CHECK(half.status == 1);
+  CHECK(contains(half.error, "cannot read data/train: No such file or directory; check the path"));
+  CHECK(contains(half.error, "(on rank 1)"));
+  const CommandResult few = tell_dogs(folder, 2, "--synthetic --images 1");
+  CAPTURE(few.error);
+  CHECK(few.status == 1);
+  CHECK(contains(few.error, "the data has fewer samples than there are ranks, 2"));
+  CHECK(test::processes_in(folder).empty());
+}
+
+}  // namespace
+}  // namespace ddprun::worker
