@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -26,6 +27,9 @@
 #include <vector>
 #ifdef USE_C10D_NCCL
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+#endif
+#if __has_include(<c10/core/CachingDeviceAllocator.h>)
+#include <c10/core/CachingDeviceAllocator.h>
 #endif
 
 #include "ddprun/error.hpp"
@@ -107,6 +111,22 @@ void end_process_group(const c10::intrusive_ptr<Group>& group, bool in_order) {
 template <typename Device>
 void make_current(Device device) {
   if (!device.is_cpu()) c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
+}
+
+/// The most bytes that LibTorch's allocator had from the GPU `device` since the last call. Nothing
+/// for a CPU, before a first tensor is there, and before 2.9, which has no common allocator.
+template <typename Device>
+std::optional<std::int64_t> take_peak_memory(Device device) {
+  const auto type = device.type();
+  if constexpr (requires { getDeviceAllocator(type)->getDeviceStats(device.index()); }) {
+    if (device.is_cpu() || !getDeviceAllocator(type)->initialized()) return std::nullopt;
+    auto& allocator = *getDeviceAllocator(type);
+    const std::int64_t peak = allocator.getDeviceStats(device.index()).reserved_bytes[0].peak;
+    allocator.resetPeakStats(device.index());
+    return peak;  // [0]: of small and large blocks together, StatType::AGGREGATE
+  } else {
+    return std::nullopt;
+  }
 }
 
 /// Returns when what was recorded as `event` is done. LibTorch before 2.3 can only wait for all
