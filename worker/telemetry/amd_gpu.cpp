@@ -12,9 +12,9 @@ namespace ddprun::worker {
 namespace {
 
 /// The whole number in `file`. Without one from 0 to `value_max`, says so in `problem`.
-std::optional<std::int64_t> number_in(const std::filesystem::path& file,
-                                      std::int64_t value_max,
-                                      std::string& problem) {
+std::optional<std::int64_t> whole_number_in(const std::filesystem::path& file,
+                                            std::int64_t value_max,
+                                            std::string& problem) {
   std::array<char, 32> bytes{};
   std::ifstream stream(file);
   stream.read(bytes.data(), bytes.size());
@@ -52,10 +52,11 @@ GpuReader open_amd_gpu(const std::filesystem::path& folder) {
     constexpr std::int64_t microwatts_max = 100'000'000'000;
     constexpr std::int64_t bytes_max = std::numeric_limits<std::int64_t>::max();
     GpuReading reading;
-    reading.busy_percent = number_in(folder / "gpu_busy_percent", 100, reading.problem);
-    const auto microwatts = number_in(power, microwatts_max, reading.problem);
+    reading.busy_percent = whole_number_in(folder / "gpu_busy_percent", 100, reading.problem);
+    const auto microwatts = whole_number_in(power, microwatts_max, reading.problem);
     if (microwatts) reading.watts = static_cast<double>(*microwatts) / 1e6;
-    reading.memory_bytes = number_in(folder / "mem_info_vram_used", bytes_max, reading.problem);
+    reading.memory_bytes =
+        whole_number_in(folder / "mem_info_vram_used", bytes_max, reading.problem);
     return reading;
   };
 }
