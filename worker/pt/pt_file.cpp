@@ -3,12 +3,12 @@
 #include "ddprun/error.hpp"
 #include "worker/pt/atomic_file.hpp"
 #include "worker/pt/pickle_reader.hpp"
+#include "worker/pt/pickle_writer.hpp"
 #include "worker/pt/pt_content.hpp"
 #include "worker/pt/zip_reader.hpp"
 
 #include <ATen/ATen.h>
 #include <caffe2/serialize/inline_container.h>
-#include <torch/csrc/jit/serialization/pickler.h>
 
 #include <bit>
 #include <string>
@@ -62,29 +62,18 @@ void require_on_cpu(const at::Tensor& tensor, const std::filesystem::path& path)
 }  // namespace
 
 void write_pt_file(const std::filesystem::path& path, const c10::IValue& value) {
-  std::string pickle;
-  // Tagged aggregates would name TorchScript types, which Python's weights_only loading refuses.
-  torch::jit::Pickler pickler(
-      [&](const char* bytes, std::size_t count) { pickle.append(bytes, count); },
-      nullptr,
-      nullptr,
-      nullptr,
-      nullptr,
-      /*tag_aggregates=*/false);
-  pickler.protocol();
-  pickler.pushIValue(value);
-  pickler.stop();
-  for (const at::Tensor& tensor : pickler.tensorData()) require_on_cpu(tensor, path);
+  const Pickled pickled = write_pickle(value);
+  for (const at::Tensor& tensor : pickled.tensors) require_on_cpu(tensor, path);
 
   write_atomically(path, [&](FileSink& sink) {
     caffe2::serialize::PyTorchStreamWriter archive([&](const void* bytes, std::size_t count) {
       sink.write(bytes, count);
       return count;
     });
-    archive.writeRecord("data.pkl", pickle.data(), pickle.size());
+    archive.writeRecord("data.pkl", pickled.pickle.data(), pickled.pickle.size());
     archive.writeRecord("byteorder", byte_order, std::char_traits<char>::length(byte_order));
     std::size_t key = 0;
-    for (const at::Tensor& tensor : pickler.tensorData()) {
+    for (const at::Tensor& tensor : pickled.tensors) {
       const c10::Storage& storage = tensor.storage();
       archive.writeRecord(text("data/", key++), storage.data(), storage.nbytes());
     }
