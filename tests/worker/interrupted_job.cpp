@@ -69,12 +69,16 @@ void throw_in_collective(const worker::ProcessGroup& group) {
 ///     RESTARTS:RANK:STEP:throw  an exception
 ///     RESTARTS:RANK:STEP:end    Session::end_soon()
 ///     RESTARTS:RANK:STEP:late   the same, while a collective is under way
+/// or "shards": each second start saves sharded snapshots.
 void train(const std::vector<std::string>& words) {
   std::optional<Storm> storm;
+  const bool has_shards = std::find(words.begin(), words.end(), "shards") != words.end();
+  const std::int64_t restarts = worker::Context::from_environment().restart_count;
   worker::Session session({.epochs = epochs_count,
                            .batch_size = batch_size,
                            .save_every = save_every,
                            .seed = 2,
+                           .sharded_snapshots = has_shards && restarts % 2 == 1,
                            .saved = [&storm](const auto&, const auto&) { storm.reset(); }});
   const worker::Context& context = session.context();
   const Tensor inputs = torch::randn({samples_count, 6});

@@ -31,4 +31,16 @@ std::optional<std::string> find_nan(const StateDict& state) {
   return std::nullopt;
 }
 
+void require_no_nan(const StateDict& state, std::int64_t step) {
+  const auto name = find_nan(state);
+  if (!name) return;
+  throw Error(
+      text(*name,
+           " holds a NaN at step ",
+           step,
+           ", so that no snapshot is saved; a restart goes back to the newest one: if it happens "
+           "again, go back to an older one, lower the learning rate, clip gradients or look at "
+           "the samples"));
+}
+
 }  // namespace ddprun::worker

@@ -31,6 +31,7 @@ std::vector<torch::Tensor> data_of(const Snapshot& snapshot, SnapshotParts parts
   }
   static_cast<void>(with_tensors(snapshot.optimizer_state, add));
   static_cast<void>(with_tensors(snapshot.scaler_state, add));
+  static_cast<void>(with_tensors(snapshot.shards, add));
   for (const auto& field : snapshot.user_fields) {
     static_cast<void>(with_tensors(field.second, add));
   }

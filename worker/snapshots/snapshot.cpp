@@ -31,7 +31,7 @@ bool is_ours(std::string_view key) {
   static const Snapshot any;
   const auto counts = counts_of(any);
   static constexpr std::array states{
-      "MODEL_STATE", "OPTIMIZER_STATE", "SCALER_STATE", "GRADIENT_ORDER"};
+      "MODEL_STATE", "OPTIMIZER_STATE", "SCALER_STATE", "GRADIENT_ORDER", "SHARDS"};
   return std::find(states.begin(), states.end(), key) != states.end() ||
          std::any_of(
              counts.begin(), counts.end(), [&](const auto& each) { return each.first == key; });
@@ -67,6 +67,7 @@ c10::IValue to_value(const Snapshot& snapshot) {
     root.insert("OPTIMIZER_STATE", with_tensors(snapshot.optimizer_state, on_cpu));
   }
   if (!snapshot.scaler_state.isNone()) root.insert("SCALER_STATE", snapshot.scaler_state);
+  if (!snapshot.shards.isNone()) root.insert("SHARDS", snapshot.shards);
   for (const auto& [key, count] : counts_of(snapshot)) root.insert(key, *count);
   if (!snapshot.gradient_order.empty()) {
     c10::impl::GenericList order(c10::AnyType::get());
@@ -94,6 +95,7 @@ Snapshot from_value(const c10::IValue& value) {
   if (snapshot.is_foreign) snapshot.model_state = without_ddp_prefix(snapshot.model_state);
   snapshot.optimizer_state = find(root, "OPTIMIZER_STATE").value_or(c10::IValue());
   snapshot.scaler_state = find(root, "SCALER_STATE").value_or(c10::IValue());
+  snapshot.shards = find(root, "SHARDS").value_or(c10::IValue());
   for (const auto& [key, place] : counts_of(snapshot)) {
     const auto count = find(root, key);
     if (!count) continue;

@@ -5,6 +5,7 @@
 #include "rendezvous/snapshot_name.hpp"
 #include "worker/pt/atomic_file.hpp"
 #include "worker/pt/pt_content.hpp"
+#include "worker/snapshots/shard_index.hpp"
 
 #include <c10/util/Exception.h>
 
@@ -112,9 +113,9 @@ SnapshotFolder::Listing SnapshotFolder::list() const {
   Listing listing;
   std::vector<std::string> candidates;
   for (const std::string& name : names()) {
-    const auto numbers = parse_snapshot_name(link_name_, name);
+    const auto numbers = parse_snapshot_name(link_name_, snapshot_of_shard(name).value_or(name));
     if (!numbers) continue;
-    candidates.push_back(name);
+    if (!snapshot_of_shard(name)) candidates.push_back(name);
     listing.generation_max = std::max(listing.generation_max, numbers->generation);
   }
   listing.linked = linked_among(candidates);
@@ -148,7 +149,15 @@ SnapshotFolder::Content SnapshotFolder::read(const std::string& name) const {
   return read_snapshot(folder_ / name, Contents::all);
 }
 
-std::string SnapshotFolder::write(const Snapshot& snapshot) const {
+fs::path SnapshotFolder::path_of(std::int64_t generation, std::int64_t step) const {
+  return path_of(snapshot_name(link_name_, {generation, step}));
+}
+
+fs::path SnapshotFolder::path_of(const std::string& name) const {
+  return folder_ / name;
+}
+
+void SnapshotFolder::make() const {
   std::error_code failure;
   fs::create_directories(folder_, failure);
   if (failure) {
@@ -158,6 +167,10 @@ std::string SnapshotFolder::write(const Snapshot& snapshot) const {
                          failure.message(),
                          "; check the path and its permissions"));
   }
+}
+
+std::string SnapshotFolder::write(const Snapshot& snapshot) const {
+  make();
   const std::string name = snapshot_name(link_name_, {snapshot.generation, snapshot.position.step});
   write_pt_file(folder_ / name, to_value(snapshot));
   return name;
@@ -204,12 +217,26 @@ void SnapshotFolder::remove_old(const Listing& listing, int keep_count) const {
 void SnapshotFolder::remove(const std::string& name) const {
   std::error_code ignored;  // A file that cannot be removed costs space, not correctness.
   fs::remove(folder_ / name, ignored);
+  std::error_code failure;
+  for (fs::directory_iterator each(folder_, failure), end; !failure && each != end;
+       each.increment(failure)) {
+    const fs::path& path = each->path();
+    if (snapshot_of_shard(path.filename().string()) == name) fs::remove(path, ignored);
+  }
 }
 
 void SnapshotFolder::remove_temporaries() const {
-  for (const std::string& name : names()) {
+  const std::vector<std::string> all = names();
+  std::error_code ignored;
+  for (const std::string& name : all) {
     const auto target = target_of_temporary(name);
-    if (target && (*target == link_name_ || parse_snapshot_name(link_name_, *target))) remove(name);
+    const auto snapshot = snapshot_of_shard(target.value_or(name));
+    const std::string_view whole = snapshot.value_or(target.value_or(name));
+    const bool is_numbered = parse_snapshot_name(link_name_, whole).has_value();
+    const bool is_unfinished = target && (is_numbered || whole == link_name_);
+    const bool is_orphan =
+        snapshot && is_numbered && std::find(all.begin(), all.end(), *snapshot) == all.end();
+    if (is_unfinished || is_orphan) fs::remove(folder_ / name, ignored);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "ddprun/error.hpp"
 #include "ddprun/finite.hpp"
+#include "worker/snapshots/sharded_load.hpp"
 #include "worker/snapshots/shared_snapshot.hpp"
 #include "worker/warning.hpp"
 
@@ -12,9 +13,9 @@
 namespace ddprun::worker {
 namespace {
 
-// Rank 0's message to the others: one of these, and the reason of a failure.
-constexpr char chosen_one = 'S';
-constexpr char nothing_yet = 'N';
+// Rank 0's message to the others begins with one of these. Then comes the generation of this start,
+// a space and the name of the file to load, if there is one; or the reason of the failure.
+constexpr char agreed = 'S';
 constexpr char failed = 'E';
 
 }  // namespace
@@ -30,6 +31,7 @@ SnapshotStore::SnapshotStore(const Context& context,
   if (group_.rank() != 0) return;
   folder_.remove_temporaries();
   found_ = folder_.list();
+  skipped_ = found_.damaged;
   if (!found_.files.empty()) newest_ = found_.files.front().name;
   generation_ = std::max(generation_, found_.generation_max + 1);
   if (generation_ > count_max) {
@@ -42,49 +44,74 @@ SnapshotStore::SnapshotStore(const Context& context,
 }
 
 std::optional<Snapshot> SnapshotStore::load(SnapshotParts parts) {
-  const std::string topic = "snapshot/choice/" + path().string();
-  if (group_.rank() != 0) {
-    const std::string choice = group_.from_rank_0(topic, "");
-    if (choice.front() == failed) throw Error(choice.substr(1));
-    if (choice.front() == nothing_yet) return std::nullopt;
-    return receive_snapshot(parts, group_);
+  for (;;) {
+    std::optional<SnapshotFolder::Content> content;
+    const std::string name = agree_on_file(content);
+    if (name.empty()) return std::nullopt;
+    if (content) send_snapshot(*content, parts, group_);
+    Snapshot snapshot = content ? std::move(content->snapshot) : receive_snapshot(parts, group_);
+    std::vector<std::string> failures;
+    if (!snapshot.shards.isNone()) {
+      failures = load_shards(snapshot, folder_.path_of(name), parts, group_);
+    }
+    if (failures.empty()) {
+      if (group_.rank() == 0) accept(name, snapshot);
+      return snapshot;
+    }
+    skipped_.insert(skipped_.end(), failures.begin(), failures.end());
   }
-  std::optional<SnapshotFolder::Content> chosen;
-  try {
-    chosen = choose();
-  } catch (const std::exception& error) {
-    static_cast<void>(group_.from_rank_0(topic, failed + std::string(error.what())));
-    throw;
-  }
-  static_cast<void>(group_.from_rank_0(topic, {chosen ? chosen_one : nothing_yet}));
-  if (!chosen) return std::nullopt;
-  send_snapshot(*chosen, parts, group_);
-  return std::move(chosen->snapshot);
 }
 
-/// On rank 0. Once it returns, nothing but the connection to the others can fail.
-std::optional<SnapshotFolder::Content> SnapshotStore::choose() {
-  std::vector<std::string> damaged = found_.damaged;
-  for (const SnapshotFolder::File& file : found_.files) {
-    std::optional<SnapshotFolder::Content> content;
+/// The name of the file to load next, on all ranks, and its content on rank 0; or an empty name.
+std::string SnapshotStore::agree_on_file(std::optional<SnapshotFolder::Content>& content) {
+  const std::string topic = text("snapshot/choice/", path().string(), "/", choices_count_++);
+  std::string choice;
+  if (group_.rank() == 0) {
     try {
-      content = folder_.read(file.name);
-    } catch (const Error& error) {
-      damaged.emplace_back(error.what());
-      continue;
+      const std::string name = next_readable(content);
+      choice = text(agreed, generation_, ' ', name);
+    } catch (const std::exception& error) {
+      static_cast<void>(group_.from_rank_0(topic, failed + std::string(error.what())));
+      throw;
     }
-    for (const std::string& each : damaged) options_.warn("skipped a damaged snapshot: " + each);
-    newest_ = file.name;
-    tell_about_link(file.name);
-    tell_about_size(content->snapshot);
-    static_cast<void>(link_to(file.name));
-    return content;
   }
-  if (damaged.empty()) return std::nullopt;
+  choice = group_.from_rank_0(topic, choice);
+  if (choice.front() == failed) throw Error(choice.substr(1));
+  const std::size_t space = choice.find(' ');
+  generation_ = std::stoll(choice.substr(1, space - 1));
+  return choice.substr(space + 1);
+}
+
+/// On rank 0. The name of the newest file that was not tried and can be read; empty if there are no
+/// files. Once it returns, only shards and the connection to the others can fail.
+std::string SnapshotStore::next_readable(std::optional<SnapshotFolder::Content>& content) {
+  while (tried_count_ < found_.files.size()) {
+    const std::string& name = found_.files[tried_count_++].name;
+    try {
+      content = folder_.read(name);
+      if (!content->snapshot.shards.isNone()) {
+        require_shards(content->snapshot, folder_.path_of(name));
+      }
+      return name;
+    } catch (const Error& error) {
+      skipped_.emplace_back(error.what());
+    }
+  }
+  content.reset();
+  if (skipped_.empty()) return "";
   throw Error(text("no snapshot can be used: ",
-                   damaged.front(),
-                   damaged.size() > 1 ? text(" (and ", damaged.size() - 1, " more)") : "",
+                   skipped_.front(),
+                   skipped_.size() > 1 ? text(" (and ", skipped_.size() - 1, " more)") : "",
                    "; move them away to start from the beginning"));
+}
+
+/// On rank 0: the file called `name` is what all ranks go on from.
+void SnapshotStore::accept(const std::string& name, const Snapshot& loaded) {
+  for (const std::string& each : skipped_) options_.warn("skipped a damaged snapshot: " + each);
+  newest_ = name;
+  tell_about_link(name);
+  tell_about_size(loaded);
+  static_cast<void>(link_to(name));
 }
 
 /// The link is for users: training goes on even if the folder cannot be written to. Returns whether
@@ -134,15 +161,7 @@ void SnapshotStore::tell_about_size(const Snapshot& loaded) const {
 
 bool SnapshotStore::save(Snapshot snapshot) {
   if (group_.rank() != 0) return false;
-  if (const auto name = find_nan(snapshot.model_state)) {
-    throw Error(
-        text(*name,
-             " holds a NaN at step ",
-             snapshot.position.step,
-             ", so that no snapshot is saved; a restart goes back to the newest one: if it happens "
-             "again, go back to an older one, lower the learning rate, clip gradients or look at "
-             "the samples"));
-  }
+  require_no_nan(snapshot.model_state, snapshot.position.step);
   snapshot.generation = generation_;
   snapshot.world_size = group_.size();
   if (options_.control != nullptr) options_.control->saving(snapshot.position.step);
@@ -151,15 +170,20 @@ bool SnapshotStore::save(Snapshot snapshot) {
     if (options_.control != nullptr) options_.control->saved(snapshot.position.step);
     return true;
   } catch (const FileError& error) {
-    if (newest_.empty()) throw;
-    options_.warn(text("cannot save the snapshot of step ",
-                       snapshot.position.step,
-                       ": ",
-                       error.what(),
-                       "; training goes on, and a restart would go back to ",
-                       newest_));
+    refuse(snapshot.position.step, error);
     return false;
   }
+}
+
+/// The snapshot of `step` is not saved: without an older one, that is an error.
+void SnapshotStore::refuse(std::int64_t step, const FileError& error) const {
+  if (newest_.empty()) throw error;
+  options_.warn(text("cannot save the snapshot of step ",
+                     step,
+                     ": ",
+                     error.what(),
+                     "; training goes on, and a restart would go back to ",
+                     newest_));
 }
 
 void SnapshotStore::write(const Snapshot& snapshot) {

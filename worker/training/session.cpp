@@ -6,6 +6,7 @@
 #include "worker/parallel/broadcast.hpp"
 #include "worker/snapshots/background_saver.hpp"
 #include "worker/snapshots/copied_tensors.hpp"
+#include "worker/snapshots/shard_saver.hpp"
 #include "worker/torch_compat.hpp"
 #include "worker/training/compute_modes.hpp"
 #include "worker/training/gradient_scaler.hpp"
@@ -30,6 +31,7 @@ Session::Session(SessionOptions options, Context context)
       snapshots_(context_, group_, {.keep_count = options_.keep_count, .control = &control_}),
       saver_(std::make_unique<BackgroundSaver>(snapshots_)),
       losses_(std::make_unique<LossCheck>(context_.rank)) {
+  if (options_.sharded_snapshots) shards_ = std::make_unique<ShardSaver>(snapshots_, group_);
   if (options_.deterministic) compute_deterministically(device_);
   torch::manual_seed(options_.seed);
 }
@@ -178,12 +180,16 @@ bool Session::begin_save() {
   finish_losses();
   const bool may_be_late = !device_.is_cpu() && group_.size() > 1;
   if (may_be_late) group_.all_reduce_sum(torch::zeros({1}, torch::kLong));
-  if (context_.rank != 0) return false;
+  if (context_.rank != 0 && !shards_) return false;
   finish_save();
   Snapshot snapshot = training_;
   if (scaler_) snapshot.scaler_state = scaler_->state();
   snapshot.gradient_order = *gradient_order_;
   for (auto& [key, value] : snapshot.user_fields) value = copied(value);
+  if (shards_) {
+    begin_shards(std::move(snapshot));
+    return !options_.saves_beside && finish_save();
+  }
   // A program that makes steps itself, such as those of LBFGS, does not wait for copies.
   const bool waits_for_copies = has_stepped_ && device_.is_cpu() && !saver_->has_torn();
   if (options_.saves_beside && waits_for_copies) {
@@ -208,13 +214,30 @@ bool Session::begin_save() {
   return !options_.saves_beside && finish_save();
 }
 
+/// A forward pass changes buffers, and each rank has its own.
+void Session::begin_shards(Snapshot common) {
+  for (const auto& named : module_->named_buffers()) {
+    common.model_state.insert(named.key(), copied(named.value()));
+  }
+  StateDict parameters;
+  for (const auto& named : module_->named_parameters()) {
+    parameters.insert(named.key(), named.value().detach());
+  }
+  shards_->begin(std::move(common), parameters, optimizer_state(*optimizer_));
+}
+
 /// True on rank 0 if a save was under way and is on the disk now.
 bool Session::finish_save() {
-  return tell_saved(saver_->wait());
+  return tell_saved(shards_ ? shards_->wait() : saver_->wait());
 }
 
 void Session::notice_save() {
-  tell_saved(saver_->poll());
+  tell_saved(shards_ ? shards_->poll() : saver_->poll());
+}
+
+void Session::settle_save() const {
+  saver_->settle();
+  if (shards_) shards_->settle();
 }
 
 bool Session::tell_saved(const std::optional<Position>& position) const {

@@ -4,7 +4,6 @@
 #include "ddprun/session.hpp"
 #include "ddprun/step_seed.hpp"
 #include "ddprun/stop_request.hpp"
-#include "worker/snapshots/background_saver.hpp"
 #include "worker/training/compute_modes.hpp"
 #include "worker/training/loss_check.hpp"
 #include "worker/training/step_plan.hpp"
@@ -56,7 +55,7 @@ TrainingSteps::TrainingSteps(Session& session, std::int64_t samples_count, Batch
 TrainingSteps::~TrainingSteps() {
   session_.ends_after_step_ = false;
   session_.ends_soon_ = false;
-  session_.saver_->settle();
+  session_.settle_save();
 }
 
 bool TrainingSteps::is_over() const {

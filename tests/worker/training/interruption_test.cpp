@@ -31,7 +31,8 @@ bool stalls(const std::vector<std::int64_t>& steps) {
   return false;
 }
 
-/// "RESTARTS:RANK:STEP" for each interruption, in steps that grow.
+/// "RESTARTS:RANK:STEP" for each interruption, in steps that grow, of a job that saves snapshots of
+/// both kinds.
 std::string draw_interruptions(std::uint32_t seed) {
   std::mt19937 generator(seed);
   const auto draw = [&](std::int64_t limit) {
@@ -44,7 +45,7 @@ std::string draw_interruptions(std::uint32_t seed) {
     while (drawn.size() < interruptions_count) drawn.insert(1 + draw(steps_of_job - 2));
     steps.assign(drawn.begin(), drawn.end());
   } while (stalls(steps));
-  std::string words;
+  std::string words = " shards";
   int restarts = 0;
   for (const std::int64_t step : steps) {
     words += text(" ", restarts++, ":", draw(ranks_of_job), ":", step);
@@ -71,7 +72,7 @@ TEST_CASE("interruption: five kills at random steps change no bit of the result"
   const auto seed = chosen != nullptr ? static_cast<std::uint32_t>(std::atoll(chosen))
                                       : static_cast<std::uint32_t>(std::random_device()());
   const std::string interruptions = draw_interruptions(seed);
-  MESSAGE("TEST_SEED=" << seed << ", RESTARTS:RANK:STEP" << interruptions);
+  MESSAGE("TEST_SEED=" << seed << ", interruptions" << interruptions);
   CHECK(torch::equal(result_with(interruptions, restarts), expected));
   CHECK(restarts == interruptions_count);
 }

@@ -6,6 +6,7 @@
 #include "ddprun/module_state.hpp"
 #include "ddprun/position.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -19,5 +20,8 @@ void require_finite(double loss, const Position& position, int rank);
 /// The name of the first tensor that holds a NaN, nothing when none does. Infinities may be meant,
 /// as in the mask of an attention layer.
 [[nodiscard]] std::optional<std::string> find_nan(const StateDict& state);
+
+/// Throws Error that says what to do if `state`, which would be saved at `step`, holds a NaN.
+void require_no_nan(const StateDict& state, std::int64_t step);
 
 }  // namespace ddprun::worker

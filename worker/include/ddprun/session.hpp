@@ -41,6 +41,7 @@ namespace ddprun::worker {
 class BackgroundSaver;
 class GradientScaler;
 class LossCheck;
+class ShardSaver;
 
 struct SessionOptions {
   std::int64_t epochs = 1;
@@ -69,6 +70,11 @@ struct SessionOptions {
   /// and Session::step() waits for them; those of a GPU are copied before. False: the training
   /// waits until each is on the disk.
   bool saves_beside = true;
+  /// Each rank writes its part of a snapshot, a shard, and rank 0 also a small file that makes the
+  /// shards one snapshot. For a state that takes one rank long to write, or has no room twice in
+  /// its memory: a rank copies its shard alone, before the next step begins. All nodes must share
+  /// the folder. Until all shards are on the disk, each step ends with a small sum over the ranks.
+  bool sharded_snapshots = false;
   /// Called on rank 0's main thread after each snapshot, with the position to go on from and the
   /// file: when the first step ends after it is on the disk, or the last one.
   std::function<void(const Position& position, const std::string& path)> saved;
@@ -186,8 +192,10 @@ class Session {
   void finish_losses();
   [[nodiscard]] TrainingSteps steps_of(std::int64_t samples_count, BatchLoader* loader);
   bool begin_save();
+  void begin_shards(Snapshot common);
   bool finish_save();
   void notice_save();
+  void settle_save() const;
   bool tell_saved(const std::optional<Position>& position) const;
 
   SessionOptions options_;
@@ -197,6 +205,7 @@ class Session {
   Control control_;  // tells ddprun of steps and snapshots
   SnapshotStore snapshots_;
   std::unique_ptr<BackgroundSaver> saver_;
+  std::unique_ptr<ShardSaver> shards_;  // null: snapshots have no shards
   Snapshot training_;  // where it is; the states are filled in for saving, but for that of an
                        // optimizer to which the program has not changed yet
   std::unique_ptr<LossCheck> losses_;

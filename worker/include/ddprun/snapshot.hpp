@@ -2,7 +2,7 @@
 // that the PyTorch tutorial on fault tolerance saves, with more entries:
 //   MODEL_STATE EPOCHS_RUN                                           the tutorial's
 //   OPTIMIZER_STATE SCALER_STATE EPOCH BATCH SAMPLES STEP GENERATION WORLD_SIZE GRADIENT_ORDER
-//                                                                    ours
+//   SHARDS                                                           ours
 // and whatever else the program adds.
 #pragma once
 
@@ -26,6 +26,9 @@ struct Snapshot {
   StateDict model_state;
   c10::IValue optimizer_state;  ///< As Python's optimizer.state_dict(); None when not saved.
   c10::IValue scaler_state;     ///< As Python's GradScaler.state_dict(); None when not saved.
+  /// Where the parameters and the optimizer's state are, if other files have them: while a sharded
+  /// snapshot is written or loaded. None otherwise.
+  c10::IValue shards;
 
   Position position;  ///< To go on from. EPOCHS_RUN and EPOCH are both its epoch.
   /// Of DistributedDataParallelOptions::gradient_order; empty when there was none.

@@ -27,7 +27,8 @@ class SnapshotFolder {
     std::vector<std::string> damaged;  ///< "NAME: why" of each file that is no readable snapshot.
     /// The file that is where the link is, or where that leads; empty when there is none.
     std::string linked;
-    /// No file here, damaged ones included, is of a later generation. -1 when there is none.
+    /// No file here, damaged ones and shards included, is of a later generation. -1 when there is
+    /// none.
     std::int64_t generation_max = -1;
   };
 
@@ -64,11 +65,19 @@ class SnapshotFolder {
   /// link's own path stay.
   void remove_old(const Listing& listing, int keep_count) const;
 
-  /// Removes the file called `name`, if that is possible.
+  /// Removes the file called `name`, and then its shards, as far as that is possible.
   void remove(const std::string& name) const;
 
-  /// Removes what killed writers left unfinished. A writer that still lives fails with an error.
+  /// Removes what killed writers left unfinished, and shards of snapshots that are not there. A
+  /// writer that still lives fails with an error.
   void remove_temporaries() const;
+
+  /// The path of the snapshot of those numbers, whether it is there or not.
+  [[nodiscard]] std::filesystem::path path_of(std::int64_t generation, std::int64_t step) const;
+  /// The path of the file called `name`.
+  [[nodiscard]] std::filesystem::path path_of(const std::string& name) const;
+  /// Makes the folder if need be. Throws FileError.
+  void make() const;
 
   [[nodiscard]] const std::filesystem::path& link() const { return link_; }
 

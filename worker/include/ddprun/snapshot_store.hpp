@@ -1,18 +1,22 @@
 // The snapshots of one job, seen by all its ranks: rank 0 writes them and decides which one is
-// loaded, so that all ranks resume from the same one.
+// loaded, so that all ranks resume from the same one. Of sharded snapshots each rank writes and
+// reads a part; see SessionOptions::sharded_snapshots.
 #pragma once
 
 #include "ddprun/context.hpp"
 #include "ddprun/control.hpp"
+#include "ddprun/error.hpp"
 #include "ddprun/process_group.hpp"
 #include "ddprun/snapshot.hpp"
 #include "ddprun/snapshot_folder.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ddprun::worker {
 
@@ -45,7 +49,8 @@ class SnapshotStore {
   /// all of them are damaged: a new start would silently discard the training. A link that
   /// was set by hand to an older one is not followed, and rank 0 says so. A snapshot of a job with
   /// another number of ranks is loaded too, and rank 0 says so: its position in the epoch,
-  /// Position::samples, does not depend on the number of ranks (see DistributedSampler).
+  /// Position::samples, does not depend on the number of ranks (see DistributedSampler). Of a
+  /// sharded snapshot each rank reads some of the shards and sends them to the others.
   [[nodiscard]] std::optional<Snapshot> load(SnapshotParts parts = SnapshotParts::all);
 
   /// Writes `snapshot` and makes it the newest; true when it is on the disk now. Rank 0 only: does
@@ -69,18 +74,26 @@ class SnapshotStore {
   [[nodiscard]] const std::filesystem::path& path() const { return folder_.link(); }
 
  private:
-  [[nodiscard]] std::optional<SnapshotFolder::Content> choose();
+  friend class ShardSaver;
+
+  [[nodiscard]] std::string agree_on_file(std::optional<SnapshotFolder::Content>& content);
+  [[nodiscard]] std::string next_readable(std::optional<SnapshotFolder::Content>& content);
+  void accept(const std::string& name, const Snapshot& loaded);
   [[nodiscard]] bool link_to(const std::string& name) const;
   void tell_about_link(const std::string& loaded) const;
   void tell_about_size(const Snapshot& loaded) const;
   void write(const Snapshot& snapshot);
+  void refuse(std::int64_t step, const FileError& error) const;
 
   SnapshotFolder folder_;
   ProcessGroup group_;
   SnapshotStoreOptions options_;
-  SnapshotFolder::Listing found_;  // rank 0 only
-  std::string newest_;             // the file that a restart would load; empty when there is none
-  std::int64_t generation_;
+  SnapshotFolder::Listing found_;  // rank 0 only, as the next two
+  std::size_t tried_count_ = 0;    // of the files found, by load()
+  std::vector<std::string> skipped_;
+  int choices_count_ = 0;
+  std::string newest_;       // the file that a restart would load; empty when there is none
+  std::int64_t generation_;  // of this start; on other ranks than 0 once load() has returned
 };
 
 }  // namespace ddprun::worker
