@@ -314,6 +314,18 @@ TEST_CASE("shard saver: a shard that cannot be written is an error without an ol
   CHECK(job.folder.names().size() == 4);
 }
 
+TEST_CASE("shard saver: what Python joins to one file is the same snapshot") {
+  ShardJob job;
+  job.save(3, {20});
+  const std::string argv = "sys.argv = ['join_shards.py', 'snapshot.pt', 'joined.pt']\n";
+  const auto output = test::run_python(
+      job.folder,
+      "import runpy, sys\n" + argv + "runpy.run_path('" JOIN_SHARDS "', run_name='__main__')\n");
+  if (!output) return;
+  CHECK(*output == "");
+  require_equal(from_value(read_pt_file(job.folder / "joined.pt")), 20, true);
+}
+
 TEST_CASE("shard saver: nodes that do not share the folder are told so by the first save") {
   ShardJob job;
   std::vector<TemporaryFolder> folders(2);
