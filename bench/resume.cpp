@@ -1,6 +1,7 @@
 // How long a session takes to resume a network of 100 million parameters with Adam, 1.2 GB in a
-// file, and what the ranks read for it. Run it by ddprun or torchrun, with DDPRUN_SNAPSHOT set; the
-// first start trains a step and saves it.
+// file, and what the ranks read for it; then how long it takes to save it again. Run it by ddprun
+// or torchrun, with DDPRUN_SNAPSHOT set; the first start trains a step and saves it. With the word
+// "shards" snapshots are sharded.
 #include "bench/large_net.hpp"
 #include "ddprun/optimizers.hpp"
 #include "ddprun/run.hpp"
@@ -54,8 +55,11 @@ double memory_max() {
 }
 
 void measure(const std::vector<std::string>& words) {
-  if (!words.empty()) throw worker::UsageError("usage: resume, with DDPRUN_SNAPSHOT set");
-  worker::Session session({.batch_size = 1});
+  const bool has_shards = words == std::vector<std::string>{"shards"};
+  if (!words.empty() && !has_shards) {
+    throw worker::UsageError("usage: resume [shards], with DDPRUN_SNAPSHOT set");
+  }
+  worker::Session session({.epochs = 1'000, .batch_size = 1, .sharded_snapshots = has_shards});
   Net net;
   worker::Adam optimizer(net->parameters(), 1e-4);
   session.group().barrier();
@@ -81,10 +85,24 @@ void measure(const std::vector<std::string>& words) {
         sums[1].item<double>(),
         sums[2].item<double>() / session.group().size());
   }
+  std::chrono::steady_clock::time_point end_of_step;
   for (const worker::Step& step : session.steps(session.group().size())) {
     static_cast<void>(step);
     session.backward(parallel());
     session.step();
+    session.end_after_step();
+    session.group().barrier();
+    end_of_step = std::chrono::steady_clock::now();
+  }
+  const std::chrono::duration<double> saved_in = std::chrono::steady_clock::now() - end_of_step;
+  const torch::Tensor memory = torch::tensor({memory_max()}, torch::kDouble);
+  const double memory_of_rank_0 = memory_max();
+  session.group().all_reduce_sum(memory);
+  if (session.is_rank_0()) {
+    std::printf("saved in %.2f s; rank 0 had up to %.0f MB of memory, all ranks %.0f MB\n",
+                saved_in.count(),
+                memory_of_rank_0,
+                memory.item<double>());
   }
 }
 
