@@ -3,6 +3,8 @@
 #include "ddprun/module_state.hpp"
 #include "ddprun/pt_file.hpp"
 #include "ddprun/vgg.hpp"
+#include "examples/dogs_vs_cats/net.hpp"
+#include "examples/dogs_vs_cats/pictures.hpp"
 #include "tests/worker/images/pictures.hpp"
 #include "tests/worker/support.hpp"
 
@@ -10,6 +12,7 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -19,6 +22,7 @@
 namespace ddprun::worker {
 namespace {
 
+namespace dogs = examples::dogs;
 using test::CommandResult;
 using test::contains;
 using test::TemporaryFolder;
@@ -146,7 +150,7 @@ void write_pictures_of_dogs(const TemporaryFolder& folder, const std::string& da
   }
 }
 
-TEST_CASE("dogs_vs_cats: what is wrong with words, pictures or weights is named") {
+TEST_CASE("dogs_vs_cats: a batch that ranks cannot divide and a damaged picture are named") {
   const TemporaryFolder folder;
   const std::string as_one_of_two = "RANK=0 WORLD_SIZE=2 MASTER_ADDR=nowhere MASTER_PORT=1 ";
   CHECK(contains(error_of_dogs(folder, "--batch-size 3 --scaling strong", as_one_of_two),
@@ -155,16 +159,56 @@ TEST_CASE("dogs_vs_cats: what is wrong with words, pictures or weights is named"
   const std::string bad_picture = "data/train/dogs/2.jpg";
   test::write_bytes(folder / bad_picture, "\xff\xd8 not a picture");
   CHECK(contains(error_of_dogs(folder, "--data data"), bad_picture));
-  StateDict state;  // as torchvision's, but for one layer
+}
+
+TEST_CASE("dogs_vs_cats: the validation is the test where there is none; classes are two") {
+  const TemporaryFolder folder;
+  const auto open = [&] {
+    return dogs::open_pictures(
+        {.data = folder / "data", .synthetic = 0, .side = 32, .is_augmented = true, .seed = 1});
+  };
+  write_pictures_of_dogs(folder, "data");
+  std::filesystem::remove(folder / "data/validation/cats/2.jpg");
+  CHECK(open().training.size() == 4);
+  CHECK(open().test.size() == 3);
+  std::filesystem::copy(
+      folder / "data/train", folder / "data/test", std::filesystem::copy_options::recursive);
+  CHECK(open().test.size() == 4);
+  CHECK(open().validation.size() == 3);
+  torch::Generator draws = at::detail::createCPUGenerator(1);
+  const Sample sample = open().training.get(3, draws);
+  CHECK(sample.input.sizes() == torch::IntArrayRef{3, 32, 32});
+  CHECK(sample.target.item<std::int64_t>() == 1);
+  std::filesystem::create_directory(folder / "data/test/wolves");
+  test::write_bytes(folder / "data/test/wolves/1.jpg", test::encoded_picture("jpeg 4:4:4"));
+  CHECK(contains(test::error_of([&] { open(); }), "/test has 3 classes, not cats and dogs; give"));
+  const dogs::PictureOptions nothing{
+      .data = "", .synthetic = 0, .side = 32, .is_augmented = false, .seed = 1};
+  CHECK(contains(test::error_of([&] { dogs::open_pictures(nothing); }), "give --data FOLDER, or"));
+}
+
+TEST_CASE("dogs_vs_cats: of torchvision's VGG-16 the features are taken, and all of its own") {
+  const TemporaryFolder folder;
+  StateDict state;
   for (const auto& entry : state_dict(*vgg16_features(8))) {
     state.insert("features." + entry.key(), entry.value());
   }
-  state["features.28.bias"] = torch::ones({3});
   state.insert("classifier.0.weight", torch::ones({3, 3}));
-  write_pt_file(folder / "vgg.pt", to_value(state));
-  CHECK(contains(error_of_dogs(folder, "--data data --weights vgg.pt"),
-                 "vgg.pt has no weights of this network: parameter features.28.bias is [64] in the "
-                 "model but [3] in the snapshot"));
+  write_pt_file(folder / "vgg16.pt", to_value(state));
+  dogs::Net net(32, 8);
+  const torch::Tensor head = net->head->parameters()[0].clone();
+  dogs::load_weights(net, folder / "vgg16.pt");
+  CHECK(torch::equal(state_dict(*net)["features.28.weight"], state["features.28.weight"]));
+  CHECK(torch::equal(net->head->parameters()[0], head));
+  write_pt_file(folder / "own.pt", to_value(state_dict(*net)));
+  dogs::Net other(32, 8);
+  dogs::load_weights(other, folder / "own.pt");
+  CHECK(torch::equal(other->head->parameters()[0], head));
+  state["features.28.bias"] = torch::ones({3});
+  write_pt_file(folder / "vgg16.pt", to_value(state));
+  CHECK(contains(test::error_of([&] { dogs::load_weights(net, folder / "vgg16.pt"); }),
+                 "vgg16.pt has no weights of this network: parameter features.28.bias is [64] in "
+                 "the model but [3] in the snapshot"));
 }
 
 TEST_CASE("dogs_vs_cats: what one rank lacks ends all with one cause, and so do too few pictures") {
