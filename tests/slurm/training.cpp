@@ -90,14 +90,16 @@ int Training::start(const Words& options,
   return job;
 }
 
-int Training::submit_file(const std::string& path, const Words& sbatch_options) {
+int Training::submit_file(const std::string& path,
+                          const Words& sbatch_options,
+                          const Words& arguments) {
   const std::filesystem::path ddprun = E2E_DDPRUN;
   const Words usual{"sbatch",
                     "--parsable",
                     "--output=job.%j",
                     "--export=ALL,PATH=" + ddprun.parent_path().string() +
                         ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"};
-  return std::stoi(slurm_.ask(usual + sbatch_options + Words{path}));
+  return std::stoi(slurm_.ask(usual + sbatch_options + Words{path} + arguments));
 }
 
 int Training::submit_command(const std::string& command, const Words& sbatch_options) {

@@ -41,8 +41,10 @@ class Training {
                           const std::string& after = "");
   /// As `submit`, for any command in front of the worker's name,
   [[nodiscard]] int submit_command(const std::string& command, const Words& sbatch_options);
-  /// and for a script as it is, which has ddprun on its PATH and the worker in ./train.
-  [[nodiscard]] int submit_file(const std::string& path, const Words& sbatch_options = {});
+  /// and for a script as it is, with `arguments`, ddprun on its PATH and the worker in ./train.
+  [[nodiscard]] int submit_file(const std::string& path,
+                                const Words& sbatch_options = {},
+                                const Words& arguments = {});
 
   /// Waits until so many workers of a generation have begun.
   Starts generation(int number, std::size_t count);
