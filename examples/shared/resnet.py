@@ -1,9 +1,15 @@
-"""ResNets with the layers, names and initial weights of torchvision's, for a Python without it. A
-state dict fits torchvision's network, and that of ddprun/resnet.hpp."""
+"""ResNets with the layers, names and initial weights of torchvision's, for a Python without it: a
+state dict of either fits the other, and of ddprun/resnet.hpp."""
 
 from torch import nn
 
-BLOCKS = {18: (2, 2, 2, 2), 50: (3, 4, 6, 3)}
+BLOCKS = {
+    18: (2, 2, 2, 2),
+    34: (3, 4, 6, 3),
+    50: (3, 4, 6, 3),
+    101: (3, 4, 23, 3),
+    152: (3, 8, 36, 3),
+}
 
 
 def conv(inputs, outputs, size, stride=1):
@@ -34,7 +40,7 @@ class Block(nn.Module):
 
 
 class ResNet(nn.Module):
-    """With 18 or 50 layers; the logits of (N, 3, H, W)."""
+    """With `layers_count` layers, 18, 34, 50, 101 or 152; the logits of (N, 3, H, W)."""
 
     def __init__(self, layers_count, classes_count):
         super().__init__()
@@ -45,7 +51,7 @@ class ResNet(nn.Module):
             blocks = []
             for i in range(blocks_count):
                 stride = 2 if layer > 1 and i == 0 else 1
-                if layers_count == 18:
+                if layers_count < 50:
                     convolutions = (width, 3, stride), (width, 3, 1)
                 else:
                     convolutions = (width, 1, 1), (width, 3, stride), (4 * width, 1, 1)
