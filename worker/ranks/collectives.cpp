@@ -94,4 +94,12 @@ void on_all_ranks(const ProcessGroup& group, const std::function<void()>& work) 
   }
 }
 
+void once_per_node(const Context& context,
+                   const ProcessGroup& group,
+                   const std::function<void()>& work) {
+  on_all_ranks(group, [&] {
+    if (context.local_rank == 0) work();
+  });
+}
+
 }  // namespace ddprun::worker

@@ -106,6 +106,23 @@ TEST_CASE("collectives: what fails on one rank fails on all, with its words, and
   }
 }
 
+TEST_CASE("collectives: work for a node is done by its local rank 0, and fails on all ranks") {
+  std::array<bool, 4> worked{};
+  std::array<std::string, 4> errors;
+  test::run_ranks(4, [&](Context context, const ProcessGroup& group) {
+    const auto rank = static_cast<std::size_t>(context.rank);
+    context.local_rank = context.rank % 2;
+    once_per_node(context, group, [&] { worked[rank] = true; });
+    errors[rank] = test::error_of([&] {
+      once_per_node(context, group, [&] {
+        if (rank == 2) throw std::runtime_error("the disk is full");
+      });
+    });
+  });
+  CHECK(worked == std::array{true, false, true, false});
+  for (const std::string& each : errors) CHECK(each == "the disk is full (on rank 2)");
+}
+
 TEST_CASE("barrier: with a limit, rank 0 names the ranks that are missing") {
   std::array<std::string, 4> errors;
   std::latch given_up(2);

@@ -2,6 +2,7 @@
 // decisions; ProcessGroup::native() has LibTorch's collectives for large data.
 #pragma once
 
+#include "ddprun/context.hpp"
 #include "ddprun/process_group.hpp"
 
 #include <torch/torch.h>
@@ -43,5 +44,12 @@ template <typename Make>
   on_all_ranks(group, [&] { made.emplace(make()); });
   return *std::move(made);
 }
+
+/// Runs `work` once on each node, on its local rank 0; all ranks return after that. Throws Error on
+/// all as on_all_ranks(). For what goes to a node's own disk. Collective, and so `work` may not
+/// wait for other ranks, which wait for it no longer than collective_timeout of the group.
+void once_per_node(const Context& context,
+                   const ProcessGroup& group,
+                   const std::function<void()>& work);
 
 }  // namespace ddprun::worker

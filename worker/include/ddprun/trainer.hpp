@@ -20,6 +20,7 @@
 
 #include "ddprun/batch_loader.hpp"
 #include "ddprun/callback.hpp"
+#include "ddprun/data_module.hpp"
 #include "ddprun/data_set.hpp"
 #include "ddprun/metrics.hpp"
 #include "ddprun/session.hpp"
@@ -81,6 +82,14 @@ class Trainer {
   void fit(Module& module, const Data& data, const Others& others) {
     BatchLoader loader(others, options_.loader);
     fit_with(module, data, [&] { validate_with(module, loader); });
+  }
+  /// The same with the data sets of `data`, which are made first; see DataModule.
+  template <TrainerModule Module, DataModule Data>
+  void fit(Module& module, Data& data) {
+    set_up(data, session_);
+    const auto& training = data.training_data();
+    const auto& others = data.validation_data();
+    fit(module, training, others);
   }
 
   /// Each sample on one rank, without gradients: the means of what validation_step() adds.
