@@ -1,0 +1,140 @@
+// CIFAR-100 as a data module, from the files of its binary version or made up.
+#pragma once
+
+#include "ddprun/cifar_file.hpp"
+#include "ddprun/data_module.hpp"
+#include "ddprun/error.hpp"
+#include "ddprun/image_transforms.hpp"
+#include "ddprun/tensor_data.hpp"
+#include "ddprun/transformed_data.hpp"
+#include "examples/shared/synthetic_images.hpp"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ddprun::examples {
+
+struct Cifar100Options {
+  std::string data;  ///< The folder of train.bin and test.bin. Empty: pictures are made up.
+  std::string
+      copy_to;  ///< A folder on each node's own disk, from where they are read. Empty: none.
+  std::int64_t train_images = 50'000;  ///< At most so many are used, at least 2.
+  std::int64_t test_images = 10'000;   ///< At most so many are used, at least 1.
+  bool augments = true;                ///< Pictures of the training are moved and mirrored.
+  std::uint64_t seed = 0;              ///< Of pictures that are made up.
+};
+
+/// A DataModule. The last tenth of the training pictures, at least one, is held out: it is the data
+/// set of the validation.
+class Cifar100Data {
+ public:
+  using Pictures = worker::TransformedData<worker::TensorData>;
+  static constexpr std::int64_t classes_count = 100;
+
+  explicit Cifar100Data(Cifar100Options options) : options_(std::move(options)) {}
+
+  /// Copies the files, if they are to be, and are not there. Throws Error.
+  void prepare_data() const {
+    if (options_.data.empty() || options_.copy_to.empty()) return;
+    const std::filesystem::path from = options_.data;
+    for (const char* name : {"train.bin", "test.bin"}) copy(from / name, folder() / name);
+  }
+
+  /// Throws Error if the files cannot be read, or have fewer pictures than there are ranks.
+  void setup(const worker::Session& session) {
+    if (options_.data.empty()) {
+      training_ = made_up(options_.train_images, options_.seed);
+      test_ = made_up(options_.test_images, options_.seed + 1);
+    } else {
+      training_ = worker::read_cifar100(folder() / "train.bin");
+      test_ = worker::read_cifar100(folder() / "test.bin");
+    }
+    const std::int64_t count = std::min(options_.train_images, training_.images.size(0));
+    held_out_begin_ = count - std::max<std::int64_t>(count / 10, 1);
+    const int ranks = session.context().world_size;
+    if (held_out_begin_ >= ranks) return;
+    throw worker::Error(worker::text("of ",
+                                     count,
+                                     " training pictures ",
+                                     held_out_begin_,
+                                     " are left to train on, and there are ",
+                                     ranks,
+                                     " ranks; give more pictures or start fewer workers"));
+  }
+
+  [[nodiscard]] Pictures training_data() const {
+    return pictures(training_, 0, held_out_begin_, options_.augments ? augmented : normalized);
+  }
+  [[nodiscard]] Pictures validation_data() const {
+    return pictures(training_, held_out_begin_, options_.train_images, normalized);
+  }
+  [[nodiscard]] Pictures test_data() const {
+    return pictures(test_, 0, options_.test_images, normalized);
+  }
+
+ private:
+  [[nodiscard]] std::filesystem::path folder() const {
+    return options_.copy_to.empty() ? options_.data : options_.copy_to;
+  }
+
+  /// A file has its name only once it is complete; a start that was killed leaves a part.
+  static void copy(const std::filesystem::path& from, const std::filesystem::path& to) {
+    namespace fs = std::filesystem;
+    std::error_code failure;
+    if (fs::exists(to, failure)) return;
+    const fs::path part = to.string() + ".part";
+    fs::create_directories(to.parent_path(), failure);
+    if (!failure) fs::copy_file(from, part, fs::copy_options::overwrite_existing, failure);
+    if (!failure) fs::rename(part, to, failure);
+    if (!failure) return;
+    throw worker::Error(worker::text("cannot copy ",
+                                     from.string(),
+                                     " to ",
+                                     to.string(),
+                                     ": ",
+                                     failure.message(),
+                                     "; check --data, --copy-to and the room there"));
+  }
+
+  static worker::Cifar made_up(std::int64_t count, std::uint64_t seed) {
+    const SyntheticImages data({count, classes_count, 32}, seed);
+    torch::Generator draws = at::detail::createCPUGenerator();  // of which nothing is drawn
+    std::vector<torch::Tensor> images;
+    std::vector<torch::Tensor> labels;
+    for (std::int64_t i = 0; i < count; ++i) {
+      worker::Sample sample = data.get(i, draws);
+      images.push_back(std::move(sample.input));
+      labels.push_back(std::move(sample.target));
+    }
+    return {.images = torch::stack(images), .labels = torch::stack(labels), .coarse_labels = {}};
+  }
+
+  static Pictures pictures(const worker::Cifar& file,
+                           std::int64_t begin,
+                           std::int64_t end,
+                           const worker::Transform& transform) {
+    return {worker::TensorData(file.images.slice(0, begin, end), file.labels.slice(0, begin, end)),
+            transform};
+  }
+
+  static torch::Tensor normalized(const torch::Tensor& image, torch::Generator& /*draws*/) {
+    return worker::normalize(image, {0.5071F, 0.4865F, 0.4409F}, {0.2673F, 0.2564F, 0.2762F});
+  }
+  static torch::Tensor augmented(const torch::Tensor& image, torch::Generator& draws) {
+    const torch::Tensor moved = worker::random_crop(image, 32, 4, draws);
+    return normalized(worker::random_horizontal_flip(moved, draws), draws);
+  }
+
+  Cifar100Options options_;
+  worker::Cifar training_;
+  worker::Cifar test_;
+  std::int64_t held_out_begin_ = 0;
+};
+
+}  // namespace ddprun::examples

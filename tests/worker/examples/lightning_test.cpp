@@ -1,0 +1,204 @@
+// The example of a Trainer with a data module, as its users run it, and beside Lightning.
+#include "ddprun/error.hpp"
+#include "ddprun/module_state.hpp"
+#include "ddprun/pt_file.hpp"
+#include "ddprun/session.hpp"
+#include "ddprun/snapshot.hpp"
+#include "examples/lightning/cifar100_data.hpp"
+#include "tests/worker/support.hpp"
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace ddprun::worker {
+namespace {
+
+using test::CommandResult;
+using test::contains;
+using test::run_command;
+using test::TemporaryFolder;
+
+/// A job of one node. `command` is a shell's.
+CommandResult lightning_job(const TemporaryFolder& folder,
+                            int ranks,
+                            const std::string& command,
+                            const std::string& options) {
+  return run_command(
+      folder,
+      text("OMP_NUM_THREADS=1 timeout 250 " DDPRUN_PROGRAM " --standalone --snapshot snapshot.pt ",
+           "--nproc-per-node ",
+           ranks,
+           " ",
+           command,
+           " --large-stem ",  // which takes a sixteenth of the time
+           options));
+}
+
+void write_pictures(const std::filesystem::path& folder, const std::string& name, int count) {
+  std::filesystem::create_directories(folder);
+  std::string records;
+  for (int i = 0; i < count; ++i) {
+    records += '\0';
+    records += static_cast<char>(i % 100);
+    for (int byte = 0; byte < 3072; ++byte) {
+      records += static_cast<char>((i * 7919 + byte * byte * (i + 3) / 5) % 251);
+    }
+  }
+  test::write_bytes(folder / name, records);
+}
+
+std::vector<double> lightning_losses(const std::filesystem::path& path) {
+  std::istringstream lines(test::read_bytes(path));
+  std::vector<double> losses;
+  for (double loss = 0; lines >> loss;) losses.push_back(loss);
+  return losses;
+}
+
+TEST_CASE("lightning: it trains, and a job that goes on has the losses of an unbroken one") {
+  const TemporaryFolder folder;
+  const auto train = [&](const std::string& losses) {
+    return lightning_job(folder,
+                         2,
+                         EXAMPLE_LIGHTNING,
+                         "--synthetic --train-images 17 --test-images 2 --batch-size 4 --lr 0.001 "
+                         "--epochs 2 --losses " +
+                             losses);
+  };
+  const CommandResult unbroken = train("all");
+  CAPTURE(unbroken.error);
+  REQUIRE(unbroken.status == 0);
+  CHECK(contains(unbroken.error, "epoch 2 of 2: train/loss "));
+  CHECK(contains(unbroken.output, "result: epochs=2 steps=4 loss="));
+  CHECK_FALSE(contains(unbroken.output, "accuracy=-"));
+  CHECK(std::filesystem::exists(folder / "snapshot.pt.best"));
+  REQUIRE(std::filesystem::remove(folder / "snapshot.pt.1.4"));  // as if killed after epoch 1
+  REQUIRE(train("rest").status == 0);
+  const std::vector<double> all = lightning_losses(folder / "all");
+  CHECK(all.size() == 4);
+  CHECK(lightning_losses(folder / "rest") == std::vector<double>(all.begin() + 2, all.end()));
+}
+
+TEST_CASE("lightning: data that are missing, damaged or too few are named") {
+  const TemporaryFolder folder;
+  Session session({}, test::context_in(folder));
+  const auto error_of = [&](const examples::Cifar100Options& options) {
+    return test::error_of([&] {
+      examples::Cifar100Data data(options);
+      set_up(data, session);
+    });
+  };
+  const std::string data = folder / "data";
+  CHECK(contains(error_of({.data = data}), "data/train.bin: No such file or directory"));
+  write_pictures(data, "train.bin", 30);
+  test::write_bytes(folder / "data" / "test.bin", std::string(3000, 'x'));
+  CHECK(contains(error_of({.data = data}), "data/test.bin: its 3000 bytes are not a whole number"));
+  write_pictures(data, "test.bin", 1);
+  CHECK(error_of({.data = data}).empty());
+  write_pictures(data, "train.bin", 1);
+  CHECK(error_of({.data = data}) ==
+        "of 1 training pictures 0 are left to train on, and there are 1 ranks; give more pictures "
+        "or start fewer workers");
+}
+
+TEST_CASE("lightning: data are copied to a node once, the whole of each file or nothing") {
+  const TemporaryFolder folder;
+  Session session({}, test::context_in(folder));
+  write_pictures(folder / "data", "train.bin", 21);
+  write_pictures(folder / "data", "test.bin", 3);
+  const std::filesystem::path copies = folder / "disk" / "cifar";
+  write_pictures(copies, "test.bin", 4);
+  test::write_bytes(copies / "train.bin.part", "of a start that was killed");
+  examples::Cifar100Data data({.data = folder / "data", .copy_to = copies});
+  set_up(data, session);
+  CHECK(data.training_data().size() == 19);
+  CHECK(data.validation_data().size() == 2);
+  CHECK(data.test_data().size() == 4);  // what is there is left alone
+  CHECK_FALSE(std::filesystem::exists(copies / "train.bin.part"));
+}
+
+TEST_CASE("lightning: a node that sees no data ends all ranks with the same cause") {
+  const TemporaryFolder folder;
+  for (const char* node : {"node0", "node1"}) {
+    std::filesystem::create_directory(folder / node);
+  }
+  write_pictures(folder / "node0" / "data", "train.bin", 10);
+  write_pictures(folder / "node0" / "data", "test.bin", 1);
+  const CommandResult job =
+      lightning_job(folder,
+                    2,
+                    "sh -c 'cd node$RANK && LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 exec " EXAMPLE_LIGHTNING
+                    " \"$@\"' sh",
+                    "--data data --copy-to copies");
+  CAPTURE(job.error);
+  CHECK(job.status == 1);
+  for (const char* rank : {"0", "1"}) {
+    CHECK(contains(job.error,
+                   text(rank,
+                        "] error: cannot copy data/train.bin to copies/train.bin: No such file or "
+                        "directory; check --data, --copy-to and the room there (on rank 1)")));
+  }
+}
+
+TEST_CASE("lightning: weights of another network are refused with the file's name") {
+  const TemporaryFolder folder;
+  const torch::nn::Linear other(1, 1);
+  write_pt_file(folder / "other.pt", to_value(state_dict(*other)));
+  const CommandResult job =
+      run_command(folder, EXAMPLE_LIGHTNING " --synthetic --weights other.pt");
+  CHECK(job.status == 1);
+  CHECK(
+      contains(job.error, "error: --weights other.pt: the snapshot has no parameter conv1.weight"));
+}
+
+TEST_CASE("lightning: with the same weights and pictures the losses are those of Lightning") {
+  const char* const chosen = std::getenv("TEST_PYTHON");
+  const std::string python = chosen != nullptr ? chosen : "/usr/bin/python3";
+  const TemporaryFolder folder;
+  if (run_command(folder, python + " -c 'import lightning, torchvision'").status != 0) {
+    MESSAGE("skipped: " << python << " cannot import lightning and torchvision (pip install both)");
+    return;
+  }
+  write_pictures(folder / "data", "train.bin", 55);  // without a batch of a single picture
+  write_pictures(folder / "data", "test.bin", 6);
+  const std::string peer = python + " " EXAMPLES_FOLDER "/lightning/lightning.py";
+  const std::string options =
+      " --data data --no-augmentation --batch-size 5 --lr 0.001 --seed 3 "
+      "--steps 20 --epochs 9 --patience 9";
+  REQUIRE(run_command(folder, peer + options + " --large-stem --export start.pt").status == 0);
+  for (const int ranks : {1, 2}) {
+    const auto losses_of = [&](const std::string& command, const std::string& name) {
+      const CommandResult job = lightning_job(
+          folder,
+          ranks,
+          command,
+          options + " --weights start.pt --losses losses --log " + name + std::to_string(ranks));
+      INFO(job.error);
+      REQUIRE(job.status == 0);
+      return lightning_losses(folder / "losses");
+    };
+    const std::vector<double> ours = losses_of(EXAMPLE_LIGHTNING, "ours");
+    const std::vector<double> theirs = losses_of(peer, "theirs");
+    REQUIRE(ours.size() == 20);
+    REQUIRE(theirs.size() == 20);
+    double difference_max = 0;
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+      difference_max = std::max(difference_max, std::abs(ours[i] - theirs[i]));
+    }
+    MESSAGE(ranks << " ranks: the largest difference is " << difference_max);
+    CHECK(difference_max < 1e-4);
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+      if (contains(entry.path().filename(), "snapshot.pt")) std::filesystem::remove(entry.path());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ddprun::worker
