@@ -32,7 +32,8 @@ train_once() {
             first_step "$round" ddprun "$ddprun" "${options[@]}" "$programs/toy" 1000000 1000000
             ;;
         torchrun)
-            first_step "$round" torchrun "${tuned[@]}" "${options[@]}" "$PWD/bench/toy.py" 1000000
+            first_step "$round" torchrun "${tuned[@]}" "${options[@]}" \
+                "$PWD/examples/toy/toy.py" 1000000 1000000
             ;;
     esac
 }

@@ -52,8 +52,12 @@ void train(const std::vector<std::string>& words) {
   if (!line.read(words)) return;
   if (!options.data.empty()) throw worker::UsageError("toy makes its data up; leave out --data");
   const auto print_saved = [](const worker::Position& position, const std::string& path) {
-    std::cout << worker::text(
-        "Epoch ", position.epoch - 1, " | Training snapshot saved at ", path, "\n");
+    const bool ends_epoch = position.samples == 0;
+    std::cout << worker::text("Epoch ",
+                              position.epoch - (ends_epoch ? 1 : 0),
+                              " | Training snapshot saved at ",
+                              path,
+                              "\n");
   };
   worker::Session session({.epochs = options.epochs,
                            .steps_max = options.steps,
@@ -61,6 +65,7 @@ void train(const std::vector<std::string>& words) {
                            .save_every_epochs = save_every,
                            .ask_every = 0,
                            .seed = options.seed,
+                           .sampler = {.seed = options.seed},
                            .saved = print_saved});
   const auto print = [&session](const auto&... parts) {
     std::cout << worker::text("[rank ", session.context().rank, "] ", parts..., "\n");
