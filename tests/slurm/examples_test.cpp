@@ -55,23 +55,6 @@ std::string readme_script() {
   return {};
 }
 
-#ifdef SLURM_COURSES
-/// A batch script of a course's job as it is, with the real program, on made-up pictures: one rank
-/// on each of two nodes.
-void expect_course_job(const std::string& name, const std::string& program, const Words& more) {
-  Training training(2);
-  training.slurm().show_gpus();
-  std::filesystem::create_symlink(program, training.slurm().test().folder() / name);
-  const Words few{"--synthetic", "--images=4", "--side=33", "--batch-size=2", "--steps=1"};
-  const int job = training.submit_file(std::string(SLURM_COURSES) + "/" + name + "/batch.sh",
-                                       {"--nodes=2", "--gpus-per-node=1"},
-                                       few + more);
-  CHECK_MESSAGE(training.slurm().wait_for_end(job).at("JobState") == "COMPLETED",
-                training.slurm().output(job));
-  training.slurm().expect_output(job, "result: epochs=1 steps=1 loss=");
-}
-#endif
-
 }  // namespace
 
 /// A node has two GPUs here, of which the script wants four.
@@ -174,17 +157,5 @@ TEST_CASE("slurm: the example gpu_tasks.sh") {
   expect_shared_gpus(training);
   training.complete(job);
 }
-
-#ifdef SLURM_COURSES
-TEST_CASE("slurm: the example hymenoptera/batch.sh trains on two nodes") {
-  if (!can_run_slurm()) return;
-  expect_course_job("hymenoptera", SLURM_HYMENOPTERA, {});
-}
-
-TEST_CASE("slurm: the example imagenet/batch.sh trains on two nodes") {
-  if (!can_run_slurm()) return;
-  expect_course_job("imagenet", SLURM_IMAGENET, {"--layers=18", "--classes=2"});
-}
-#endif
 
 }  // namespace slurm
