@@ -41,8 +41,8 @@ class Training {
                           const std::string& after = "");
   /// As `submit`, for any command in front of the worker's name,
   [[nodiscard]] int submit_command(const std::string& command, const Words& sbatch_options);
-  /// and for a script as it is, with `arguments`, which has ddprun and the examples on its PATH and the
-  /// worker in ./train.
+  /// and for a script as it is, with `arguments`: ddprun and the examples are on its PATH, and the
+  /// worker is ./train.
   [[nodiscard]] int submit_file(const std::string& path,
                                 const Words& sbatch_options = {},
                                 const Words& arguments = {});

@@ -5,14 +5,15 @@
 namespace ddprun::worker {
 namespace {
 
-using Kind = ShardReport::Kind;
+using ReportKind = ShardReport::Kind;
 
-const ShardReport whole_report{Kind::written, false, {128, 0xffffffff}, 7, "n0"};
-const ShardReport full_disk_report{Kind::refused, false, {}, 7, "cannot write x: No space left"};
+const ShardReport whole_report{ReportKind::written, false, {128, 0xffffffff}, 7, "n0"};
+const ShardReport full_disk_report{
+    ReportKind::refused, false, {}, 7, "cannot write x: No space left"};
 const ShardReport other_disk_report{
-    Kind::refused, false, {}, 7, "cannot write y: Input/output error"};
-const ShardReport nan_report{Kind::worthless, false, {}, 7, "w holds a NaN"};
-const ShardReport other_layout_report{Kind::written, false, {128, 1}, 8, "n1"};
+    ReportKind::refused, false, {}, 7, "cannot write y: Input/output error"};
+const ShardReport nan_report{ReportKind::worthless, false, {}, 7, "w holds a NaN"};
+const ShardReport other_layout_report{ReportKind::written, false, {128, 1}, 8, "n1"};
 
 TEST_CASE("shard report: another rank gets what was told, whatever bytes a reason has") {
   ShardReport of_rank_0 = whole_report;
