@@ -52,13 +52,13 @@ class SumData {
   std::optional<TensorData> training_;
 };
 
-struct Course {
+struct SetUpCalls {
   Words called;
   Words errors;  // by rank
 };
 
 /// Sets data up on two nodes of two ranks, each a thread; `fails_in` is such as "setup 3".
-Course set_up_two_nodes(const std::string& fails_in) {
+SetUpCalls set_up_two_nodes(const std::string& fails_in) {
   const TemporaryFolder folder;
   c10d::TCPStoreOptions options;
   options.isServer = true;
@@ -66,7 +66,7 @@ Course set_up_two_nodes(const std::string& fails_in) {
   options.waitWorkers = false;
   compat::avoid_libuv(options);
   const auto store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
-  Course course{{}, Words(4)};
+  SetUpCalls calls{{}, Words(4)};
   std::mutex mutex;
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < 4; ++rank) {
@@ -80,28 +80,28 @@ Course set_up_two_nodes(const std::string& fails_in) {
     context.agent_store = true;
     ranks.emplace_back([&, context] {
       Session session({}, context);
-      SumData data(context.rank, course.called, mutex);
+      SumData data(context.rank, calls.called, mutex);
       data.fails_in = fails_in;
-      course.errors[static_cast<std::size_t>(context.rank)] =
+      calls.errors[static_cast<std::size_t>(context.rank)] =
           error_of([&] { set_up(data, session); });
     });
   }
   for (std::thread& each : ranks) each.join();
-  return course;
+  return calls;
 }
 
 TEST_CASE("data module: data are prepared once on each node, and then set up on each rank") {
-  Course course = set_up_two_nodes("none");
-  CHECK(course.errors == Words(4));
-  REQUIRE(course.called.size() == 6);
-  std::sort(course.called.begin(), course.called.begin() + 2);
-  std::sort(course.called.begin() + 2, course.called.end());
-  CHECK(course.called ==
+  SetUpCalls calls = set_up_two_nodes("none");
+  CHECK(calls.errors == Words(4));
+  REQUIRE(calls.called.size() == 6);
+  std::sort(calls.called.begin(), calls.called.begin() + 2);
+  std::sort(calls.called.begin() + 2, calls.called.end());
+  CHECK(calls.called ==
         Words{"prepare 0", "prepare 2", "setup 0", "setup 1", "setup 2", "setup 3"});
 }
 
 TEST_CASE("data module: what fails on one node ends all ranks with its words, before any setup") {
-  const Course prepared = set_up_two_nodes("prepare 2");
+  const SetUpCalls prepared = set_up_two_nodes("prepare 2");
   CHECK(prepared.errors == Words(4, "no such folder (on rank 2)"));
   CHECK(prepared.called.size() == 2);
   CHECK(set_up_two_nodes("setup 3").errors == Words(4, "no such folder (on rank 3)"));
