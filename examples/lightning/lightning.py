@@ -198,7 +198,12 @@ def main():
         enable_model_summary=False,
         callbacks=[
             ModelCheckpoint(monitor="val_loss", dirpath=options.log, save_last=True),
-            EarlyStopping("val_loss", patience=options.patience, check_finite=False),
+            EarlyStopping(
+                "val_loss",
+                patience=options.patience,
+                strict=False,  # --steps may end before the first validation
+                check_finite=False,
+            ),
             Reporter(report),
         ],
     )
