@@ -170,7 +170,7 @@ TEST_CASE("lightning: with the same weights and pictures the losses are those of
   }
   const std::string peer = python + " " EXAMPLES_FOLDER "/lightning/lightning.py";
   const std::string options =
-      " --synthetic --train-images 88 --test-images 4 --no-augmentation --batch-size 8 --lr 1e-4 "
+      " --synthetic --train-images 88 --test-images 4 --no-augmentation --batch-size 8 --lr 5e-6 "
       "--seed 3 --steps 20 --epochs 9 --patience 9";
   REQUIRE(run_command(folder, peer + options + " --large-stem --export start.pt").status == 0);
   for (const int ranks : {1, 2}) {
