@@ -8,19 +8,20 @@
 #include "ddprun/cifar_file.hpp"
 #include "ddprun/collectives.hpp"
 #include "ddprun/data_parallel.hpp"
+#include "ddprun/device_usage.hpp"
 #include "ddprun/optimizers.hpp"
 #include "ddprun/resnet.hpp"
 #include "ddprun/run.hpp"
 #include "ddprun/tensor_data.hpp"
 #include "ddprun/trainer.hpp"
 #include "ddprun/transformed_data.hpp"
-#include "ddprun/weights.hpp"
 #include "examples/cifar100/course_lines.hpp"
 #include "examples/cifar100/devices.hpp"
 #include "examples/shared/command_line.hpp"
 #include "examples/shared/loss_lines.hpp"
 #include "examples/shared/pictures.hpp"
 #include "examples/shared/result_line.hpp"
+#include "examples/shared/start_weights.hpp"
 #include "examples/shared/synthetic_images.hpp"
 
 #include <torch/torch.h>
@@ -167,6 +168,7 @@ void train(const std::vector<std::string>& words) {
   std::vector<std::shared_ptr<worker::Callback>> callbacks = {
       std::make_shared<examples::TimeLines>(options.report_every, options.log),
       std::make_shared<examples::LossLines>(job.losses),
+      std::make_shared<worker::DeviceUsage>(worker::DeviceUsageOptions{.curves = options.log}),
       result};
   if (!options.profile.empty()) {
     callbacks.push_back(std::make_shared<examples::TraceOfTwoSteps>(options.profile));
@@ -181,11 +183,7 @@ void train(const std::vector<std::string>& words) {
   const Sets sets = worker::made_on_all_ranks(
       session.group(), [&] { return open(options, session.context().world_size); });
   Classifier classifier(options, session.device());
-  if (!job.weights.empty()) {
-    worker::on_all_ranks(session.group(), [&] {
-      worker::load_state_dict(*classifier.net, worker::read_weights(job.weights));
-    });
-  }
+  examples::load_weights(*classifier.net, job.weights, session.group());
   trainer.fit(classifier, sets.training);
   result->set_accuracy(trainer.validate(classifier, sets.test).at("accuracy"));
   result->print(session);

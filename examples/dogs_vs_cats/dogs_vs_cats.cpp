@@ -8,6 +8,7 @@
 // phase.
 #include "ddprun/callbacks.hpp"
 #include "ddprun/collectives.hpp"
+#include "ddprun/device_usage.hpp"
 #include "ddprun/optimizers.hpp"
 #include "ddprun/run.hpp"
 #include "ddprun/trainer.hpp"
@@ -95,7 +96,11 @@ struct Phase {
 struct Callbacks {
   explicit Callbacks(const Options& options)
       : losses(std::make_shared<examples::LossLines>(options.job.losses)) {
-    all = {lines, result, losses};
+    all = {
+        lines,
+        result,
+        losses,
+        std::make_shared<worker::DeviceUsage>(worker::DeviceUsageOptions{.curves = options.log})};
     if (!options.log.empty()) all.push_back(std::make_shared<worker::Curves>(options.log));
   }
   std::shared_ptr<CourseLines> lines = std::make_shared<CourseLines>();

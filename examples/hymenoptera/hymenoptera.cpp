@@ -7,6 +7,7 @@
 // whole or not at all, and a job that was ended goes on from its snapshot. With a batch of one, as
 // in the course, a BatchNorm sees one picture; --sync-batch-norm shows it those of all ranks.
 #include "ddprun/callbacks.hpp"
+#include "ddprun/device_usage.hpp"
 #include "ddprun/optimizers.hpp"
 #include "ddprun/run.hpp"
 #include "ddprun/sync_batch_norm.hpp"
@@ -37,6 +38,7 @@ struct InsectOptions {
   examples::PictureOptions pictures{.side = 196, .synthetic_count = 244};
   bool mirrors_none = false;
   bool sync_batch_norm = false;
+  std::string log;
   std::string model = "hymenoptera.pt";
 };
 
@@ -46,6 +48,7 @@ bool read(InsectOptions& options, const std::vector<std::string>& words) {
   examples::add(line, options.pictures);
   line.add_flag("no-augmentation", options.mirrors_none, "mirrors no picture");
   line.add_flag("sync-batch-norm", options.sync_batch_norm, "BatchNorm over all ranks' pictures");
+  line.add_text("log", options.log, "a folder for TensorBoard");
   line.add_text("model", options.model, "the file for the trained weights");
   return line.read(words);
 }
@@ -86,6 +89,8 @@ void train(const std::vector<std::string>& words) {
                            .validation_batch_size = 32,
                            .callbacks = {std::make_shared<examples::LossLines>(job.losses),
                                          result,
+                                         std::make_shared<worker::DeviceUsage>(
+                                             worker::DeviceUsageOptions{.curves = options.log}),
                                          std::make_shared<worker::ProgressLines>()}});
   const worker::ProcessGroup& group = trainer.session().group();
   const auto pictures =

@@ -6,6 +6,7 @@
 // job that its time limit ends goes on from a snapshot, where the course saves at the end alone.
 // Adam's rate is the course's for comparisons, and is high: --recipe sgd is the usual one.
 #include "ddprun/callbacks.hpp"
+#include "ddprun/device_usage.hpp"
 #include "ddprun/error.hpp"
 #include "ddprun/optimizers.hpp"
 #include "ddprun/run.hpp"
@@ -94,10 +95,12 @@ void train(const std::vector<std::string>& words) {
                    .seed = job.seed,
                    .sampler = {.seed = job.seed},
                    .schedule = schedule_of(options)},
-       .callbacks = {std::make_shared<examples::LossLines>(job.losses),
-                     std::make_shared<examples::TrainingLoss>(options.log, options.log_every),
-                     result,
-                     std::make_shared<worker::ProgressLines>()}});
+       .callbacks = {
+           std::make_shared<examples::LossLines>(job.losses),
+           std::make_shared<examples::TrainingLoss>(options.log, options.log_every),
+           std::make_shared<worker::DeviceUsage>(worker::DeviceUsageOptions{.curves = options.log}),
+           result,
+           std::make_shared<worker::ProgressLines>()}});
   worker::Session& session = trainer.session();
   const auto pictures =
       examples::open_pictures(job, options.pictures, options.classes_count, false, session.group());

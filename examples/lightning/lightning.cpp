@@ -6,18 +6,17 @@
 // the newest snapshot, where the page's begins anew; early stop and checkpoint look at pictures
 // held out of the training, so that the accuracy on the test pictures has decided nothing.
 #include "ddprun/callbacks.hpp"
-#include "ddprun/collectives.hpp"
+#include "ddprun/device_usage.hpp"
 #include "ddprun/early_stop.hpp"
-#include "ddprun/error.hpp"
 #include "ddprun/optimizers.hpp"
 #include "ddprun/resnet.hpp"
 #include "ddprun/run.hpp"
 #include "ddprun/trainer.hpp"
-#include "ddprun/weights.hpp"
 #include "examples/lightning/cifar100_data.hpp"
 #include "examples/shared/command_line.hpp"
 #include "examples/shared/loss_lines.hpp"
 #include "examples/shared/result_line.hpp"
+#include "examples/shared/start_weights.hpp"
 
 #include <torch/torch.h>
 
@@ -99,18 +98,11 @@ worker::TrainerOptions trainer_options(const Options& options,
           .callbacks = {std::make_shared<worker::KeepBest>(metric, worker::Better::lower),
                         std::make_shared<worker::EarlyStop>(metric, early),
                         std::make_shared<worker::Curves>(options.log),
+                        std::make_shared<worker::DeviceUsage>(
+                            worker::DeviceUsageOptions{.curves = options.log}),
                         std::make_shared<worker::ProgressLines>(),
                         std::make_shared<examples::LossLines>(options.job.losses),
                         result}};
-}
-
-void load_weights(worker::ResNet& net, const std::string& path) {
-  const worker::StateDict weights = worker::read_weights(path);
-  try {
-    worker::load_state_dict(*net, weights);
-  } catch (const worker::Error& error) {
-    throw worker::Error(worker::text("--weights ", path, ": ", error.what()));
-  }
 }
 
 void train(const std::vector<std::string>& words) {
@@ -119,9 +111,7 @@ void train(const std::vector<std::string>& words) {
   const auto result = std::make_shared<examples::ResultLine>();
   worker::Trainer trainer(trainer_options(options, result));
   Classifier classifier(options);
-  if (const std::string& path = options.job.weights; !path.empty()) {
-    worker::on_all_ranks(trainer.session().group(), [&] { load_weights(classifier.net, path); });
-  }
+  examples::load_weights(*classifier.net, options.job.weights, trainer.session().group());
   examples::Cifar100Data data(options.data);
   trainer.fit(classifier, data);
   result->set_accuracy(trainer.validate(classifier, data.test_data()).at("accuracy"));

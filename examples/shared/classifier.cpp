@@ -1,8 +1,7 @@
 #include "examples/shared/classifier.hpp"
 
-#include "ddprun/collectives.hpp"
 #include "ddprun/pt_file.hpp"
-#include "ddprun/weights.hpp"
+#include "examples/shared/start_weights.hpp"
 
 namespace ddprun::examples {
 
@@ -13,11 +12,7 @@ void train_classifier(worker::Trainer& trainer,
                       ResultLine& result,
                       const std::string& model) {
   worker::Session& session = trainer.session();
-  if (!job.weights.empty()) {
-    worker::on_all_ranks(session.group(), [&] {
-      worker::load_state_dict(*classifier.net, worker::read_weights(job.weights));
-    });
-  }
+  load_weights(*classifier.net, job.weights, session.group());
   trainer.fit(classifier, pictures.training, pictures.validation);
   if (!result.accuracy()) {  // the last epoch has not ended, or had ended before this start
     result.set_accuracy(trainer.validate(classifier, pictures.validation).at("accuracy"));

@@ -5,16 +5,17 @@
 // job saves, atomically and with the optimizer, not one per node straight into the file; EPOCHS_RUN
 // counts finished epochs, so that none is trained twice. It asks once per epoch whether to
 // stop, since its steps are shorter than the question; fashion_mnist.cpp does so at each step.
+#include "ddprun/device_usage.hpp"
 #include "ddprun/error.hpp"
 #include "ddprun/mean.hpp"
 #include "ddprun/module_state.hpp"
 #include "ddprun/pt_file.hpp"
 #include "ddprun/run.hpp"
 #include "ddprun/session.hpp"
-#include "ddprun/weights.hpp"
 #include "examples/shared/command_line.hpp"
 #include "examples/shared/loss_lines.hpp"
 #include "examples/shared/result_line.hpp"
+#include "examples/shared/start_weights.hpp"
 
 #include <torch/torch.h>
 
@@ -72,9 +73,7 @@ void train(const std::vector<std::string>& words) {
   };
   const Dataset data = make_dataset(session.device(), options.seed);
   torch::nn::Linear model(features_count, 1);
-  if (!options.weights.empty()) {
-    worker::load_state_dict(*model, worker::read_weights(options.weights));
-  }
+  examples::load_weights(*model, options.weights, session.group());
   torch::optim::SGD optimizer(model->parameters(), options.lr);
   auto parallel = session.prepare(model, optimizer);
   if (const auto epoch = session.position().epoch; epoch > 0) {
@@ -82,6 +81,8 @@ void train(const std::vector<std::string>& words) {
   }
   examples::LossLines losses(options.losses);
   examples::ResultLine result;
+  worker::DeviceUsage usage;
+  usage.begin(session);
   losses.begin(session);
   result.begin(session);
   worker::Mean mean_loss;
@@ -102,6 +103,7 @@ void train(const std::vector<std::string>& words) {
           step.position.batch + 1,
           " | Loss: ",
           mean_loss.over_this_rank());
+    usage.tell(session);
   }
   if (session.is_rank_0()) {
     worker::write_pt_file("finalmodel.pt", worker::to_value(worker::state_dict(*model)));

@@ -19,12 +19,12 @@ namespace {
 using test::error_of;
 using test::SumModule;
 using test::TemporaryFolder;
-using Words = std::vector<std::string>;
+using DataWords = std::vector<std::string>;
 
 /// Sums, and a list of what was called on which rank.
 class SumData {
  public:
-  SumData(int rank, Words& called, std::mutex& mutex)
+  SumData(int rank, DataWords& called, std::mutex& mutex)
       : rank_(rank), called_(called), mutex_(mutex) {}
 
   void prepare_data() { add("prepare"); }
@@ -47,14 +47,14 @@ class SumData {
   }
 
   int rank_;
-  Words& called_;
+  DataWords& called_;
   std::mutex& mutex_;
   std::optional<TensorData> training_;
 };
 
 struct SetUpCalls {
-  Words called;
-  Words errors;  // by rank
+  DataWords called;
+  DataWords errors;  // by rank
 };
 
 /// Sets data up on two nodes of two ranks, each a thread; `fails_in` is such as "setup 3".
@@ -66,7 +66,7 @@ SetUpCalls set_up_two_nodes(const std::string& fails_in) {
   options.waitWorkers = false;
   compat::avoid_libuv(options);
   const auto store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
-  SetUpCalls calls{{}, Words(4)};
+  SetUpCalls calls{{}, DataWords(4)};
   std::mutex mutex;
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < 4; ++rank) {
@@ -92,19 +92,19 @@ SetUpCalls set_up_two_nodes(const std::string& fails_in) {
 
 TEST_CASE("data module: data are prepared once on each node, and then set up on each rank") {
   SetUpCalls calls = set_up_two_nodes("none");
-  CHECK(calls.errors == Words(4));
+  CHECK(calls.errors == DataWords(4));
   REQUIRE(calls.called.size() == 6);
   std::sort(calls.called.begin(), calls.called.begin() + 2);
   std::sort(calls.called.begin() + 2, calls.called.end());
   CHECK(calls.called ==
-        Words{"prepare 0", "prepare 2", "setup 0", "setup 1", "setup 2", "setup 3"});
+        DataWords{"prepare 0", "prepare 2", "setup 0", "setup 1", "setup 2", "setup 3"});
 }
 
 TEST_CASE("data module: what fails on one node ends all ranks with its words, before any setup") {
   const SetUpCalls prepared = set_up_two_nodes("prepare 2");
-  CHECK(prepared.errors == Words(4, "no such folder (on rank 2)"));
+  CHECK(prepared.errors == DataWords(4, "no such folder (on rank 2)"));
   CHECK(prepared.called.size() == 2);
-  CHECK(set_up_two_nodes("setup 3").errors == Words(4, "no such folder (on rank 3)"));
+  CHECK(set_up_two_nodes("setup 3").errors == DataWords(4, "no such folder (on rank 3)"));
 }
 
 TEST_CASE("data module: a trainer sets it up, trains on one data set and validates on the other") {
@@ -114,11 +114,11 @@ TEST_CASE("data module: a trainer sets it up, trains on one data set and validat
   options.session = {.epochs = 2, .batch_size = 8};
   Trainer trainer(options, test::context_in(with_module));
   SumModule module;
-  Words called;
+  DataWords called;
   std::mutex mutex;
   SumData data(0, called, mutex);
   trainer.fit(module, data);
-  CHECK(called == Words{"prepare 0", "setup 0"});
+  CHECK(called == DataWords{"prepare 0", "setup 0"});
   Trainer other_trainer(options, test::context_in(without));
   SumModule other;
   other_trainer.fit(other, test::sums(20), test::sums(7, 2));
