@@ -93,15 +93,15 @@ std::string shard_name(const std::string& snapshot, std::size_t shard, std::size
 }
 
 std::optional<std::string_view> snapshot_of_shard(std::string_view name) {
-  const std::size_t marker = name.rfind(shard_marker);
-  if (marker == std::string_view::npos || marker == 0) return std::nullopt;
-  const std::string_view numbers = name.substr(marker + shard_marker.size());
+  const std::size_t begin = name.rfind(shard_marker);
+  if (begin == std::string_view::npos || begin == 0) return std::nullopt;
+  const std::string_view numbers = name.substr(begin + shard_marker.size());
   const std::size_t of = numbers.find(count_marker);
   if (of == std::string_view::npos || !is_number(numbers.substr(0, of)) ||
       !is_number(numbers.substr(of + count_marker.size()))) {
     return std::nullopt;
   }
-  return name.substr(0, marker);
+  return name.substr(0, begin);
 }
 
 std::string shard_header(const SnapshotNumbers& snapshot,

@@ -40,13 +40,12 @@ std::uint32_t layout_of(const std::vector<std::int64_t>& storages_bytes) {
 }
 
 std::optional<ShardRefusal> refusal_in(const std::vector<ShardReport>& reports) {
-  using Kind = ShardReport::Kind;
-  const auto first_of = [&](Kind kind) {
+  const auto first_of = [&](ShardReport::Kind kind) {
     return std::find_if(reports.begin(), reports.end(), [kind](const ShardReport& report) {
       return report.kind == kind;
     });
   };
-  const auto worthless = first_of(Kind::worthless);
+  const auto worthless = first_of(ShardReport::Kind::worthless);
   if (worthless != reports.end()) return ShardRefusal{worthless->detail, true};
   for (std::size_t rank = 1; rank < reports.size(); ++rank) {
     if (reports[rank].layout == reports[0].layout) continue;
@@ -57,7 +56,7 @@ std::optional<ShardRefusal> refusal_in(const std::vector<ShardReport>& reports) 
                              "same steps, or switch sharded_snapshots off"),
                         true};
   }
-  const auto refused = first_of(Kind::refused);
+  const auto refused = first_of(ShardReport::Kind::refused);
   if (refused == reports.end()) return std::nullopt;
   return ShardRefusal{text("rank ", refused - reports.begin(), ": ", refused->detail), false};
 }
