@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
+#include <thread>
 #include <utility>
 
 namespace ddprun {
@@ -30,6 +32,17 @@ Result<std::uint16_t> NodeStore::open(const std::string& address) {
   if (!store) return about_port(store.error(), job_.options.rendezvous);
   store_ = *std::move(store);
   return store_->port();
+}
+
+void NodeStore::close() {
+  if (!store_) return;
+  const std::optional<Endpoint>& asked = job_.options.rendezvous.store;
+  if (asked && asked->port != 0) return store_.reset();
+  try {
+    std::thread([store = std::move(store_)]() mutable { store.reset(); }).detach();
+  } catch (const std::system_error&) {
+    store_.reset();  // no thread can be had; what was moved is closed
+  }
 }
 
 /// Runs alongside worker start-up, which takes longer than an answer of the store. The patience

@@ -31,7 +31,9 @@ class NodeStore {
 
   /// A new one at `address`. Returns its port, or why there is none.
   [[nodiscard]] Result<std::uint16_t> open(const std::string& address);
-  void close() { store_.reset(); }
+  /// Closes it on another thread: to free millions of keys takes seconds, which no lease has. Here,
+  /// if the next one is to have the same port.
+  void close();
 
   /// A generation begins here: its members may use the store, if it is this node's.
   void begin(const Part& part);

@@ -127,6 +127,7 @@ void KeyValue::on_session_lost(SessionId session) {
   waits_.forget(session);
   const auto watched = watched_.extract(session.value);
   if (watched.empty()) return;
+  watches_count_ -= watched.mapped().size();
   for (const std::string& key : watched.mapped()) {
     const auto watchers = watchers_.find(key);
     watchers->second.erase(session.value);
@@ -150,9 +151,13 @@ Result<void> KeyValue::wait(SessionId session, std::vector<std::string> keys, Re
 Result<void> KeyValue::watch(SessionId session, const std::string& key, Replies& out) {
   Keys& watched = watched_.try_emplace(session.value, 0, hash_).first->second;
   if (!watched.contains(key)) {
+    if (watches_count_ >= limits_.watches_max) {
+      return refused(fmt::format("{} keys are watched already", limits_.watches_max));
+    }
     const std::size_t needed = limits_.entry_bytes + key.size();
     if (auto room = reserve(0, needed); !room) return room;
     bytes_ += needed;
+    ++watches_count_;
     watched.insert(key);
     watchers_[key].insert(session.value);
   }

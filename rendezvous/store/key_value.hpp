@@ -45,6 +45,7 @@ struct KeyValueLimits {
   std::size_t bytes_max = std::size_t{1} << 30;  ///< Of all that is kept, with entry_bytes.
   std::size_t entry_bytes = 64;  ///< What each key, queued value, wait and watch costs besides.
   std::size_t reply_bytes_max = std::size_t{1} << 28;  ///< Of one reply, whatever it collects.
+  std::size_t watches_max = 100'000;  ///< A client of PyTorch has one for each callback.
   std::uint64_t looks_max = 100'000;  ///< For keys of waits, in one turn; some milliseconds.
 };
 
@@ -115,6 +116,7 @@ class KeyValue {
   StoreMap<std::set<std::int64_t>> watchers_;
   using Keys = std::unordered_set<std::string, StoreHash, std::equal_to<>>;
   std::unordered_map<std::int64_t, Keys> watched_;  // by session
+  std::size_t watches_count_ = 0;
 };
 
 }  // namespace ddprun

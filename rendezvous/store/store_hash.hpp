@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace ddprun {
 
@@ -31,6 +32,18 @@ struct StoreHash {
 
   Seed seed{};
 };
+
+/// The hash of a list of keys. Each step hashes the one before with the key's: a sum of powers would
+/// be the same for many lists of two keys, whatever the seed, where these follow Thue and Morse.
+[[nodiscard]] inline std::size_t hash_of_list(const std::vector<std::string>& keys,
+                                              const StoreHash& hash) {
+  std::size_t so_far = 0;
+  for (const std::string& key : keys) {
+    const std::array<std::size_t, 2> both{so_far, hash(key)};
+    so_far = hash({reinterpret_cast<const char*>(both.data()), sizeof both});
+  }
+  return so_far;
+}
 
 template <typename Value>
 using StoreMap = std::unordered_map<std::string, Value, StoreHash, std::equal_to<>>;

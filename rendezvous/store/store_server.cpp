@@ -20,6 +20,7 @@
 #include <deque>
 #include <exception>
 #include <iterator>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -85,7 +86,8 @@ class StoreService {
   void give_up(const std::string& why) {
     acceptor_->close();
     sessions_.clear();
-    on_note_("store: closed, with all connections: " + why);
+    key_value_ = KeyValue({}, seeded_hash());
+    on_note_("store: closed, with all connections, so that the workers fail: " + why);
   }
 
   [[nodiscard]] std::uint16_t port() const { return acceptor_->port(); }
@@ -234,6 +236,22 @@ class StoreService {
   std::array<char, store_read_bytes> buffer_;  // shared: an idle connection costs next to nothing
 };
 
+/// In this thread, and for those that it starts: signals are for the caller's threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
 }  // namespace
 
 /// The thread, and what the caller's thread shares with it: the way of notes to the caller.
@@ -245,12 +263,8 @@ class StoreServer::Impl {
        NoteHandler on_note)
       : on_note_(std::make_shared<NoteHandler>(std::move(on_note))),
         service_(context_, address, port, note_by(caller)) {
-    sigset_t all;
-    sigset_t before;
-    ::sigfillset(&all);  // signals are for the caller's threads
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked for_the_thread;
     thread_ = std::thread([this] { serve(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -308,6 +322,11 @@ Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context
                  error.code().message(),
                  port == 0 ? "check the address, and ulimit -n"
                            : "name another port, or none: any that is free does");
+  } catch (const std::system_error& error) {
+    return Error(ExitStatus::system_refused,
+                 "cannot start a thread for the store",
+                 error.code().message(),
+                 "check ulimit -u, and the job's limit of processes");
   }
 }
 

@@ -5,7 +5,7 @@
 // from 2.6 on accepts keys of an older generation as its own. Connections that come before the
 // admitted addresses are known wait in the kernel's queue.
 //
-// It has a thread of its own, so that nothing that clients do delays this node's lease.
+// It has a thread of its own, so that what clients ask for does not delay this node's lease.
 //
 // Bounds
 //   `sessions_max` connections; requests by StoreLimits, contents by KeyValueLimits. Beyond
@@ -45,7 +45,8 @@ class StoreServer {
   /// once.
   void open_for(Admission admission);
 
-  /// Closes every connection; waits for the thread, which ends what it does for one request.
+  /// Waits for the thread, which ends what it has begun, such as the requests of one read; closes
+  /// every connection, and frees what the store holds, which may take seconds.
   ~StoreServer();
   StoreServer(const StoreServer&) = delete;
   StoreServer& operator=(const StoreServer&) = delete;

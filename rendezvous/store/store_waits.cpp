@@ -22,7 +22,7 @@ void StoreWaits::begin(SessionId session, std::vector<std::string> keys) {
 std::shared_ptr<StoreWaits::KeyList> StoreWaits::shared_list(std::vector<std::string> keys) {
   auto list = std::make_shared<KeyList>();
   list->bytes = bytes_of(keys) - entry_bytes_;
-  for (const std::string& key : keys) list->hash = 31 * list->hash + hash_(key);
+  list->hash = hash_of_list(keys, hash_);
   list->keys = std::move(keys);
   const auto [entry, is_new] = lists_.insert(std::move(list));
   if (is_new) bytes_ += (*entry)->bytes;
@@ -50,6 +50,8 @@ bool StoreWaits::go_on(SessionId session, const IsPresent& is_present) {
   if (std::exchange(list.deletions, deletions_) != deletions_) {
     list.present_from = list.present_to = 0;  // W2
   }
+  // I3: its key came, and may have been deleted before this turn.
+  if (std::exchange(wait.has_come, false) && !is_present(list.keys[wait.next])) ++wait.next;
   const bool is_known = list.present_from <= wait.next && wait.next < list.present_to;
   if (is_known) wait.next = list.present_to;
   const std::size_t first = wait.next;
@@ -70,7 +72,8 @@ std::vector<SessionId> StoreWaits::take_all(const std::string& key) {
   auto filed = filed_.extract(key);
   if (filed.empty()) return taken;
   for (const auto& [place, session] : filed.mapped()) {
-    waits_.at(session.value).is_due = true;
+    Wait& wait = waits_.at(session.value);
+    wait.is_due = wait.has_come = true;
     taken.push_back(session);
   }
   return taken;

@@ -86,6 +86,7 @@ class StoreWaits {
     std::shared_ptr<KeyList> list;
     std::size_t next = 0;  // keys before this one have been seen
     bool is_due = true;
+    bool has_come = false;  // due, as the key that it was filed under has come
     bool is_barrier = false;
     std::uint64_t place = 0;  // where it is filed
   };

@@ -190,6 +190,15 @@ TEST_CASE("store: what is kept costs its bytes and an entry, and all comes back"
   }
 }
 
+TEST_CASE("store: so many keys can be watched, and those of who has left no longer count") {
+  StoreStory story({.watches_max = 2});
+  CHECK(story.says_legacy(1, "07 #1 'a' 07 #1 'a'") == hears(1, "03 03"));
+  CHECK(story.says_legacy(2, "07 #1 'a'") == hears(2, "03"));
+  CHECK(story.says_legacy(3, "07 #1 'b'") == ToClients{{3, "closed"}});
+  story.leaves(1);
+  CHECK(story.says_legacy(3, "07 #1 'b'") == hears(3, "03"));
+}
+
 TEST_CASE("store: a request that is refused is not answered as if it had been performed") {
   StoreStory story({.keys_max = 0});
   CHECK(story.says(1, "04 #1 'k' #1") == closed);

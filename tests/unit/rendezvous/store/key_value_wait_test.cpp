@@ -115,6 +115,18 @@ TEST_CASE("store: I4 what wakes many waits of many keys is done in turns") {
   CHECK(woken == clients);
 }
 
+TEST_CASE("store: I4 a key that comes and goes before a wait's turn has come for it") {
+  StoreStory story({.looks_max = 1});
+  CHECK(story.says(1, "06 #2 #1 'k' #1 'z'") == silence);
+  CHECK(story.says(2, "06 #1 #1 'k'") == silence);
+  CHECK(story.says(9, "01 #1 'k' #1 'v' 08 #1 'k'") == hears(9, "#1"));
+  std::vector<StoreReply> replies;
+  while (story.store.has_work()) story.store.work(replies);
+  REQUIRE(replies.size() == 1);
+  CHECK(replies[0].session == SessionId{2});
+  CHECK(story.says(9, "01 #1 'z' #1 'v'") == hears(1, "00"));
+}
+
 TEST_CASE(
     "store: I4 who is woken and leaves, or asks anew, before its turn is not answered twice") {
   StoreStory story({.looks_max = 1});

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <bit>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,6 +42,19 @@ TEST_CASE("store waits: those who wait for one list share what one of them has f
   constexpr std::size_t count = 500;
   CHECK(looks_of_the_last_key(count, [](StoreWaits&) {}) <= 2 * count);
   CHECK(looks_of_the_last_key(count, [](StoreWaits& waits) { waits.on_deleted(); }) <= 2 * count);
+}
+
+/// 256 keys of two kinds; the one at place i says whether 1 stands even times in i's binary digits.
+std::vector<std::string> thue_morse(const std::string& even, const std::string& odd) {
+  std::vector<std::string> keys;
+  for (unsigned i = 0; i < 256; ++i) keys.push_back(std::popcount(i) % 2 == 0 ? even : odd);
+  return keys;
+}
+
+TEST_CASE("store waits: lists that cancel out in a sum of powers have hashes of their own") {
+  CHECK(hash_of_list(thue_morse("a", "b"), {}) != hash_of_list(thue_morse("b", "a"), {}));
+  CHECK(hash_of_list({"a", "b"}, {}) != hash_of_list({"b", "a"}, {}));
+  CHECK(hash_of_list({"a"}, {}) != hash_of_list({"a", "a"}, {}));
 }
 
 TEST_CASE("store waits: W1 who is filed is due no longer, and who has left is not there") {
