@@ -125,12 +125,11 @@ Sets open(const Options& options, std::int64_t ranks_count) {
   Sets sets{read_file("train.bin"), read_file("test.bin")};
   if (const std::int64_t count = sets.training.size(); count < ranks_count) {
     throw worker::Error(text(job.data,
-                             "/train.bin has fewer pictures, ",
+                             "/train.bin has ",
                              count,
-                             ", than the job ",
-                             "has ranks, ",
+                             " pictures for ",
                              ranks_count,
-                             "; start fewer, or give more data"));
+                             " ranks; start fewer, or give more data"));
   }
   return sets;
 }

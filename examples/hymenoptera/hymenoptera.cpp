@@ -48,7 +48,7 @@ bool read(InsectOptions& options, const std::vector<std::string>& words) {
   examples::add(line, options.pictures);
   line.add_flag("no-augmentation", options.mirrors_none, "mirrors no picture");
   line.add_flag("sync-batch-norm", options.sync_batch_norm, "BatchNorm over all ranks' pictures");
-  line.add_text("log", options.log, "a folder for TensorBoard");
+  line.add_text("log", options.log, "a folder for curves of what ranks use");
   line.add_text("model", options.model, "the file for the trained weights");
   return line.read(words);
 }

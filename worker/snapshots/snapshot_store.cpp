@@ -102,7 +102,7 @@ std::string SnapshotStore::next_readable(std::optional<SnapshotFolder::Content>&
   throw Error(text("no snapshot can be used: ",
                    skipped_.front(),
                    skipped_.size() > 1 ? text(" (and ", skipped_.size() - 1, " more)") : "",
-                   "; move them away to start from the beginning"));
+                   "; move them away, with their shards, to start from the beginning"));
 }
 
 /// On rank 0: the file called `name` is what all ranks go on from.
@@ -141,7 +141,7 @@ void SnapshotStore::tell_about_link(const std::string& loaded) const {
                      linked->name,
                      ", but the newest is loaded, ",
                      loaded,
-                     "; to go back, stop the job and move the newer ones away"));
+                     "; to go back, stop the job and move the newer ones away, with their shards"));
 }
 
 void SnapshotStore::tell_about_size(const Snapshot& loaded) const {

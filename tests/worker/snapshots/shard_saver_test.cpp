@@ -210,7 +210,7 @@ TEST_CASE("shard saver: a shard that is damaged, missing or another's is named o
       CAPTURE(error);
       CHECK(error.starts_with("no snapshot can be used: " + shard.string() + ": "));
       CHECK(contains(error, reason));
-      CHECK(error.ends_with("; move them away to start from the beginning"));
+      CHECK(error.ends_with("; move them away, with their shards, to start from the beginning"));
     }
   };
   flip_last_byte(shard);

@@ -196,7 +196,7 @@ TEST_CASE("snapshot store: when every file is damaged, training does not start a
   const std::string error = error_of([&] { job.loads(); });
   CHECK(contains(error, "no snapshot can be used: "));
   CHECK(contains(error, "snapshot.pt.0.10: not a complete zip archive: it has only 4 bytes"));
-  CHECK(contains(error, "; move them away to start from the beginning"));
+  CHECK(contains(error, "; move them away, with their shards, to start from the beginning"));
 }
 
 TEST_CASE("snapshot store: what killed writers left is removed at the next start") {
@@ -291,7 +291,7 @@ TEST_CASE(
   CHECK(job.loads() == 20);
   CHECK(job.warnings == Names{link + " was set to an older snapshot, snapshot.pt.0.10, but the "
                                      "newest is loaded, snapshot.pt.0.20; to go back, stop the "
-                                     "job and move the newer ones away"});
+                                     "job and move the newer ones away, with their shards"});
   CHECK(job.link() == "snapshot.pt.0.20");
   fs::remove(job.folder / "snapshot.pt.0.20");
   CHECK(job.loads() == 10);
