@@ -43,7 +43,7 @@ class TimeLines : public worker::Callback {
     events_.scalar("training loss", mean, step.position.step + 1);
     if (session.is_rank_0()) {
       std::printf("[%lld, %lld] loss: %.3f, iteration_time: %.1fs, time/iter (%lld): %.4f\n",
-                  static_cast<long long>(step.position.epoch + 1),
+                  static_cast<long long>(step.position.epoch) + 1,
                   static_cast<long long>(iteration),
                   mean,
                   seconds,
@@ -57,7 +57,7 @@ class TimeLines : public worker::Callback {
   void finish_epoch(worker::Session& session, const worker::EpochReport& report) override {
     if (session.is_rank_0()) {
       std::printf("[%lld], epoch time: %.1fs\n",
-                  static_cast<long long>(report.epoch + 1),
+                  static_cast<long long>(report.epoch) + 1,
                   seconds_since(epoch_began_at_));
     }
     begin_epoch();

@@ -30,7 +30,7 @@ class CourseLines : public worker::Callback {
     const bool is_last = report.epoch + 1 == epochs_end_;
     if (is_last) session.end_after_step();
     if (!session.is_rank_0()) return;
-    std::printf("Epoch %lld: ", static_cast<long long>(report.epoch + 1));
+    std::printf("Epoch %lld: ", static_cast<long long>(report.epoch) + 1);
     if (phase_ == Phase::fine_tuning) {
       std::printf("train loss: %.6f ", report.metrics.at("train/loss"));
     }

@@ -1,4 +1,4 @@
-// Trainers of one rank, in this process; examples_test.cpp has one of several.
+// Trainers of one rank, in this process; examples/images_test.cpp has one of several.
 #include "ddprun/trainer.hpp"
 
 #include "ddprun/callbacks.hpp"

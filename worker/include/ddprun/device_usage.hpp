@@ -61,6 +61,8 @@ class DeviceUsage : public Callback {
  public:
   /// Throws Error if read_every is below 1 ms.
   explicit DeviceUsage(DeviceUsageOptions options = {});
+  DeviceUsage(const DeviceUsage&) = delete;
+  DeviceUsage& operator=(const DeviceUsage&) = delete;
   ~DeviceUsage() override;
 
   /// After Session::prepare(). Throws FileError if a folder of curves cannot be written to.
