@@ -33,8 +33,9 @@ struct StoreHash {
   Seed seed{};
 };
 
-/// The hash of a list of keys. Each step hashes the one before with the key's: a sum of powers would
-/// be the same for many lists of two keys, whatever the seed, where these follow Thue and Morse.
+/// The hash of a list of keys. Each step hashes the one before with the key's own: a sum of powers
+/// would be the same for many lists of two keys, whatever the seed, where these follow Thue and
+/// Morse.
 [[nodiscard]] inline std::size_t hash_of_list(const std::vector<std::string>& keys,
                                               const StoreHash& hash) {
   std::size_t so_far = 0;
