@@ -3,11 +3,13 @@
 
     examples/compare.py --python venv/bin/python cifar100 -- --data DIR --net resnet18 --epochs 3
 
-The words after `--` are options that both take. First, with 1 and 2 ranks, from the same initial
-weights: the losses of the first 20 steps, whose greatest difference may be 1e-4. Then, with 2
-ranks, both train once with each of three seeds, in turns: the accuracies, of which the means may
-differ by 2 points, and the images per second. The last lines are tables for a README. Ends with 1
-if one of the two is missed, or a run fails.
+The words after `--` are options that both take. The Python should have the PyTorch of the C++
+programs' LibTorch: versions round otherwise, and after 20 steps that can be seen.
+
+First, with 1 and 2 ranks, from the same initial weights: the losses of the first 20 steps, whose
+greatest difference may be 1e-4. Then, with 2 ranks, both train once with each of three seeds, in
+turns: the accuracies, of which the means may differ by 2 points, and the images per second. The
+last lines are tables for a README. Ends with 1 if one of the two is missed, or a run fails.
 """
 
 import argparse
