@@ -473,5 +473,5 @@ MUTATIONS = [
     Mutation("R19", "snapshots are of the job's own generation only", "snapshot_store.cpp",
              "  generation_ = std::max(generation_, found_.generation_max + 1);\n", ""),
     Mutation("R20", "the link stays where a late writer has set it", "snapshot_store.cpp",
-             "    static_cast<void>(link_to(file.name));\n", ""),
+             "  static_cast<void>(link_to(name));\n", ""),
 ]
