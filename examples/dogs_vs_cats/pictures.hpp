@@ -4,37 +4,18 @@
 #include "ddprun/error.hpp"
 #include "ddprun/image_folder.hpp"
 #include "ddprun/transformed_data.hpp"
+#include "examples/shared/pictures.hpp"
 #include "examples/shared/synthetic_images.hpp"
 
 #include <torch/torch.h>
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
 namespace ddprun::examples::dogs {
-
-/// A DataSet of pictures of whatever origin.
-class Pictures {
- public:
-  template <worker::DataSet Data>
-  explicit Pictures(Data data)
-      : size_(data.size()),
-        get_([data = std::move(data)](std::int64_t index, torch::Generator& draws) {
-          return data.get(index, draws);
-        }) {}
-
-  [[nodiscard]] std::int64_t size() const { return size_; }
-  [[nodiscard]] worker::Sample get(std::int64_t index, torch::Generator& draws) const {
-    return get_(index, draws);
-  }
-
- private:
-  std::int64_t size_;
-  std::function<worker::Sample(std::int64_t index, torch::Generator& draws)> get_;
-};
 
 struct DogsAndCats {
   Pictures training;
@@ -71,7 +52,7 @@ inline Pictures pictures_in(const std::filesystem::path& folder, worker::Transfo
                                      " classes, not cats and dogs; give --data the folder that has "
                                      "train/cats and train/dogs"));
   }
-  return Pictures(std::move(pictures));
+  return Pictures(std::make_shared<const worker::ImageFolder>(std::move(pictures)));
 }
 
 /// Where there is no folder `test`, that of the validation is the test.
@@ -82,7 +63,8 @@ inline DogsAndCats open_pictures(const PictureOptions& options) {
     const auto made_up = [&](std::int64_t count, std::uint64_t seed, const auto& transform) {
       const SyntheticImages images(
           {.images_count = count, .classes_count = 2, .side = options.side}, seed);
-      return Pictures(worker::TransformedData(images, transform));
+      return Pictures(std::make_shared<const worker::TransformedData<SyntheticImages>>(
+          worker::TransformedData(images, transform)));
     };
     const std::int64_t others = (options.synthetic + 3) / 4;
     return {made_up(options.synthetic, options.seed, changed),

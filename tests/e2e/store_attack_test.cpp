@@ -9,8 +9,9 @@ namespace {
 std::string expect_one_generation(Case& test, const std::string& attack) {
   Nodes nodes{test};
   const std::string program =
-      "[ $RANK = 0 ] || exec sleep 5; RDZV_PORT=" + std::to_string(nodes.port) +
-      " exec python3 " E2E_SOURCE_DIR "/store_attacks.py " + attack;
+      "[ $RANK = 0 ] || { until [ -e over ]; do sleep 0.01; done; exit 0; }; RDZV_PORT=" +
+      std::to_string(nodes.port) + " python3 " E2E_SOURCE_DIR "/store_attacks.py " + attack +
+      " && : > over";
   const auto jobs = nodes.start_all(2, {"--dead-after", "1s"}, program);
   for (Job* job : jobs) {
     CHECK_MESSAGE(job->wait() == 0, job->err);
