@@ -165,7 +165,9 @@ TEST_CASE("lightning: with the same weights and pictures the losses are those of
   const CommandResult version = run_command(
       folder, python + " -c 'import lightning, torchvision, torch; print(torch.__version__)'");
   if (version.status != 0) {
-    MESSAGE("skipped: " << python << " cannot import lightning and torchvision (pip install both)");
+    MESSAGE(
+        "skipped: no lightning and torchvision, which comes from PyPI here; name a Python that "
+        "has both by TEST_PYTHON");
     return;
   }
   const std::string peer = python + " " EXAMPLES_FOLDER "/lightning/lightning.py";
