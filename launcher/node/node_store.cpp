@@ -28,6 +28,7 @@ Result<std::uint16_t> NodeStore::open(const std::string& address) {
   auto store = StoreServer::listen(context_,
                                    store_address(address, job_.meeting.interfaces),
                                    asked ? asked->port : std::uint16_t{0},
+                                   job_.options.rendezvous.store_memory,
                                    handlers_.on_note);
   if (!store) return about_port(store.error(), job_.options.rendezvous);
   store_ = *std::move(store);

@@ -131,6 +131,12 @@ constexpr OptionSpec table[] = {
      .help =
          "Addresses and networks that may connect to the workers' store besides the job's nodes, "
          "such as 10.1.0.0/16,fd00::/8."},
+    {.name = "store-memory",
+     .value_name = "SIZE",
+     .fallback = "1GiB",
+     .group = nodes,
+     .help = "Memory that the workers' store may take, for keys, values, requests, replies and "
+             "connections together; 160 MiB or more."},
     {.name = "require-token",
      .group = nodes,
      .help = "Refuse to run many nodes without DDPRUN_TOKEN."},

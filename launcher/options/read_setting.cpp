@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 
 namespace ddprun {
@@ -36,6 +37,16 @@ Result<Millis> read_duration(std::string_view name, const Setting& setting) {
   const auto duration = parse_duration(setting.value);
   if (!duration) return refused_setting(name, setting, "is no time", "write 250ms, 5s, 2m or 1h");
   return *duration;
+}
+
+Result<std::size_t> read_size(std::string_view name, const Setting& setting, std::size_t low) {
+  const auto size = parse_size(setting.value);
+  if (!size) return refused_setting(name, setting, "is no size", "write 512MiB, 2GiB or 1.5GiB");
+  if (static_cast<std::size_t>(*size) < low) {
+    const std::string least = fmt::format("write {}MiB or more", low >> 20);
+    return refused_setting(name, setting, "is too little", least);
+  }
+  return static_cast<std::size_t>(*size);
 }
 
 Result<bool> read_flag(std::string_view name, const Setting& setting) {

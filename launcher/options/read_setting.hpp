@@ -5,6 +5,7 @@
 #include "rendezvous/result.hpp"
 #include "rendezvous/units.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,6 +26,11 @@ namespace ddprun {
     std::string_view name, const Setting& setting, std::string_view what, int low, int high);
 
 [[nodiscard]] Result<Millis> read_duration(std::string_view name, const Setting& setting);
+
+/// Of memory, in bytes: from `low` on.
+[[nodiscard]] Result<std::size_t> read_size(std::string_view name,
+                                            const Setting& setting,
+                                            std::size_t low);
 
 [[nodiscard]] Result<bool> read_flag(std::string_view name, const Setting& setting);
 

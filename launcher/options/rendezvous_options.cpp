@@ -19,6 +19,8 @@
 namespace ddprun {
 namespace {
 
+constexpr std::size_t store_memory_min = std::size_t{160} << 20;  // more than any request
+
 Result<void> read_nodes(const Settings& all, GatheringOptions& gathering) {
   const Setting& setting = all.at("nnodes");
   const std::size_t colon = setting.value.find(':');
@@ -264,6 +266,9 @@ Result<RendezvousOptions> read_rendezvous_options(const Settings& all) {
   auto networks = read_networks("store-allow", all.at("store-allow"));
   if (!networks) return networks.error();
   options.store_allow = *std::move(networks);
+  const auto memory = read_size("store-memory", all.at("store-memory"), store_memory_min);
+  if (!memory) return memory.error();
+  options.store_memory = *memory;
   if (auto right = check(all, options); !right) return right.error();
   return options;
 }

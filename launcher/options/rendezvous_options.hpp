@@ -38,6 +38,7 @@ struct RendezvousOptions {
   std::string hostname_suffix;
   std::string state_dir;  ///< For marks of jobs; "none": none are kept; empty: the usual one.
   std::vector<IpNetwork> store_allow;  ///< Who may use the store, besides the nodes.
+  std::size_t store_memory = 0;        ///< Bytes that it may take.
   bool requires_token = false;
   std::vector<std::string> unused_conf;  ///< Keys of --rdzv-conf that ddprun does not know.
 

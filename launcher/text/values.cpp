@@ -5,17 +5,40 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <span>
 
 namespace ddprun {
 namespace {
 
 constexpr std::int64_t year_ms = 366LL * 24 * 3600 * 1000;
 
+constexpr std::int64_t pebibyte = std::int64_t{1} << 50;
+
 struct Unit {
   std::string_view suffix;
-  double ms;
+  double factor;
 };
-constexpr std::array units{Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}, Unit{"h", 3'600'000}};
+constexpr std::array times{Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}, Unit{"h", 3'600'000}};
+constexpr std::array sizes{
+    Unit{"KiB", 0x1p10}, Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
+
+/// A number, times the factor of the first unit that the text ends with.
+std::optional<double> parse_measure(std::string_view text,
+                                    std::span<const Unit> units,
+                                    double bare_factor) {
+  double factor = bare_factor;
+  for (const Unit& unit : units) {
+    if (!text.ends_with(unit.suffix)) continue;
+    factor = unit.factor;
+    text.remove_suffix(unit.suffix.size());
+    break;
+  }
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number * factor;
+}
 
 }  // namespace
 
@@ -43,20 +66,15 @@ std::vector<std::string_view> parts_of(std::string_view list) {
 }
 
 std::optional<Millis> parse_duration(std::string_view text) {
-  double factor = 1000;
-  for (const Unit& unit : units) {
-    if (!text.ends_with(unit.suffix)) continue;
-    factor = unit.ms;
-    text.remove_suffix(unit.suffix.size());
-    break;  // "ms" stands before "s"
-  }
-  double number = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  const double ms = number * factor;
-  if (!(ms >= 0 && ms <= static_cast<double>(year_ms))) return std::nullopt;
-  return Millis{std::llround(ms)};
+  const auto ms = parse_measure(text, times, 1000);  // "ms" stands before "s"
+  if (!ms || !(*ms >= 0 && *ms <= static_cast<double>(year_ms))) return std::nullopt;
+  return Millis{std::llround(*ms)};
+}
+
+std::optional<std::int64_t> parse_size(std::string_view text) {
+  const auto bytes = parse_measure(text, sizes, 1);
+  if (!bytes || !(*bytes >= 0 && *bytes <= static_cast<double>(pebibyte))) return std::nullopt;
+  return std::llround(*bytes);
 }
 
 std::optional<RankSet> RankSet::parse(std::string_view text) {

@@ -1,4 +1,4 @@
-// Parses values: numbers, durations, sets of ranks.
+// Parses values: numbers, durations, sizes, sets of ranks.
 #pragma once
 
 #include "rendezvous/units.hpp"
@@ -25,6 +25,10 @@ namespace ddprun {
 /// "250ms", "5s", "2m", "1h", "1.5s"; a bare number is seconds. Nothing for anything else, negative
 /// times and more than a year.
 [[nodiscard]] std::optional<Millis> parse_duration(std::string_view text);
+
+/// "64MiB", "2GiB", "1.5GiB"; also KiB and TiB, and a bare number is bytes. Nothing for anything
+/// else, and for more than a pebibyte.
+[[nodiscard]] std::optional<std::int64_t> parse_size(std::string_view text);
 
 /// A set of ranks: "all", "none", "0", "0,2-5".
 class RankSet {

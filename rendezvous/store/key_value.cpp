@@ -17,21 +17,16 @@ constexpr std::uint8_t watch_registered = 3;
 constexpr std::uint8_t watch_updated = 0;
 constexpr std::uint8_t watch_created = 1;
 constexpr std::uint8_t watch_deleted = 2;
+constexpr std::size_t watch_reply_bytes_max = 512;  // besides the key, and values that are shared
 
 void reply_byte(SessionId session, std::uint8_t byte, std::vector<StoreReply>& out) {
-  out.push_back({session, std::string(1, static_cast<char>(byte))});
+  out.push_back({session, {}});
+  encode_byte(byte, out.back().bytes.own());
 }
 
 void reply_number(SessionId session, std::int64_t number, std::vector<StoreReply>& out) {
-  StoreReply reply{session, {}};
-  encode_i64(number, reply.bytes);
-  out.push_back(std::move(reply));
-}
-
-void reply_string(SessionId session, std::string_view text, std::vector<StoreReply>& out) {
-  StoreReply reply{session, {}};
-  encode_string(text, reply.bytes);
-  out.push_back(std::move(reply));
+  out.push_back({session, {}});
+  encode_i64(number, out.back().bytes.own());
 }
 
 void append_replies(std::vector<StoreReply>& more, std::vector<StoreReply>& out) {
@@ -57,8 +52,11 @@ Result<std::int64_t> parse_counter(const std::string& key, const std::string& te
 
 }  // namespace
 
-KeyValue::KeyValue(KeyValueLimits limits, const StoreHash& hash)
+KeyValue::KeyValue(StoreBudget& budget, KeyValueLimits limits, const StoreHash& hash)
     : limits_(limits),
+      budget_(budget),
+      charge_(budget),
+      no_value_({}, budget),
       data_(0, hash),
       queues_(0, hash),
       waits_(limits.entry_bytes, hash),
@@ -70,6 +68,44 @@ Result<void> KeyValue::on_request(SessionId session,
                                   StoreRequest request,
                                   std::vector<StoreReply>& out) {
   if (dialect == StoreDialect::legacy) waits_.forget(session);  // I2
+  if (const std::size_t cost = cost_of(request); !budget_.has_room(cost)) {
+    return refused(fmt::format("it may take {} bytes, and {} of the store's {} are taken",
+                               cost,
+                               budget_.used(),
+                               budget_.max()));
+  }
+  auto done = perform(session, request, out);
+  charge_.resize(entries_bytes_ + waits_.bytes());
+  return done;
+}
+
+/// Each key may become an entry, or be answered with its value. A value that is replaced is sent to
+/// those who watch the key.
+std::size_t KeyValue::cost_of(const StoreRequest& request) const {
+  constexpr std::size_t number_bytes = 32;  // of a counter, or the reply's own
+  std::size_t cost = limits_.entry_bytes + number_bytes;
+  for (const std::string& key : request.keys) cost += cost_of_key(key);
+  for (const std::string& value : request.values) cost += limits_.entry_bytes + value.size();
+  if (request.operation == StoreOperation::list_keys) {
+    cost += key_bytes_ + data_.size() * sizeof(std::uint64_t);
+  } else if (request.operation == StoreOperation::append) {
+    const std::string& key = request.keys[0];
+    const auto held = data_.find(key);
+    const bool is_copied = held != data_.end() && (held->second.is_shared() || is_watched(key));
+    if (is_copied) cost += held->second.size();
+  }
+  return cost;
+}
+
+std::size_t KeyValue::cost_of_key(const std::string& key) const {
+  const std::size_t cost = limits_.entry_bytes + key.size() + ReplyBytes::value_cost_max;
+  if (watchers_.empty()) return cost;
+  const auto watchers = watchers_.find(key);
+  if (watchers == watchers_.end()) return cost;
+  return cost + watchers->second.size() * (key.size() + watch_reply_bytes_max);
+}
+
+Result<void> KeyValue::perform(SessionId session, StoreRequest& request, Replies& out) {
   std::vector<std::string>& keys = request.keys;
   switch (request.operation) {
     case StoreOperation::set:
@@ -77,14 +113,16 @@ Result<void> KeyValue::on_request(SessionId session,
     case StoreOperation::compare_set:
       return compare_set(session, request, out);
     case StoreOperation::get:
-      return multi_get(session, keys, out);  // the same reply: a value without a count before it
+      multi_get(session, keys, out);  // the same reply: a value without a count before it
+      break;
     case StoreOperation::add:
       return add(session, request, out);
     case StoreOperation::check:
       reply_byte(session, all_present(keys) ? ready : not_ready, out);
       break;
     case StoreOperation::wait:
-      return wait(session, std::move(keys), out);
+      wait(session, std::move(keys), out);
+      break;
     case StoreOperation::count_keys:
       reply_number(session, static_cast<std::int64_t>(data_.size()), out);
       break;
@@ -94,7 +132,8 @@ Result<void> KeyValue::on_request(SessionId session,
     case StoreOperation::append:
       return append(request, out);
     case StoreOperation::multi_get:
-      return multi_get(session, keys, out);
+      multi_get(session, keys, out);
+      break;
     case StoreOperation::multi_set:
       return multi_set(request, out);
     case StoreOperation::cancel_wait:
@@ -103,7 +142,7 @@ Result<void> KeyValue::on_request(SessionId session,
       break;
     case StoreOperation::ping:
       out.push_back({session, {}});
-      encode_u32(static_cast<std::uint32_t>(request.number), out.back().bytes);
+      encode_u32(static_cast<std::uint32_t>(request.number), out.back().bytes.own());
       break;
     case StoreOperation::queue_push:
       return queue_push(request, out);
@@ -114,7 +153,8 @@ Result<void> KeyValue::on_request(SessionId session,
       reply_number(session, queue_length(keys[0]), out);
       break;
     case StoreOperation::list_keys:
-      return list_keys(session, out);
+      list_keys(session, out);
+      break;
     case StoreOperation::barrier:
       return barrier(session, request, out);
     case StoreOperation::watch_key:
@@ -126,26 +166,26 @@ Result<void> KeyValue::on_request(SessionId session,
 void KeyValue::on_session_lost(SessionId session) {
   waits_.forget(session);
   const auto watched = watched_.extract(session.value);
-  if (watched.empty()) return;
-  watches_count_ -= watched.mapped().size();
-  for (const std::string& key : watched.mapped()) {
-    const auto watchers = watchers_.find(key);
-    watchers->second.erase(session.value);
-    if (watchers->second.empty()) watchers_.erase(watchers);
-    bytes_ -= limits_.entry_bytes + key.size();
+  if (!watched.empty()) {
+    watches_count_ -= watched.mapped().size();
+    for (const std::string& key : watched.mapped()) {
+      const auto watchers = watchers_.find(key);
+      watchers->second.erase(session.value);
+      if (watchers->second.empty()) watchers_.erase(watchers);
+      entries_bytes_ -= limits_.entry_bytes + key.size();
+    }
   }
+  charge_.resize(entries_bytes_ + waits_.bytes());
 }
 
 bool KeyValue::all_present(const std::vector<std::string>& keys) const {
   return std::ranges::all_of(keys, [&](const auto& key) { return present(key); });
 }
 
-Result<void> KeyValue::wait(SessionId session, std::vector<std::string> keys, Replies& out) {
+void KeyValue::wait(SessionId session, std::vector<std::string> keys, Replies& out) {
   waits_.forget(session);
-  if (auto room = reserve(0, waits_.bytes_of(keys)); !room) return room;
   waits_.begin(session, std::move(keys));
   go_on(session, out);
-  return {};
 }
 
 Result<void> KeyValue::watch(SessionId session, const std::string& key, Replies& out) {
@@ -154,9 +194,7 @@ Result<void> KeyValue::watch(SessionId session, const std::string& key, Replies&
     if (watches_count_ >= limits_.watches_max) {
       return refused(fmt::format("{} keys are watched already", limits_.watches_max));
     }
-    const std::size_t needed = limits_.entry_bytes + key.size();
-    if (auto room = reserve(0, needed); !room) return room;
-    bytes_ += needed;
+    entries_bytes_ += limits_.entry_bytes + key.size();
     ++watches_count_;
     watched.insert(key);
     watchers_[key].insert(session.value);
@@ -166,17 +204,19 @@ Result<void> KeyValue::watch(SessionId session, const std::string& key, Replies&
 }
 
 Result<void> KeyValue::put(const std::string& key, std::string value, Replies& out) {
-  const auto old = data_.find(key);
-  const bool created = old == data_.end();
-  const std::size_t freed = created ? 0 : old->second.size();
-  const std::size_t needed = value.size() + (created ? limits_.entry_bytes + key.size() : 0);
-  if (auto room = reserve(created ? 1 : 0, needed - std::min(needed, freed)); !room) return room;
-  bytes_ = bytes_ + needed - freed;
-  const std::string old_value = created ? std::string() : std::move(old->second);
-  std::string& stored = created ? data_[key] : old->second;
-  stored = std::move(value);
-  if (!watchers_.empty()) {
-    tell_watchers(created ? watch_created : watch_updated, key, old_value, stored, out);
+  const auto held = data_.find(key);
+  if (held == data_.end()) {
+    if (auto room = has_room_for_keys(1); !room) return room;
+    entries_bytes_ += limits_.entry_bytes + key.size();
+    key_bytes_ += key.size();
+    const StoreValue& stored =
+        data_.emplace(key, StoreValue(std::move(value), budget_)).first->second;
+    tell_watchers(watch_created, key, no_value_, stored, out);
+  } else if (is_watched(key)) {
+    const StoreValue before = std::exchange(held->second, StoreValue(std::move(value), budget_));
+    tell_watchers(watch_updated, key, before, held->second, out);
+  } else {
+    held->second.replace(std::move(value), budget_);
   }
   on_key_appeared(key, out);
   return {};
@@ -184,19 +224,22 @@ Result<void> KeyValue::put(const std::string& key, std::string value, Replies& o
 
 Result<void> KeyValue::compare_set(SessionId session, StoreRequest& request, Replies& out) {
   const std::string& key = request.keys[0];
-  const std::string& expected = request.values[0];
+  std::string& expected = request.values[0];
   std::string& desired = request.values[1];
   const auto held = data_.find(key);
-  const bool matches = held == data_.end() ? expected.empty() : held->second == expected;
-  const std::string& answer = matches ? desired : held == data_.end() ? expected : held->second;
-  Replies own;
-  reply_string(session, answer, own);
-  if (own.front().bytes.size() > limits_.reply_bytes_max) return reply_too_large();
+  const bool is_missing = held == data_.end();
+  const bool matches = is_missing ? expected.empty() : held->second.text() == expected;
+  StoreReply own{session, {}};
   Replies woken;
   if (matches) {
     if (auto stored = put(key, std::move(desired), woken); !stored) return stored;
+    own.bytes.add_value(data_.find(key)->second);
+  } else if (is_missing) {
+    own.bytes.add_value(StoreValue(std::move(expected), budget_));
+  } else {
+    own.bytes.add_value(held->second);
   }
-  append_replies(own, out);
+  out.push_back(std::move(own));
   append_replies(woken, out);
   return {};
 }
@@ -215,7 +258,7 @@ Result<void> KeyValue::add(SessionId session, const StoreRequest& request, Repli
 Result<std::int64_t> KeyValue::increase(const std::string& key, std::int64_t delta, Replies& out) {
   std::int64_t sum = 0;
   if (const auto held = data_.find(key); held != data_.end()) {
-    const Result<std::int64_t> number = parse_counter(key, held->second);
+    const Result<std::int64_t> number = parse_counter(key, held->second.text());
     if (!number) return number.error();
     sum = *number;
   }
@@ -228,15 +271,15 @@ Result<std::int64_t> KeyValue::increase(const std::string& key, std::int64_t del
 
 Result<void> KeyValue::append(StoreRequest& request, Replies& out) {
   const std::string& key = request.keys[0];
-  const std::string& more = request.values[0];
   const auto held = data_.find(key);
   if (held == data_.end()) return put(key, std::move(request.values[0]), out);
-  if (auto room = reserve(0, more.size()); !room) return room;
-  bytes_ += more.size();
-  const bool is_watched = watchers_.contains(key);
-  const std::string old_value = is_watched ? held->second : std::string();
-  held->second += more;
-  if (is_watched) tell_watchers(watch_updated, key, old_value, held->second, out);
+  if (!is_watched(key)) {
+    held->second.append(request.values[0], budget_);
+    return {};
+  }
+  const StoreValue before = held->second;
+  held->second.append(request.values[0], budget_);
+  tell_watchers(watch_updated, key, before, held->second, out);
   return {};
 }
 
@@ -257,12 +300,12 @@ Result<void> KeyValue::barrier(SessionId session, const StoreRequest& request, R
 /// One value wakes one waiter; else all but one of them would find the queue empty.
 Result<void> KeyValue::queue_push(StoreRequest& request, Replies& out) {
   const std::string& key = request.keys[0];
-  const bool created = !queues_.contains(key);
-  const std::size_t needed = limits_.entry_bytes + request.values[0].size() +
-                             (created ? limits_.entry_bytes + key.size() : 0);
-  if (auto room = reserve(created ? 1 : 0, needed); !room) return room;
-  bytes_ += needed;
-  queues_[key].push_back(std::move(request.values[0]));
+  if (!queues_.contains(key)) {
+    if (auto room = has_room_for_keys(1); !room) return room;
+    entries_bytes_ += limits_.entry_bytes + key.size();
+  }
+  entries_bytes_ += limits_.entry_bytes;
+  queues_[key].emplace_back(std::move(request.values[0]), budget_);
   if (const auto first = waits_.take_first(key)) go_on(*first, out);
   return {};
 }
@@ -270,14 +313,12 @@ Result<void> KeyValue::queue_push(StoreRequest& request, Replies& out) {
 void KeyValue::queue_pop(SessionId session, const std::string& key, Replies& out) {
   const auto queue = queues_.find(key);
   if (queue == queues_.end()) return reply_number(session, 0, out);
-  StoreReply reply{session, {}};
-  encode_i64(static_cast<std::int64_t>(queue->second.size()), reply.bytes);
-  encode_string(queue->second.front(), reply.bytes);
-  out.push_back(std::move(reply));
-  bytes_ -= limits_.entry_bytes + queue->second.front().size();
+  reply_number(session, static_cast<std::int64_t>(queue->second.size()), out);
+  out.back().bytes.add_value(queue->second.front());
+  entries_bytes_ -= limits_.entry_bytes;
   queue->second.pop_front();
   if (!queue->second.empty()) return;
-  bytes_ -= limits_.entry_bytes + key.size();
+  entries_bytes_ -= limits_.entry_bytes + key.size();
   queues_.erase(queue);
   waits_.on_deleted();
 }
@@ -285,9 +326,10 @@ void KeyValue::queue_pop(SessionId session, const std::string& key, Replies& out
 void KeyValue::delete_key(SessionId session, const std::string& key, Replies& out) {
   auto held = data_.extract(key);
   if (held.empty()) return reply_number(session, 0, out);
-  bytes_ -= limits_.entry_bytes + key.size() + held.mapped().size();
+  entries_bytes_ -= limits_.entry_bytes + key.size();
+  key_bytes_ -= key.size();
   waits_.on_deleted();
-  tell_watchers(watch_deleted, key, held.mapped(), {}, out);
+  tell_watchers(watch_deleted, key, held.mapped(), no_value_, out);
   reply_number(session, 1, out);
 }
 
@@ -297,6 +339,7 @@ std::int64_t KeyValue::queue_length(const std::string& key) const {
 }
 
 Result<void> KeyValue::multi_set(StoreRequest& request, Replies& out) {
+  if (auto room = has_room_for_keys(request.keys.size()); !room) return room;
   for (std::size_t i = 0; i < request.keys.size(); ++i) {
     auto stored = put(request.keys[i], std::move(request.values[i]), out);
     if (!stored) return stored;
@@ -304,51 +347,29 @@ Result<void> KeyValue::multi_set(StoreRequest& request, Replies& out) {
   return {};
 }
 
-Result<void> KeyValue::multi_get(SessionId session,
-                                 const std::vector<std::string>& keys,
-                                 Replies& out) const {
-  StoreReply reply{session, {}};
+void KeyValue::multi_get(SessionId session,
+                         const std::vector<std::string>& keys,
+                         Replies& out) const {
+  out.push_back({session, {}});
   for (const std::string& key : keys) {
-    encode_string(value_or_empty(key), reply.bytes);
-    if (reply.bytes.size() > limits_.reply_bytes_max) return reply_too_large();
+    const auto held = data_.find(key);
+    out.back().bytes.add_value(held == data_.end() ? no_value_ : held->second);
   }
-  out.push_back(std::move(reply));
-  return {};
 }
 
-Result<void> KeyValue::list_keys(SessionId session, Replies& out) const {
-  StoreReply reply{session, {}};
-  encode_i64(static_cast<std::int64_t>(data_.size()), reply.bytes);
-  for (const auto& [key, value] : data_) {
-    encode_string(key, reply.bytes);
-    if (reply.bytes.size() > limits_.reply_bytes_max) return reply_too_large();
-  }
-  out.push_back(std::move(reply));
-  return {};
-}
-
-Error KeyValue::reply_too_large() const {
-  return refused(fmt::format("its reply is larger than {} bytes", limits_.reply_bytes_max));
+void KeyValue::list_keys(SessionId session, Replies& out) const {
+  reply_number(session, static_cast<std::int64_t>(data_.size()), out);
+  for (const auto& [key, value] : data_) encode_string(key, out.back().bytes.own());
 }
 
 bool KeyValue::present(const std::string& key) const {
   return data_.contains(key) || queues_.contains(key);
 }
 
-std::string KeyValue::value_or_empty(const std::string& key) const {
-  const auto held = data_.find(key);
-  return held == data_.end() ? std::string() : held->second;
-}
-
-Result<void> KeyValue::reserve(std::size_t more_keys, std::size_t more_bytes) const {
-  if (data_.size() + queues_.size() + more_keys > limits_.keys_max) {
-    return refused(fmt::format("the store holds {} keys already", limits_.keys_max));
-  }
-  const std::size_t bytes = bytes_ + waits_.bytes();
-  if (more_bytes > limits_.bytes_max - std::min(limits_.bytes_max, bytes)) {
-    return refused(fmt::format("the store would hold more than {} bytes", limits_.bytes_max));
-  }
-  return {};
+/// So many that may all be new.
+Result<void> KeyValue::has_room_for_keys(std::size_t count) const {
+  if (data_.size() + queues_.size() + count <= limits_.keys_max) return {};
+  return refused(fmt::format("the store holds {} keys already", limits_.keys_max));
 }
 
 void KeyValue::on_key_appeared(const std::string& key, Replies& out) {
@@ -364,6 +385,7 @@ void KeyValue::work(Replies& out) {
     woken_.pop_front();
     go_on(session, out);
   }
+  charge_.resize(entries_bytes_ + waits_.bytes());
 }
 
 /// A session is filed under the first key that is missing, and no other: n clients waiting for n
@@ -375,18 +397,17 @@ void KeyValue::go_on(SessionId session, Replies& out) {
 
 void KeyValue::tell_watchers(std::uint8_t kind,
                              const std::string& key,
-                             const std::string& old_value,
-                             const std::string& new_value,
+                             const StoreValue& old_value,
+                             const StoreValue& new_value,
                              Replies& out) const {
   const auto watchers = watchers_.find(key);
   if (watchers == watchers_.end()) return;
   for (const std::int64_t session : watchers->second) {
-    StoreReply reply{{session}, {}};
-    encode_byte(kind, reply.bytes);
-    encode_string(key, reply.bytes);
-    encode_string(old_value, reply.bytes);
-    encode_string(new_value, reply.bytes);
-    out.push_back(std::move(reply));
+    reply_byte({session}, kind, out);
+    ReplyBytes& bytes = out.back().bytes;
+    encode_string(key, bytes.own());
+    bytes.add_value(old_value);
+    bytes.add_value(new_value);
   }
 }
 

@@ -14,12 +14,16 @@
 //   I4  A request costs no more than the bytes of it and of the replies that it causes. What wakes
 //       many waits is done in turns.
 // Bounds
-//   `KeyValueLimits`; a session whose request goes beyond them is closed.
+//   `KeyValueLimits`, and the budget: a session whose request goes beyond them is closed, and has
+//   changed nothing.
 #pragma once
 
 #include "rendezvous/result.hpp"
+#include "rendezvous/store/reply_bytes.hpp"
+#include "rendezvous/store/store_budget.hpp"
 #include "rendezvous/store/store_codec.hpp"
 #include "rendezvous/store/store_hash.hpp"
+#include "rendezvous/store/store_value.hpp"
 #include "rendezvous/store/store_waits.hpp"
 #include "rendezvous/units.hpp"
 
@@ -36,22 +40,24 @@ namespace ddprun {
 
 struct StoreReply {
   SessionId session;
-  std::string bytes;  ///< Encoded; one reply is sent as one piece.
-  friend bool operator==(const StoreReply&, const StoreReply&) = default;
+  ReplyBytes bytes;
 };
 
 struct KeyValueLimits {
   std::size_t keys_max = 4'000'000;
-  std::size_t bytes_max = std::size_t{1} << 30;  ///< Of all that is kept, with entry_bytes.
-  std::size_t entry_bytes = 64;  ///< What each key, queued value, wait and watch costs besides.
-  std::size_t reply_bytes_max = std::size_t{1} << 28;  ///< Of one reply, whatever it collects.
+  std::size_t entry_bytes = 128;  ///< What each key, queued value, wait and watch costs besides.
   std::size_t watches_max = 100'000;  ///< A client of PyTorch has one for each callback.
   std::uint64_t looks_max = 100'000;  ///< For keys of waits, in one turn; some milliseconds.
 };
 
 class KeyValue {
  public:
-  explicit KeyValue(KeyValueLimits limits = {}, const StoreHash& hash = {});
+  /// `budget` outlives it, and its replies.
+  explicit KeyValue(StoreBudget& budget, KeyValueLimits limits = {}, const StoreHash& hash = {});
+
+  /// What the request may take of the budget at most, with all replies that it causes: it is
+  /// refused if there is less.
+  [[nodiscard]] std::size_t cost_of(const StoreRequest& request) const;
 
   /// Performs one request and appends every reply that it causes, for any session, in the
   /// order in which they must be sent. An error means that this session must be closed.
@@ -73,43 +79,46 @@ class KeyValue {
  private:
   using Replies = std::vector<StoreReply>;
 
+  [[nodiscard]] Result<void> perform(SessionId session, StoreRequest& request, Replies& out);
   [[nodiscard]] Result<void> put(const std::string& key, std::string value, Replies& out);
   [[nodiscard]] Result<void> add(SessionId session, const StoreRequest& request, Replies& out);
   [[nodiscard]] Result<void> compare_set(SessionId session, StoreRequest& request, Replies& out);
   [[nodiscard]] Result<void> append(StoreRequest& request, Replies& out);
   [[nodiscard]] Result<void> barrier(SessionId session, const StoreRequest& request, Replies& out);
   [[nodiscard]] Result<void> queue_push(StoreRequest& request, Replies& out);
-  [[nodiscard]] Result<void> wait(SessionId session, std::vector<std::string> keys, Replies& out);
+  void wait(SessionId session, std::vector<std::string> keys, Replies& out);
   [[nodiscard]] Result<void> watch(SessionId session, const std::string& key, Replies& out);
   [[nodiscard]] Result<void> multi_set(StoreRequest& request, Replies& out);
   [[nodiscard]] std::int64_t queue_length(const std::string& key) const;
   void queue_pop(SessionId session, const std::string& key, Replies& out);
   void delete_key(SessionId session, const std::string& key, Replies& out);
-  [[nodiscard]] Result<void> multi_get(SessionId session,
-                                       const std::vector<std::string>& keys,
-                                       Replies& out) const;
-  [[nodiscard]] Result<void> list_keys(SessionId session, Replies& out) const;
+  void multi_get(SessionId session, const std::vector<std::string>& keys, Replies& out) const;
+  void list_keys(SessionId session, Replies& out) const;
 
+  [[nodiscard]] std::size_t cost_of_key(const std::string& key) const;
   [[nodiscard]] bool present(const std::string& key) const;
+  [[nodiscard]] bool is_watched(const std::string& key) const { return watchers_.contains(key); }
   [[nodiscard]] bool all_present(const std::vector<std::string>& keys) const;
-  [[nodiscard]] std::string value_or_empty(const std::string& key) const;
   [[nodiscard]] Result<std::int64_t> increase(const std::string& key,
                                               std::int64_t delta,
                                               Replies& out);
-  [[nodiscard]] Result<void> reserve(std::size_t more_keys, std::size_t more_bytes) const;
-  [[nodiscard]] Error reply_too_large() const;
+  [[nodiscard]] Result<void> has_room_for_keys(std::size_t count) const;
   void on_key_appeared(const std::string& key, Replies& out);
   void go_on(SessionId session, Replies& out);
   void tell_watchers(std::uint8_t kind,
                      const std::string& key,
-                     const std::string& old_value,
-                     const std::string& new_value,
+                     const StoreValue& old_value,
+                     const StoreValue& new_value,
                      Replies& out) const;
 
   KeyValueLimits limits_;
-  StoreMap<std::string> data_;
-  StoreMap<std::deque<std::string>> queues_;  // never an empty one
-  std::size_t bytes_ = 0;                     // without those of the waits
+  StoreBudget& budget_;
+  StoreCharge charge_;   // of entries_bytes_ and the waits; values charge for themselves
+  StoreValue no_value_;  // empty
+  StoreMap<StoreValue> data_;
+  std::size_t key_bytes_ = 0;                // of data_
+  StoreMap<std::deque<StoreValue>> queues_;  // never an empty one
+  std::size_t entries_bytes_ = 0;            // of keys, queued values and watches
   StoreWaits waits_;
   std::deque<SessionId> woken_;  // due, in the order of waking; some may wait no longer
   StoreHash hash_;

@@ -99,7 +99,9 @@ Result<void> StoreDecoder::learn_dialect(std::uint8_t byte) {
   if (opening_.front() == '\0') {
     const std::string_view seen = std::string_view(opening_).substr(1);
     if (seen != validate_magic.substr(0, seen.size())) dialect_ = StoreDialect::legacy;
-    if (seen == validate_magic) dialect_ = StoreDialect::validated;
+    if (seen != validate_magic) return {};
+    dialect_ = StoreDialect::validated;
+    opening_.clear();
     return {};
   }
   if (is_2_1(byte)) return refused_2_1(byte);
@@ -184,9 +186,11 @@ Result<bool> StoreDecoder::take_string(std::string_view& bytes,
     string_bytes_left_ = number_;
     in_string_ = true;
     out.emplace_back();
+    held_ += sizeof(std::string);
   }
   const std::size_t taken = std::min<std::uint64_t>(string_bytes_left_, bytes.size());
   out.back().append(bytes.substr(0, taken));
+  held_ += taken;
   bytes.remove_prefix(taken);
   string_bytes_left_ -= taken;
   in_string_ = string_bytes_left_ > 0;
@@ -206,6 +210,14 @@ void StoreDecoder::end_field(std::vector<StoreRequest>& out) {
 void StoreDecoder::end_request(std::vector<StoreRequest>& out) {
   out.push_back(std::move(request_));
   field_ = nullptr;
+  held_ = 0;
+}
+
+std::size_t bytes_of(const StoreRequest& request) {
+  std::size_t bytes = sizeof request;
+  for (const std::string& key : request.keys) bytes += sizeof key + key.size();
+  for (const std::string& value : request.values) bytes += sizeof value + value.size();
+  return bytes;
 }
 
 std::string encode_ping(std::uint32_t nonce) {

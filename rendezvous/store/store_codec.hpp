@@ -53,6 +53,9 @@ struct StoreRequest {
   friend bool operator==(const StoreRequest&, const StoreRequest&) = default;
 };
 
+/// The memory that it takes.
+[[nodiscard]] std::size_t bytes_of(const StoreRequest& request);
+
 struct StoreLimits {
   std::uint64_t key_bytes_max = 8 * 1024;            ///< As PyTorch's libuv server.
   std::uint64_t value_bytes_max = 64 * 1024 * 1024;  ///< PyTorch's libuv server: 8 MiB.
@@ -73,6 +76,11 @@ class StoreDecoder {
   [[nodiscard]] Result<void> feed(std::string_view bytes, std::vector<StoreRequest>& out);
 
   [[nodiscard]] StoreDialect dialect() const { return dialect_; }
+
+  /// Whether a request, or the greeting, has arrived in part.
+  [[nodiscard]] bool has_begun() const { return field_ != nullptr || !opening_.empty(); }
+  /// The memory that this part takes.
+  [[nodiscard]] std::size_t held() const { return held_; }
 
  private:
   // Each take_… uses up part of `bytes` and says whether its field is now whole.
@@ -100,6 +108,7 @@ class StoreDecoder {
   bool in_string_ = false;    // its length is known, its bytes are arriving
   std::uint64_t string_bytes_left_ = 0;
   std::uint64_t request_bytes_ = 0;
+  std::size_t held_ = 0;
 };
 
 /// What a client of PyTorch 2.2 and later asks first: its greeting, and a ping, whose answer is

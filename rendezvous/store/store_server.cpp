@@ -3,6 +3,9 @@
 #include "rendezvous/acceptor.hpp"
 #include "rendezvous/endpoint_text.hpp"
 #include "rendezvous/store/key_value.hpp"
+#include "rendezvous/store/reply_bytes.hpp"
+#include "rendezvous/store/session_ledger.hpp"
+#include "rendezvous/store/store_budget.hpp"
 #include "rendezvous/store/store_codec.hpp"
 #include "rendezvous/stranger_notes.hpp"
 
@@ -10,16 +13,20 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 #include <sodium.h>
 
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
-#include <deque>
+#include <chrono>
 #include <exception>
-#include <iterator>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <unordered_map>
@@ -34,22 +41,41 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t store_read_bytes = 64 * 1024;
-constexpr std::size_t outbox_bytes_max = std::size_t{1}
-                                         << 29;  // a client that reads nothing at all
+constexpr std::size_t slice_bytes_max = 1024 * 1024;  // written to one client at once
+constexpr std::size_t slice_parts_max = 16;
+constexpr std::size_t session_bytes = 1024;    // of the budget, for a connection
+constexpr std::size_t worth_closing = 65'536;  // bytes that a connection holds
+constexpr Millis request_time_max{60'000};
 
 struct Session {
-  Session(tcp::socket connected, std::string peer_name)
-      : socket(std::move(connected)), peer(std::move(peer_name)) {}
+  Session(tcp::socket connected, std::string peer_name, StoreBudget& budget)
+      : socket(std::move(connected)), peer(std::move(peer_name)), charge(budget, session_bytes) {}
   tcp::socket socket;
   std::string peer;
   StoreDecoder decoder;
-  std::deque<StoreRequest> requests;  // of one read, not executed yet
-  Result<void> decoded;               // an error: the bytes after the requests are invalid
-  std::string outbox;                 // replies that the kernel has not taken yet
-  std::size_t sent = 0;               // of the outbox
-  bool writing = false;               // waits until the socket takes more
-  bool reading = false;               // waits until bytes arrive
+  std::vector<StoreRequest> requests;  // of one read
+  std::size_t executed = 0;            // of them
+  std::size_t requests_bytes = 0;      // the memory that they take
+  Result<void> decoded;                // an error: the bytes after the requests are invalid
+  ReplyBytes outbox;                   // what the kernel has not taken yet
+  StoreCharge charge;
+  std::size_t held = 0;  // as the ledger knows it
+  bool writing = false;  // waits until the socket takes more
+  bool reading = false;  // waits until bytes arrive
 };
+
+/// How many connections the process can hold for the store: half of its descriptors are for
+/// workers, and for the job's other nodes.
+std::size_t connections_max() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return sessions_max;
+  return std::min<std::size_t>(sessions_max, files.rlim_cur / 2);
+}
+
+Instant time_now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
+}
 
 StoreHash seeded_hash() {
   StoreHash hash;
@@ -63,14 +89,19 @@ class StoreService {
   StoreService(boost::asio::io_context& context,
                const std::string& address,
                std::uint16_t port,
+               std::size_t memory_max,
                StoreServer::NoteHandler on_note)
       : context_(context),
         notes_(std::make_shared<StrangerNotes>(context, on_note)),
-        on_note_(std::move(on_note)) {
+        on_note_(std::move(on_note)),
+        budget_(memory_max),
+        deadline_(context) {
+    key_value_.emplace(budget_, KeyValueLimits{}, seeded_hash());
     Acceptor::Handlers handlers;
     handlers.on_connection = [this](tcp::socket socket, const tcp::endpoint& peer) {
       open_session(std::move(socket), peer);
     };
+    handlers.make_room = [this](const std::string&) { return close_a_silent_one(); };
     handlers.on_pause = [this](const std::string& why) {
       notes_->add("store: cannot accept another connection: " + why);
     };
@@ -86,7 +117,7 @@ class StoreService {
   void give_up(const std::string& why) {
     acceptor_->close();
     sessions_.clear();
-    key_value_ = KeyValue({}, seeded_hash());
+    key_value_.emplace(budget_, KeyValueLimits{}, seeded_hash());
     on_note_("store: closed, with all connections, so that the workers fail: " + why);
   }
 
@@ -94,17 +125,48 @@ class StoreService {
 
  private:
   void open_session(tcp::socket socket, const tcp::endpoint& peer) {
-    if (sessions_.size() >= sessions_max) {
-      return notes_->add(fmt::format("store: {} connections; one more was refused", sessions_max));
-    }
     const auto address = parse_ip_address(peer.address().to_string());
     if (!address || !is_admitted(*address)) return;
+    if (sessions_.size() >= connections_max() && !close_a_silent_one()) {
+      return notes_->add(fmt::format("store: {} connections; one more was refused (ulimit -n?)",
+                                     sessions_.size()));
+    }
+    if (!make_room(session_bytes)) return notes_->add(shortage("one more connection was refused"));
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
     const SessionId id = ++newest_session_;
-    sessions_.emplace(id.value,
-                      Session(std::move(socket), endpoint_text(text_of(*address), peer.port())));
+    const std::string name = endpoint_text(text_of(*address), peer.port());
+    sessions_.emplace(id.value, Session(std::move(socket), name, budget_));
+    ledger_.on_opened(id, *address);
     wait_for_bytes(id);
+  }
+
+  /// L2 of session_ledger.hpp; false if there is none.
+  bool close_a_silent_one() {
+    const auto silent = ledger_.oldest_silent();
+    if (silent) refuse(*silent, "it has said nothing, and connections are short");
+    return silent.has_value();
+  }
+
+  /// L1 of session_ledger.hpp, until there is so much memory; false if that did not help.
+  bool make_room(std::size_t bytes) {
+    while (!budget_.has_room(bytes)) {
+      const auto largest = ledger_.largest(worth_closing);
+      if (!largest) return false;
+      const Session& session = sessions_.at(largest->value);
+      refuse(*largest,
+             shortage(fmt::format("it had {} bytes of replies unread, and {} of requests",
+                                  session.outbox.size(),
+                                  session.decoder.held() + session.requests_bytes)));
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::string shortage(const std::string& what) const {
+    return fmt::format("{}: the store's memory is short: {} of {} bytes are taken (--store-memory)",
+                       what,
+                       budget_.used(),
+                       budget_.max());
   }
 
   [[nodiscard]] bool is_admitted(const IpAddress& address) {
@@ -129,29 +191,70 @@ class StoreService {
     error_code error;
     const std::size_t count = session.socket.read_some(boost::asio::buffer(buffer_), error);
     if (error && error != boost::asio::error::would_block) return close_session(id);
-    std::vector<StoreRequest> requests;
-    session.decoded = session.decoder.feed({buffer_.data(), count}, requests);
-    std::ranges::move(requests, std::back_inserter(session.requests));
+    session.decoded = session.decoder.feed({buffer_.data(), count}, session.requests);
+    for (const StoreRequest& request : session.requests)
+      session.requests_bytes += bytes_of(request);
+    ledger_.on_bytes(id, !session.requests.empty(), session.decoder.has_begun(), time_now());
+    set_deadline();
+    settle(id, session);
+    if (!make_room(0)) return refuse(id, shortage("its request was refused"));
     serve(id);
+  }
+
+  /// L3 of session_ledger.hpp.
+  void set_deadline() {
+    const auto next = ledger_.next_deadline();
+    if (!next || (timed_ && *timed_ <= *next)) return;
+    timed_ = next;
+    deadline_.expires_after(std::chrono::milliseconds((*next - time_now()).count));
+    deadline_.async_wait([this](error_code error) {
+      if (error) return;
+      timed_.reset();
+      while (const auto late = ledger_.overdue(time_now())) {
+        refuse(*late,
+               fmt::format("its request is not whole after {} s", in_seconds(request_time_max)));
+      }
+      set_deadline();
+    });
+  }
+
+  /// What it holds now is taken from the budget.
+  void settle(SessionId id, Session& session) {
+    const std::size_t unfinished = session.decoder.held() + session.requests_bytes;
+    session.charge.resize(session_bytes + unfinished + session.outbox.held());
+    const std::size_t held = unfinished + session.outbox.size();
+    if (std::exchange(session.held, held) != held) ledger_.on_held(id, held);
   }
 
   /// Executes what the client has asked for, as long as it reads the replies; then reads on.
   void serve(SessionId id) {
-    auto found = sessions_.find(id.value);
-    while (found != sessions_.end() && !found->second.requests.empty()) {
-      Session& session = found->second;
-      if (has_enough_to_read(session)) return;  // on_writable goes on
-      StoreRequest request = std::move(session.requests.front());
-      session.requests.pop_front();
+    while (Session* session = with_request(id)) {
+      if (has_enough_to_read(*session)) return;  // on_writable goes on
+      make_room(key_value_->cost_of(session->requests[session->executed]));
+      session = with_request(id);  // it may have been the largest
+      if (session == nullptr) return;
+      StoreRequest request = std::move(session->requests[session->executed++]);
       const auto done =
-          key_value_.on_request(id, session.decoder.dialect(), std::move(request), replies_);
+          key_value_->on_request(id, session->decoder.dialect(), std::move(request), replies_);
       deliver();
-      found = sessions_.find(id.value);  // delivering may close sessions
-      if (!done) return refuse(id, done.error());
+      if (!done) return refuse(id, done.error().message());
     }
+    const auto found = sessions_.find(id.value);
     if (found == sessions_.end()) return;
-    if (!found->second.decoded) return refuse(id, found->second.decoded.error());
-    if (!found->second.reading && !has_enough_to_read(found->second)) wait_for_bytes(id);
+    Session& session = found->second;
+    if (!session.decoded) return refuse(id, session.decoded.error().message());
+    session.requests = {};
+    session.executed = session.requests_bytes = 0;
+    settle(id, session);
+    if (!session.reading && !has_enough_to_read(session)) wait_for_bytes(id);
+  }
+
+  /// Nothing if all of its requests have been executed, or it is closed.
+  [[nodiscard]] Session* with_request(SessionId id) {
+    const auto found = sessions_.find(id.value);
+    if (found == sessions_.end()) return nullptr;
+    Session& session = found->second;
+    return session.executed < session.requests.size() ? &session : nullptr;
   }
 
   [[nodiscard]] static bool has_enough_to_read(const Session& session) {
@@ -160,19 +263,19 @@ class StoreService {
 
   /// What is left of the waits that a key has woken, turn by turn.
   void work_on() {
-    if (!key_value_.has_work() || works_) return;
+    if (!key_value_->has_work() || works_) return;
     works_ = true;
     boost::asio::post(context_, [this] {
       works_ = false;
-      key_value_.work(replies_);
+      key_value_->work(replies_);
       deliver();
     });
   }
 
-  void refuse(SessionId id, const Error& error) {
+  void refuse(SessionId id, const std::string& why) {
     const auto found = sessions_.find(id.value);
     if (found == sessions_.end()) return;
-    notes_->add(fmt::format("store: {}: {}", found->second.peer, error.message()));
+    notes_->add(fmt::format("store: {}: {}", found->second.peer, why));
     close_session(id);
   }
 
@@ -183,27 +286,29 @@ class StoreService {
       const auto found = sessions_.find(reply.session.value);
       if (found == sessions_.end()) continue;
       if (found->second.outbox.empty()) touched.push_back(reply.session);
-      found->second.outbox += reply.bytes;
-      if (found->second.outbox.size() > outbox_bytes_max) close_session(reply.session);
+      found->second.outbox.append(std::move(reply.bytes));
+      settle(reply.session, found->second);
     }
     replies_.clear();
     for (const SessionId id : touched) flush(id);
     work_on();
   }
 
+  /// One slice of it: other work of the thread has its turn before the next.
   void flush(SessionId id) {
     const auto found = sessions_.find(id.value);
     if (found == sessions_.end() || found->second.writing) return;
     Session& session = found->second;
+    std::array<std::string_view, slice_parts_max> views;
+    std::array<boost::asio::const_buffer, slice_parts_max> buffers;
+    const std::size_t count = session.outbox.front(views, slice_bytes_max);
+    for (std::size_t i = 0; i < count; ++i) buffers[i] = boost::asio::buffer(views[i]);
     error_code error;
-    session.sent +=
-        session.socket.write_some(boost::asio::buffer(session.outbox) + session.sent, error);
+    const std::size_t written = session.socket.write_some(std::span(buffers).first(count), error);
     if (error && error != boost::asio::error::would_block) return close_session(id);
-    if (session.sent == session.outbox.size()) {
-      session.outbox = {};  // its memory as well
-      session.sent = 0;
-      return;
-    }
+    session.outbox.drop_front(written);
+    settle(id, session);
+    if (session.outbox.empty()) return;
     session.writing = true;
     session.socket.async_wait(tcp::socket::wait_write, [this, id](error_code failed) {
       if (!failed) on_writable(id);
@@ -219,8 +324,9 @@ class StoreService {
   }
 
   void close_session(SessionId id) {
-    key_value_.on_session_lost(id);
+    key_value_->on_session_lost(id);
     sessions_.erase(id.value);
+    ledger_.on_closed(id);
   }
 
   boost::asio::io_context& context_;
@@ -229,8 +335,12 @@ class StoreService {
   StoreServer::NoteHandler on_note_;
   Admission admission_{{}, {}};
   SessionId newest_session_;
+  StoreBudget budget_;  // before all that is charged to it
   std::unordered_map<std::int64_t, Session> sessions_;
-  KeyValue key_value_{{}, seeded_hash()};
+  SessionLedger ledger_{request_time_max};
+  boost::asio::steady_timer deadline_;
+  std::optional<Instant> timed_;       // when deadline_ ends
+  std::optional<KeyValue> key_value_;  // always one
   std::vector<StoreReply> replies_;
   bool works_ = false;                         // another turn of it is posted
   std::array<char, store_read_bytes> buffer_;  // shared: an idle connection costs next to nothing
@@ -260,9 +370,10 @@ class StoreServer::Impl {
   Impl(boost::asio::io_context& caller,
        const std::string& address,
        std::uint16_t port,
+       std::size_t memory_max,
        NoteHandler on_note)
       : on_note_(std::make_shared<NoteHandler>(std::move(on_note))),
-        service_(context_, address, port, note_by(caller)) {
+        service_(context_, address, port, memory_max, note_by(caller)) {
     const SignalsBlocked for_the_thread;
     thread_ = std::thread([this] { serve(); });
   }
@@ -311,9 +422,10 @@ class StoreServer::Impl {
 Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context& context,
                                                          const std::string& address,
                                                          std::uint16_t port,
+                                                         std::size_t memory_max,
                                                          NoteHandler on_note) {
   try {
-    auto impl = std::make_unique<Impl>(context, address, port, std::move(on_note));
+    auto impl = std::make_unique<Impl>(context, address, port, memory_max, std::move(on_note));
     return std::unique_ptr<StoreServer>(new StoreServer(std::move(impl)));
   } catch (const boost::system::system_error& error) {
     const std::string place = port == 0 ? address : endpoint_text(address, port);

@@ -8,8 +8,10 @@
 // It has a thread of its own, so that what clients ask for does not delay this node's lease.
 //
 // Bounds
-//   `sessions_max` connections; requests by StoreLimits, contents by KeyValueLimits. Beyond
-//   `unread_reply_bytes_max` nothing more is read from a client or executed for it.
+//   Half of the process's descriptors, and `sessions_max`, for connections; StoreLimits for
+//   requests; one budget for all memory. Beyond `unread_reply_bytes_max` nothing more is read from
+//   a client or executed for it. Where memory or connections are short, session_ledger.hpp says
+//   who is closed.
 #pragma once
 
 #include "rendezvous/result.hpp"
@@ -34,11 +36,13 @@ class StoreServer {
   /// Takes one line for people: a client that was refused, and why.
   using NoteHandler = std::function<void(std::string)>;
 
-  /// Listens on `address` at a free port, or at `port`, from this call on. The handlers run on the
-  /// thread of `context`, which must outlive the server, and none after the server's end.
+  /// Listens on `address` at a free port, or at `port`, from this call on, with a budget of
+  /// `memory_max` bytes. The handlers run on the thread of `context`, which must outlive the
+  /// server, and none after the server's end.
   [[nodiscard]] static Result<std::unique_ptr<StoreServer>> listen(boost::asio::io_context& context,
                                                                    const std::string& address,
                                                                    std::uint16_t port,
+                                                                   std::size_t memory_max,
                                                                    NoteHandler on_note);
 
   /// From now on connections are taken from whoever is admitted; others are closed unread. Call

@@ -4,15 +4,15 @@
 namespace e2e {
 namespace {
 
-/// Rank 0 of two nodes attacks the store while a lease of a second is to be kept.
-/// What the node of the store has said.
+/// Rank 0 of two nodes attacks the store while a lease of a second is to be kept. Returns what the
+/// node of the store has said.
 std::string expect_one_generation(Case& test, const std::string& attack) {
   Nodes nodes{test};
   const std::string program =
       "[ $RANK = 0 ] || { until [ -e over ]; do sleep 0.01; done; exit 0; }; RDZV_PORT=" +
       std::to_string(nodes.port) + " python3 " E2E_SOURCE_DIR "/store_attacks.py " + attack +
       " && : > over";
-  const auto jobs = nodes.start_all(2, {"--dead-after", "1s"}, program);
+  const auto jobs = nodes.start_all(2, {"--dead-after", "1s", "--store-memory", "160MiB"}, program);
   for (Job* job : jobs) {
     CHECK_MESSAGE(job->wait() == 0, job->err);
     CHECK_MESSAGE(count_of("generation 2", job->err) == 0, job->err);
@@ -39,6 +39,20 @@ TEST_CASE_FIXTURE(Case,
   const std::string said = expect_one_generation(*this, "garbage");
   CHECK_MESSAGE(count_of("store: ", said) == 1, said);
   CHECK_MESSAGE(count_of("\nddprun 12:00:00.000: forged", said) == 0, said);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e store attack: large requests that are never whole") {
+  const std::string said = expect_one_generation(*this, "unfinished");
+  CHECK_MESSAGE(count_of("the store's memory is short", said) > 0, said);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e store attack: replies that nobody reads, a thousandfold the request") {
+  (void)expect_one_generation(*this, "unread");
+}
+
+TEST_CASE_FIXTURE(Case, "e2e store attack: a large value with many watchers that read nothing") {
+  const std::string said = expect_one_generation(*this, "watches");
+  CHECK_MESSAGE(count_of("the store's memory is short", said) > 0, said);
 }
 
 }  // namespace e2e

@@ -1,8 +1,8 @@
 """What a worker can do to its store, and whether another client is answered within a second then.
 
-    store_attacks.py appends|connects|garbage|waits
+    store_attacks.py appends|connects|garbage|unfinished|unread|waits|watches
 
-The requests are those of PyTorch 2.2 and later.
+The requests are those of PyTorch 2.2 and later; only old ones have watches.
 """
 
 import os
@@ -14,6 +14,9 @@ import time
 STORE = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
 ATTACK_S = 4.0
 CLIENTS_COUNT = 1_500  # that wait for as many keys each
+LARGE = bytes(8 << 20)
+# What ddprun may take with a store of 160 MiB, and strings that grow by doubling.
+MEMORY_KIB_MAX = 420 << 10
 GREETING = b"\x00\xce\xf7\x85\x3c"
 
 
@@ -46,6 +49,17 @@ def seconds_of_an_answer():
     return time.monotonic() - started
 
 
+def memory_kib_of_ddprun():
+    """The most that it has had at any time."""
+    with open(f"/proc/{os.getppid()}/status", encoding="ascii") as status:
+        parent = dict(line.split(":", 1) for line in status)
+    if parent["Name"].strip() != "ddprun":  # a shell is between
+        with open(f"/proc/{parent['PPid'].strip()}/status", encoding="ascii") as status:
+            parent = dict(line.split(":", 1) for line in status)
+    assert parent["Name"].strip() == "ddprun", parent["Name"]
+    return int(parent["VmHWM"].split()[0])
+
+
 def appends():
     """Of one byte each, to a value of 64 MiB."""
     with connect() as client:
@@ -76,6 +90,48 @@ def garbage():
         assert client.recv(1) == b""
 
 
+def unfinished():
+    """Requests of 64 MiB, of which the last byte never comes, until the store hangs up."""
+    clients = []
+    for number in range(6):
+        clients.append(connect())
+        whole = set_key(b"unfinished %d" % number, bytes(64 << 20))
+        try:
+            clients[-1].sendall(whole[:-1])
+        except ConnectionError:
+            pass
+    assert memory_kib_of_ddprun() < MEMORY_KIB_MAX, memory_kib_of_ddprun()
+    assert seconds_of_an_answer() < 1
+
+
+def unread():
+    """Replies of 240 MiB each to a request of a few bytes, which nobody reads."""
+    with connect() as client:
+        client.sendall(set_key(b"large", LARGE) + b"\x0d" + struct.pack("<I", 1))
+        read(client, 4)
+    clients = [connect() for _ in range(12)]
+    for client in clients:
+        client.sendall(b"\x0a" + struct.pack("<Q", 30) + word(b"large") * 30)
+    for client in clients:
+        read(client, 8)
+    assert memory_kib_of_ddprun() < 100 << 10, memory_kib_of_ddprun()
+    assert seconds_of_an_answer() < 1
+
+
+def watches():
+    """Of 40 clients that read nothing, for a large value that changes again and again."""
+    clients = [socket.create_connection(STORE) for _ in range(40)]
+    for client in clients:
+        client.sendall(b"\x07" + word(b"watched"))
+        read(client, 1)
+    with connect() as writer:
+        for _ in range(30):
+            writer.sendall(set_key(b"watched", LARGE) + b"\x0d" + struct.pack("<I", 1))
+            read(writer, 4)
+    assert memory_kib_of_ddprun() < MEMORY_KIB_MAX, memory_kib_of_ddprun()
+    assert seconds_of_an_answer() < 1
+
+
 def waits():
     """For all keys, of which the first comes last."""
     keys = [b"%07d" % number for number in range(CLIENTS_COUNT)]
@@ -89,6 +145,14 @@ def waits():
         read(client, 1)
 
 
-attacks = {"appends": appends, "connects": connects, "garbage": garbage, "waits": waits}
+attacks = {
+    "appends": appends,
+    "connects": connects,
+    "garbage": garbage,
+    "unfinished": unfinished,
+    "unread": unread,
+    "waits": waits,
+    "watches": watches,
+}
 attacks[sys.argv[1]]()
 assert seconds_of_an_answer() < 1

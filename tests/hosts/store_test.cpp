@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include <string>
 
 namespace hosts {
@@ -75,6 +78,25 @@ TEST_CASE("hosts: whom the user allows may use the store") {
   CHECK(job.asks() == "served\n");
   job.expect_success();
   CHECK(job.refusals_of(address_of(2)) == 0);
+}
+
+TEST_CASE("hosts: connections that say nothing make room for one that asks") {
+  if (!can_hold_hosts()) return;
+  Besieged job({{"store-allow", address_of(2)}});
+  const rlimit few{120, 120};
+  REQUIRE(::prlimit(job.agent_process(0), RLIMIT_NOFILE, &few, nullptr) == 0);
+  const std::size_t blank = job.master.find(' ');
+  Program& silent = job[2].run({"python3",
+                                HOSTS_TALK,
+                                "hold",
+                                job.master.substr(0, blank),
+                                job.master.substr(blank + 1),
+                                "200"});
+  job.wait_until("silent connections", [&] { return silent.out() == "held\n"; });
+  CHECK(job.asks() == "served\n");
+  ::kill(silent.pid(), SIGKILL);
+  CHECK(silent.wait() == 128 + SIGKILL);
+  job.expect_success();
 }
 
 TEST_CASE("hosts: a host that comes to the store by another of its addresses is served") {

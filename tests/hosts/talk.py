@@ -7,11 +7,14 @@ waits for it to come back, and sends the next. Both print how many came, as "hea
 `ask ADDRESS PORT` is what a PyTorch worker asks a store first. It ends with "served", or with
 "closed" if the store closes the connection.
 
+`hold ADDRESS PORT COUNT` makes connections that say nothing, prints "held", and keeps them.
+
 `hear PORT` and `tell ADDRESS PORT` are datagrams one way: "heard 10" and "told 10". Who tells ends
 with "refused" when anybody answers that it is in vain.
 """
 
 import select
+import signal
 import socket
 import sys
 
@@ -90,9 +93,23 @@ def ask(address, port):
         say("closed")
 
 
+def hold(address, port, count):
+    lines = [socket.create_connection((address, port)) for _ in range(count)]
+    say("held")
+    signal.pause()
+    del lines
+
+
 def main(verb, *where):
-    verbs = {"listen": listen, "connect": connect, "ask": ask, "hear": hear, "tell": tell}
-    verbs[verb](*where[:-1], int(where[-1]))
+    verbs = {
+        "listen": listen,
+        "connect": connect,
+        "ask": ask,
+        "hold": hold,
+        "hear": hear,
+        "tell": tell,
+    }
+    verbs[verb](*(int(word) if word.isdigit() else word for word in where))
 
 
 main(*sys.argv[1:])

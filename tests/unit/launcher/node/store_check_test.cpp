@@ -21,7 +21,7 @@ constexpr Millis short_patience{200};
 struct CheckedStore {
   boost::asio::io_context context;
   std::unique_ptr<StoreServer> store =
-      StoreServer::listen(context, "127.0.0.1", 0, [](const std::string&) {}).value();
+      StoreServer::listen(context, "127.0.0.1", 0, 1 << 20, [](const std::string&) {}).value();
   std::vector<std::string> failures;
 
   std::unique_ptr<StoreCheck> check(std::uint16_t port, Millis patience = short_patience) {

@@ -38,6 +38,19 @@ TEST_CASE("values: the parts of a list are between commas, and none is behind th
   CHECK(parts_of(",a") == Parts{"", "a"});
 }
 
+TEST_CASE("values: a size has a unit of 1024, or is in bytes") {
+  CHECK(parse_size("4096") == 4'096);
+  CHECK(parse_size("1KiB") == 1'024);
+  CHECK(parse_size("64MiB") == 64 << 20);
+  CHECK(parse_size("1.5GiB") == std::int64_t{3} << 29);
+  CHECK(parse_size("1TiB") == std::int64_t{1} << 40);
+  CHECK(parse_size("1024TiB") == std::int64_t{1} << 50);
+  for (const char* text : {"", "GiB", "-1", "1GB", "1 GiB", "1gib", "1025TiB", "nan", "1e9"}) {
+    CAPTURE(std::string(text));
+    CHECK_FALSE(parse_size(text));
+  }
+}
+
 TEST_CASE("values: a duration has a unit, or is in seconds") {
   CHECK(parse_duration("250ms") == Millis{250});
   CHECK(parse_duration("5s") == Millis{5'000});

@@ -152,42 +152,71 @@ TEST_CASE("store: the limit of keys holds for values and queues together") {
   CHECK(story.says(1, "01 #1 'b' #1 'v'") == silence);
 }
 
-TEST_CASE(
-    "store: the limit of bytes counts keys and values, and what was freed may be used again") {
-  StoreStory story({.bytes_max = 10, .entry_bytes = 0});
-  for (int round = 0; round < 5; ++round) {
-    CHECK(story.says(1, "01 #2 'aa' #3 'vvv'") == silence);    // 5
-    CHECK(story.says(1, "0e #1 'q' #2 'xx'") == silence);      // 8
-    CHECK(story.says(1, "09 #2 'aa' #2 'vv'") == silence);     // 10
-    CHECK(story.says(1, "01 #2 'aa' #5 'wwwww'") == silence);  // 10
-    CHECK(story.says(1, "01 #2 'aa' #6 'wwwwww'") == closed);
-    CHECK(story.says(1, "0e #1 'q' #1 'x'") == closed);
-    CHECK(story.says(1, "02 #2 'aa' #5 'wwwww' #1 'w'") == hears(1, "#1 'w'"));  // 6
-    CHECK(story.says(1, "0f #1 'q'") == hears(1, "#1 #2 'xx'"));                 // 3
-    CHECK(story.says(1, "04 #1 'n' #123456") == hears(1, "#123456"));            // 10
-    CHECK(story.says(1, "04 #1 'n' #900000") == closed);
-    CHECK(story.says(1, "08 #1 'n' 08 #2 'aa'") == hears(1, "#1 #1"));  // 0
+TEST_CASE("store: what is kept costs its bytes and an entry, and all comes back") {
+  StoreStory story({.entry_bytes = 10});
+  const auto takes = [&](std::size_t bytes) { return story.budget.used() == bytes; };
+  for (int round = 0; round < 3; ++round) {
+    CHECK(story.says(1, "01 #2 'aa' #3 'vvv'") == silence);
+    CHECK(takes(15));
+    CHECK(story.says(1, "09 #2 'aa' #2 'vv' 01 #2 'bb' #1 'v' 01 #2 'bb' #0") == silence);
+    CHECK(takes(29));
+    CHECK(story.says(2, "06 #2 #1 'a' #1 'b'") == silence);  // a wait, and a list of two
+    CHECK(takes(61));
+    CHECK(story.says(3, "06 #2 #1 'a' #1 'b'") == silence);  // another wait, the same list
+    CHECK(takes(71));
+    CHECK(story.says(1, "0e #1 'q' #0 0e #1 'q' #4 'qqqq'") == silence);
+    CHECK(takes(106));
+    CHECK(story.says_legacy(4, "07 #1 'k'") == hears(4, "03"));
+    CHECK(takes(117));
+    CHECK(story.says(1, "04 #1 'n' #100") == hears(1, "#100"));
+    CHECK(takes(131));
+    for (int client = 2; client <= 4; ++client) story.leaves(client);
+    CHECK(story.says(1, "0f #1 'q' 0f #1 'q'") == hears(1, "#2 #0 #1 #4 'qqqq'"));
+    CHECK(story.says(1, "08 #2 'aa' 08 #2 'bb' 08 #1 'n'") == hears(1, "#1 #1 #1"));
+    CHECK(takes(0));
   }
 }
 
-TEST_CASE("store: what is kept costs its bytes and an entry, and all comes back") {
-  const ToClients closed_5 = {{5, "closed"}};
-  StoreStory story({.bytes_max = 100, .entry_bytes = 10});
-  for (int round = 0; round < 5; ++round) {
-    CHECK(story.says(1, "01 #1 'k' #0") == silence);               // 11
-    CHECK(story.says(2, "06 #2 #1 'a' #1 'b'") == silence);        // 43
-    CHECK(story.says(3, "06 #2 #1 'a' #1 'b'") == silence);        // 53: one list
-    CHECK(story.says(1, "0e #1 'q' #0 0e #1 'q' #0") == silence);  // 84
-    CHECK(story.says_legacy(4, "07 #1 'k'") == hears(4, "03"));    // 95
-    CHECK(story.says(5, "01 #1 'x' #0") == closed_5);
-    CHECK(story.says(5, "0e #1 'q' #0") == closed_5);
-    CHECK(story.says(5, "06 #1 #1 'y'") == closed_5);
-    CHECK(story.says_legacy(5, "07 #1 'k'") == closed_5);
-    CHECK(story.says(5, "09 #1 'k' #6 'vvvvvv'") == closed_5);
-    for (int client = 2; client <= 4; ++client) story.leaves(client);
-    CHECK(story.says(1, "0f #1 'q' 0f #1 'q'") == hears(1, "#2 #0 #1 #0"));
-    CHECK(story.says(1, "08 #1 'k'") == hears(1, "#1"));
+TEST_CASE("store: a request that may take more than is left is refused, and changes nothing") {
+  const std::string large(1'000, 'v');
+  const std::string set_large = "01 #1 'a' #1000 '" + large + "'";
+  StoreStory story({}, 2'000);
+  CHECK(story.says(1, set_large) == silence);
+  const std::size_t taken = story.budget.used();
+  for (const std::string& more : {"01 #1 'b' #1000 '" + large + "'",
+                                  "0e #1 'b' #1000 '" + large + "'",
+                                  "0b #2 #1 'c' #1 'v' #1 'd' #1000 '" + large + "'",
+                                  "06 #4 #1 'w' #1 'x' #1 'y' #1 'z'" + std::string(),
+                                  "0a #5 #1 'a' #1 'a' #1 'a' #1 'a' #1 'a'" + std::string()}) {
+    CAPTURE(more.substr(0, 40));
+    CHECK(story.says(1, more) == closed);
+    CHECK(story.budget.used() == taken);
+    CHECK(story.store.key_count() == 1);
   }
+  CHECK(story.says(1, "04 #1 'n' #1") == hears(1, "#1"));
+  CHECK(story.says(1, "08 #1 'a'") == hears(1, "#1"));
+  CHECK(story.says(1, "0e #1 'b' #1000 '" + large + "'") == silence);
+}
+
+TEST_CASE("store: a large value is sent to many and kept for the slow, and taken once") {
+  const std::string value(100'000, 'v');
+  StoreStory story;
+  (void)story.says_legacy(1, "07 #1 'k'");
+  (void)story.says_legacy(2, "07 #1 'k'");
+  std::vector<StoreReply> replies;
+  StoreRequest request{.operation = StoreOperation::set, .keys = {"k"}, .values = {value}};
+  CHECK(story.store.on_request({3}, StoreDialect::validated, request, replies).has_value());
+  request = {.operation = StoreOperation::multi_get, .keys = std::vector<std::string>(50, "k")};
+  CHECK(story.store.on_request({3}, StoreDialect::validated, request, replies).has_value());
+  REQUIRE(replies.size() == 3);
+  CHECK(replies.back().bytes.size() == 50 * (8 + value.size()));
+  CHECK(story.budget.used() < value.size() + 2'000);
+  request = {.operation = StoreOperation::append, .keys = {"k"}, .values = {"w"}};
+  CHECK(story.store.on_request({3}, StoreDialect::validated, request, replies).has_value());
+  CHECK(story.budget.used() > 2 * value.size());  // the replies have what was there before
+  CHECK(replies[2].bytes.text().substr(8, value.size()) == value);
+  replies.clear();
+  CHECK(story.budget.used() < value.size() + 2'000);
 }
 
 TEST_CASE("store: so many keys can be watched, and those of who has left no longer count") {
@@ -204,23 +233,6 @@ TEST_CASE("store: a request that is refused is not answered as if it had been pe
   CHECK(story.says(1, "04 #1 'k' #1") == closed);
   CHECK(story.says(1, "12 #1 'k' #1") == closed);
   CHECK(story.says(1, "02 #1 'k' #0 #1 'd'") == closed);
-}
-
-TEST_CASE("store: no reply is larger than the limit, whatever it collects") {
-  StoreStory story({.reply_bytes_max = 24});
-  CHECK(story.says(1, "0b #2 #1 'a' #4 'aaaa' #1 'b' #4 'bbbb'") == silence);
-  CHECK(story.says(1, "0a #2 #1 'a' #1 'b'") == hears(1, "#4 'aaaa' #4 'bbbb'"));
-  CHECK(story.says(1, "0a #3 #1 'a' #1 'b' #1 'a'") == closed);
-  CHECK(story.says(1, "01 #3 'key' #0 11") == closed);
-}
-
-TEST_CASE("store: a value that has grown beyond the limit of a reply is not sent either") {
-  StoreStory story({.reply_bytes_max = 16});
-  (void)story.says(1, "01 #1 'k' #5 'aaaaa'");
-  (void)story.says(1, "09 #1 'k' #5 'bbbbb'");
-  CHECK(story.says(1, "0a #1 #1 'k'") == closed);
-  CHECK(story.says(1, "03 #1 'k'") == closed);
-  CHECK(story.says(1, "02 #1 'k' #1 'x' #1 'y'") == closed);
 }
 
 }  // namespace

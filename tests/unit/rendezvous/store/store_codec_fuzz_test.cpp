@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -15,7 +16,8 @@ namespace {
 
 constexpr StoreLimits narrow{
     .key_bytes_max = 12, .value_bytes_max = 20, .keys_per_request_max = 4, .request_bytes_max = 60};
-constexpr KeyValueLimits small{.keys_max = 6, .bytes_max = 120, .reply_bytes_max = 200};
+constexpr KeyValueLimits small{.keys_max = 6, .entry_bytes = 4};
+constexpr std::size_t small_budget = 1'200;
 
 std::string text(Random& random) {
   constexpr std::array<std::string_view, 8> texts{
@@ -119,9 +121,16 @@ TEST_CASE("store codec: random streams are read the same in any pieces, or refus
   CHECK(read > 20'000);
 }
 
-TEST_CASE("store: random requests of many sessions break nothing and stay within the limits") {
+std::size_t held(const std::vector<StoreReply>& replies) {
+  std::size_t bytes = 0;
+  for (const StoreReply& reply : replies) bytes += reply.bytes.held();
+  return bytes;
+}
+
+TEST_CASE("store: random requests of many sessions stay within the limits and their cost") {
   Random random(7);
-  KeyValue store(small);
+  StoreBudget memory(small_budget);
+  auto store = std::make_optional<KeyValue>(memory, small);
   int refused = 0;
   int answered = 0;
   for (int round = 0; round < 10'000; ++round) {
@@ -131,16 +140,23 @@ TEST_CASE("store: random requests of many sessions break nothing and stay within
     std::vector<StoreReply> replies;
     for (const StoreRequest& each : outcome.requests) {
       if (is_closed) break;
-      is_closed = !store.on_request(session, outcome.dialect, each, replies);
+      const std::size_t taken_max = memory.used() + held(replies) + store->cost_of(each);
+      is_closed = !store->on_request(session, outcome.dialect, each, replies);
+      if (memory.used() + held(replies) > taken_max) FAIL("round " << round);
     }
     for (const StoreReply& reply : replies) {
       if (reply.session.value >= 5) FAIL("round " << round);
     }
     answered += static_cast<int>(replies.size());
     refused += is_closed ? 1 : 0;
-    if (is_closed || below(random, 4) == 0) store.on_session_lost(session);
-    if (store.key_count() > small.keys_max) FAIL("round " << round);
-    if (below(random, 50) == 0) store = KeyValue(small);
+    if (is_closed || below(random, 4) == 0) store->on_session_lost(session);
+    if (store->key_count() > small.keys_max) FAIL("round " << round);
+    if (memory.used() > memory.max()) FAIL("round " << round);
+    if (below(random, 50) > 0) continue;
+    store.reset();
+    replies.clear();
+    if (memory.used() != 0) FAIL("round " << round);
+    store.emplace(memory, small);
   }
   CHECK(refused > 500);
   CHECK(answered > 5'000);

@@ -29,7 +29,8 @@ inline const ToClients silence;
 
 class StoreStory {
  public:
-  explicit StoreStory(KeyValueLimits limits = {}) : store(limits) {}
+  explicit StoreStory(KeyValueLimits limits = {}, std::size_t bytes_max = std::size_t{1} << 30)
+      : budget(bytes_max), store(budget, limits) {}
 
   /// A client of PyTorch 2.2 or later sends a request; returns what everybody hears.
   ToClients says(int client, std::string_view notation) { return send(client, notation, true); }
@@ -43,6 +44,7 @@ class StoreStory {
     store.on_session_lost(id(client));
   }
 
+  StoreBudget budget;
   KeyValue store;
 
  private:
@@ -63,7 +65,7 @@ class StoreStory {
     }
     ToClients heard;
     for (const StoreReply& reply : replies) {
-      heard[static_cast<int>(reply.session.value)] += hex(reply.bytes);
+      heard[static_cast<int>(reply.session.value)] += hex(reply.bytes.text());
     }
     if (!open) {
       heard[client] += "closed";
