@@ -75,7 +75,8 @@ void AppendFile::flush() {
 }
 
 void AppendFile::fail(int error_number) {
-  static_cast<void>(::ftruncate(file_.get(), size_bytes_));  // no part of a record stays
+  // No part of a record stays.
+  [[maybe_unused]] const int ignored = ::ftruncate(file_.get(), size_bytes_);
   if (std::exchange(has_warned_, true)) return;
   warn_(text("cannot write ",
              path_.string(),
