@@ -22,10 +22,12 @@ class LineFilter {
   [[nodiscard]] std::string finish() { return kept(lines_.finish()); }
 
  private:
-  [[nodiscard]] std::string kept(std::string_view lines) const;
+  [[nodiscard]] std::string kept(std::string_view lines);
 
   LinePrefixer lines_;
   std::vector<std::string> texts_;
+  bool has_kept_ = false;  // the newest line,
+  bool returned_ = false;  // which ends with "\r"
 };
 
 }  // namespace ddprun
