@@ -1,18 +1,19 @@
 #include "rendezvous/worker_end.hpp"
 
 #include "rendezvous/result.hpp"
+#include "rendezvous/signal_abbreviation.hpp"
 
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 namespace ddprun {
 
 std::string signal_name(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name == nullptr ? fmt::format("signal {}", signal)
-                         : fmt::format("SIG{} ({})", name, signal);
+  const std::string_view name = signal_abbreviation(signal);
+  return name.empty() ? fmt::format("signal {}", signal) : fmt::format("SIG{} ({})", name, signal);
 }
 
 std::string describe(const WorkerFailure& failure) {

@@ -1,14 +1,17 @@
 #include "launcher/events/worker_json.hpp"
 
+#include "rendezvous/signal_abbreviation.hpp"
+
 #include <fmt/format.h>
 
 #include <cstring>
+#include <string_view>
 
 namespace ddprun {
 
 std::string signal_word(int signal) {
-  const char* const name = sigabbrev_np(signal);
-  return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
+  const std::string_view name = signal_abbreviation(signal);
+  return name.empty() ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
 }
 
 void append_end(const WorkerEnd& end, nlohmann::ordered_json& object) {
