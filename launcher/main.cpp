@@ -1,5 +1,6 @@
 // ddprun.
 #include "launcher/commands/dispatch.hpp"
+#include "launcher/commit.hpp"
 #include "launcher/system/explain.hpp"
 
 #include <fcntl.h>
@@ -23,7 +24,9 @@ void open_standard_streams() {
 int main(int argc, char** argv) {
   open_standard_streams();
   try {
-    return ddprun::dispatch({argv, argv + argc}, {DDPRUN_VERSION, DDPRUN_TESTED_LIBTORCH});
+    return ddprun::dispatch(
+        {argv, argv + argc},
+        {DDPRUN_VERSION, ddprun::commit, DDPRUN_COMPILER, DDPRUN_TESTED_LIBTORCH});
   } catch (const std::exception& error) {
     return ddprun::explain(error);
   }

@@ -62,9 +62,15 @@ int dispatch(const std::vector<std::string>& words, const Versions& versions) {
     return print(completion_script(shell->second).value());
   }
   if (command_line.settings.contains("version")) {
-    return print(fmt::format("ddprun {}\nworker runtime tested with LibTorch {}\n",
-                             versions.ddprun,
-                             versions.tested_libtorch));
+    return print(
+        fmt::format("ddprun {}\n"
+                    "commit {}\n"
+                    "compiler {}\n"
+                    "worker runtime tested with LibTorch {}\n",
+                    versions.ddprun,
+                    versions.commit,
+                    versions.compiler,
+                    versions.tested_libtorch));
   }
   return run_command(command_line, role, versions.ddprun, print);
 }

@@ -9,6 +9,8 @@ namespace ddprun {
 /// What --version says.
 struct Versions {
   std::string ddprun;
+  std::string commit;
+  std::string compiler;
   std::string tested_libtorch;
 };
 
