@@ -15,6 +15,7 @@ source .ci/checks.sh
 # Those that run TEST_PYTHON.
 pytorch_tests="^e2e (store|torchrun's lines|frameworks):"
 pytorch_tests+="|^worker: .*(interoperation_test|models/|examples/lightning_test)"
+pytorch_tests+="|^install: another LibTorch"
 
 # What no compiler is needed for.
 check_texts() {

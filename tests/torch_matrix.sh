@@ -46,7 +46,7 @@ build_and_test() {
         cmake --build "$folder" -j "$jobs" --target ddprun examples/all tests/worker/all ||
         return 1
     check_nccl "$folder" "$prefix"
-    TEST_PYTHON=$python tests_of "$(basename "$folder")" -L '^worker$'
+    TEST_PYTHON=$python tests_of "$(basename "$folder")" -L '^(worker|install)$'
 }
 
 # check_nccl FOLDER PREFIX: with CUDA, whether the programs call NCCL's process group.

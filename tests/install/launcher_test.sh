@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# What `cmake --install` leaves for users of ddprun itself.
+# shellcheck source=tests/install/kit.sh
+source "$(dirname "$0")/kit.sh"
+install_build
+
+programs=$(ls "$prefix/bin")
+[[ $programs == ddprun ]] || fail "bin/ has $programs, not ddprun alone"
+quietly env -i "$prefix/bin/ddprun" --standalone true
+
+for page in "$SOURCE"/man/*.[157]; do
+    installed=$prefix/share/man/man${page##*.}/${page##*/}
+    cmp "$page" "$installed" || fail "$installed is not $page"
+done
