@@ -111,7 +111,7 @@ struct Sets {
   examples::Pictures test;
 };
 
-Sets open(const Options& options, std::int64_t ranks_count) {
+Sets open(const Options& options) {
   const examples::JobOptions& job = options.job;
   const std::int64_t side = options.side;
   if (job.synthetic) {
@@ -122,16 +122,7 @@ Sets open(const Options& options, std::int64_t ranks_count) {
     const worker::Cifar file = worker::read_cifar100(std::filesystem::path(job.data) / name);
     return prepared(worker::TensorData(file.images, file.labels), side);
   };
-  Sets sets{read_file("train.bin"), read_file("test.bin")};
-  if (const std::int64_t count = sets.training.size(); count < ranks_count) {
-    throw worker::Error(text(job.data,
-                             "/train.bin has ",
-                             count,
-                             " pictures for ",
-                             ranks_count,
-                             " ranks; start fewer, or give more data"));
-  }
-  return sets;
+  return {read_file("train.bin"), read_file("test.bin")};
 }
 
 struct Classifier {
@@ -179,8 +170,7 @@ void train(const std::vector<std::string>& words) {
                                        .sampler = {.seed = job.seed}},
                            .callbacks = callbacks});
   worker::Session& session = trainer.session();
-  const Sets sets = worker::made_on_all_ranks(
-      session.group(), [&] { return open(options, session.context().world_size); });
+  const Sets sets = worker::made_on_all_ranks(session.group(), [&] { return open(options); });
   Classifier classifier(options, session.device());
   examples::load_weights(*classifier.net, job.weights, session.group());
   trainer.fit(classifier, sets.training);

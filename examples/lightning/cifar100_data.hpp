@@ -46,8 +46,8 @@ class Cifar100Data {
     for (const char* name : {"train.bin", "test.bin"}) copy(from / name, folder() / name);
   }
 
-  /// Throws Error if the files cannot be read, or have fewer pictures than there are ranks.
-  void setup(const worker::Session& session) {
+  /// Throws Error if the files cannot be read, or no picture is left to train on.
+  void setup(const worker::Session& /*session*/) {
     if (options_.data.empty()) {
       training_ = made_up(options_.train_images, options_.seed);
       test_ = made_up(options_.test_images, options_.seed + 1);
@@ -57,15 +57,9 @@ class Cifar100Data {
     }
     const std::int64_t count = std::min(options_.train_images, training_.images.size(0));
     held_out_begin_ = count - std::max<std::int64_t>(count / 10, 1);
-    const int ranks = session.context().world_size;
-    if (held_out_begin_ >= ranks) return;
-    throw worker::Error(worker::text("of ",
-                                     count,
-                                     " training pictures ",
-                                     held_out_begin_,
-                                     " are left to train on, and there are ",
-                                     ranks,
-                                     " ranks; give more pictures or start fewer workers"));
+    if (held_out_begin_ > 0) return;
+    throw worker::Error(worker::text((folder() / "train.bin").string(),
+                                     " has one picture, and the validation needs that; give more"));
   }
 
   [[nodiscard]] Pictures training_data() const {

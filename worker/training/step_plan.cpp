@@ -25,11 +25,13 @@ StepPlan::StepPlan(const StepPlanOptions& options,
   require_at_least(0, options.save_every, "save_every");
   require_at_least(1, options.save_every_epochs, "save_every_epochs");
   require_at_least(0, options.ask_every, "ask_every");
-  if (sampler.size() == 0) {
-    throw Error(text("there is nothing to train on: the data has fewer samples than there are ",
-                     "ranks, ",
+  if (const std::int64_t samples_count = sampler.samples_count(); samples_count < world_size) {
+    throw Error(text("the training has ",
                      world_size,
-                     ", or none; check its path"));
+                     world_size == 1 ? " rank, and its data " : " ranks, and its data ",
+                     samples_count,
+                     samples_count == 1 ? " sample" : " samples",
+                     "; give each rank one: start fewer workers, or check the data's path"));
   }
   begin_epoch();
 }

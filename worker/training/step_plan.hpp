@@ -22,8 +22,8 @@ struct StepPlanOptions {
 /// Pure.
 class StepPlan {
  public:
-  /// Of a rank among `world_size`, from `start` on. Throws Error naming an option that is too small
-  /// or data without a sample for each rank.
+  /// Of a rank among `world_size`, from `start` on. Throws Error naming an option that is too
+  /// small, or if there are fewer samples than ranks.
   StepPlan(const StepPlanOptions& options,
            const DistributedSampler& sampler,
            int world_size,

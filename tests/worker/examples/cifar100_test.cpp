@@ -119,9 +119,10 @@ TEST_CASE("cifar100: data that one rank alone cannot read end all ranks with the
   CHECK(times_told(one_sided, "cannot read data/train.bin: No such file or directory") == 2);
 
   write_cifar100(training, 1);
-  const CommandResult few = cifar100_job(folder, 2, EXAMPLE_CIFAR100 " --data 0/data");
+  const CommandResult few =
+      cifar100_job(folder, 2, EXAMPLE_CIFAR100 " --net resnet18 --data 0/data");
   CAPTURE(few.error);
-  CHECK(times_told(few, "0/data/train.bin has 1 pictures for 2 ranks") == 2);
+  CHECK(times_told(few, "the training has 2 ranks, and its data 1 sample") == 2);
 
   worker::test::write_bytes(test, "cut off");
   CHECK(contains(cifar100(folder, "--data 0/data").error,

@@ -223,7 +223,7 @@ TEST_CASE("dogs_vs_cats: what one rank lacks ends all with one cause, and so do 
   const CommandResult few = tell_dogs(folder, 2, "--synthetic --images 1");
   CAPTURE(few.error);
   CHECK(few.status == 1);
-  CHECK(contains(few.error, "the data has fewer samples than there are ranks, 2"));
+  CHECK(contains(few.error, "the training has 2 ranks, and its data 1 sample"));
   CHECK(test::processes_in(folder).empty());
 }
 

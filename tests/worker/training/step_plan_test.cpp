@@ -106,7 +106,7 @@ TEST_CASE("step plan: after steps_max steps it is over, in the middle of an epoc
   }
 }
 
-TEST_CASE("step plan: options that are too small are named, and data without samples") {
+TEST_CASE("step plan: options that are too small are named") {
   const auto error = [](std::int64_t samples, const StepPlanOptions& options) {
     return test::error_of([&] { static_cast<void>(plan_of(samples, options)); });
   };
@@ -117,7 +117,20 @@ TEST_CASE("step plan: options that are too small are named, and data without sam
   CHECK(error(9, {.save_every_epochs = 0}) ==
         "save_every_epochs of a session is 0; it must be at least 1");
   CHECK(error(9, {.ask_every = -1}) == "ask_every of a session is -1; it must be at least 0");
-  CHECK(test::contains(error(0, {}), "there is nothing to train on"));
+}
+
+TEST_CASE("step plan: data must have a sample for each rank, whether or not the rest is dropped") {
+  for (const bool drops_last : {false, true}) {
+    const auto error = [&](std::int64_t samples, int ranks) {
+      const DistributedSampler sampler(samples, 0, ranks, {.drop_last = drops_last});
+      return test::error_of([&] { const StepPlan plan({}, sampler, ranks, {}); });
+    };
+    CHECK(error(2, 2).empty());
+    CHECK(error(1, 2) ==
+          "the training has 2 ranks, and its data 1 sample; give each rank one: start fewer "
+          "workers, or check the data's path");
+    CHECK(test::contains(error(0, 1), "has 1 rank, and its data 0 samples; give"));
+  }
 }
 
 }  // namespace

@@ -32,6 +32,9 @@ class DistributedSampler {
   [[nodiscard]] std::vector<std::int64_t> indices(std::int64_t epoch,
                                                   std::int64_t used_count = 0) const;
 
+  /// Those of all ranks.
+  [[nodiscard]] std::int64_t samples_count() const { return samples_count_; }
+
   /// How many indices() returns.
   [[nodiscard]] std::int64_t size(std::int64_t used_count = 0) const;
 
