@@ -15,6 +15,12 @@ struct IpAddress {
   auto operator<=>(const IpAddress&) const = default;
 };
 
+struct IpEndpoint {
+  IpAddress address;
+  std::uint16_t port = 0;
+  friend bool operator==(const IpEndpoint&, const IpEndpoint&) = default;
+};
+
 /// All addresses whose first bits are those of `address`.
 struct IpNetwork {
   IpAddress address;
