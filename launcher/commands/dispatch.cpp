@@ -2,10 +2,12 @@
 
 #include "launcher/commands/hostlist_command.hpp"
 #include "launcher/commands/run_command.hpp"
+#include "launcher/commands/store_command.hpp"
 #include "launcher/options/command_line.hpp"
 #include "launcher/options/completion.hpp"
 #include "launcher/options/help_text.hpp"
 #include "launcher/options/job_file_schema.hpp"
+#include "launcher/options/store_options.hpp"
 #include "launcher/system/complain.hpp"
 #include "rendezvous/result.hpp"
 
@@ -48,6 +50,10 @@ int dispatch(const std::vector<std::string>& words, const Versions& versions) {
   const bool has_subcommands = !arguments.empty() && !is_torchrun(called_as);
   if (has_subcommands && arguments.front() == "hostlist") {
     return print(hostlist_output({arguments.begin() + 1, arguments.end()}));
+  }
+  if (has_subcommands && arguments.front() == "store") {
+    const auto options = read_store_options({arguments.begin() + 1, arguments.end()}).value();
+    return options.wants_help ? print(store_usage()) : store_command(options);
   }
   const Role role = role_in(arguments, called_as);
   const int skipped = role == Role::own ? 0 : 1;

@@ -103,16 +103,15 @@ std::string address_of_head(const NodeNetwork& network, const std::vector<std::s
   return own.empty() ? std::string() : own.front();
 }
 
-/// Both families, where this machine has IPv6.
-std::string every_address(const std::vector<Interface>& interfaces) {
-  return std::ranges::any_of(interfaces, is_ipv6, &Interface::address) ? "::" : "0.0.0.0";
-}
-
 bool is_own(const std::string& address, const std::vector<Interface>& interfaces) {
   return loops_back(address) || !interface_of(address, interfaces).empty();
 }
 
 }  // namespace
+
+std::string every_address(const std::vector<Interface>& interfaces) {
+  return std::ranges::any_of(interfaces, is_ipv6, &Interface::address) ? "::" : "0.0.0.0";
+}
 
 Result<RendezvousPlan> plan_alone(const RendezvousOptions& options, const NodeNetwork& network) {
   RendezvousPlan plan;

@@ -56,6 +56,9 @@ struct RendezvousPlan {
 [[nodiscard]] Result<RendezvousPlan> plan_alone(const RendezvousOptions& options,
                                                 const NodeNetwork& network);
 
+/// Where to listen on all interfaces: by both families, if this machine has IPv6.
+[[nodiscard]] std::string every_address(const std::vector<Interface>& interfaces);
+
 /// Where a store for workers of all nodes listens: on `address` if that is one of `interfaces`,
 /// else, since it may be a name, or by --advertise another machine's, on all.
 [[nodiscard]] std::string store_address(const std::string& address,

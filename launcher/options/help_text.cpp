@@ -20,6 +20,7 @@ constexpr std::string_view usage =
     "       ddprun [options] -f JOB.yaml [-- ARGS...]\n"
     "       ddprun coordinator [options]\n"
     "       ddprun hostlist expand|fold|count LIST...\n"
+    "       ddprun store [--port PORT] [--allow NETWORKS]\n"
     "Start the workers of a job; restart all when one fails\n";
 
 constexpr std::string_view usage_as_torchrun =

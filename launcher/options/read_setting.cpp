@@ -55,4 +55,19 @@ Result<bool> read_flag(std::string_view name, const Setting& setting) {
   return refused_setting(name, setting, "is neither true nor false", "write 1 or 0");
 }
 
+Result<std::vector<IpNetwork>> read_networks(std::string_view name, const Setting& setting) {
+  std::vector<IpNetwork> networks;
+  for (const std::string_view text : parts_of(setting.value)) {
+    const auto network = parse_ip_network(std::string(text));
+    if (!network) {
+      return refused_setting(name,
+                             setting,
+                             fmt::format("has '{}', which is no network", text),
+                             "write addresses and networks such as 10.1.0.0/16,fd00::/8");
+    }
+    networks.push_back(*network);
+  }
+  return networks;
+}
+
 }  // namespace ddprun

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "launcher/text/settings.hpp"
+#include "rendezvous/ip_network.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/units.hpp"
 
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ddprun {
 
@@ -27,11 +29,18 @@ namespace ddprun {
 
 [[nodiscard]] Result<Millis> read_duration(std::string_view name, const Setting& setting);
 
+/// What a store needs: more than any request has.
+constexpr std::size_t store_memory_min = std::size_t{160} << 20;
+
 /// Of memory, in bytes: from `low` on.
 [[nodiscard]] Result<std::size_t> read_size(std::string_view name,
                                             const Setting& setting,
                                             std::size_t low);
 
 [[nodiscard]] Result<bool> read_flag(std::string_view name, const Setting& setting);
+
+/// "10.1.0.0/16,fd00::/8": networks, and addresses as networks of one.
+[[nodiscard]] Result<std::vector<IpNetwork>> read_networks(std::string_view name,
+                                                           const Setting& setting);
 
 }  // namespace ddprun

@@ -19,8 +19,6 @@
 namespace ddprun {
 namespace {
 
-constexpr std::size_t store_memory_min = std::size_t{160} << 20;  // more than any request
-
 Result<void> read_nodes(const Settings& all, GatheringOptions& gathering) {
   const Setting& setting = all.at("nnodes");
   const std::size_t colon = setting.value.find(':');
@@ -62,21 +60,6 @@ Result<JoinPolicy> read_join_policy(const Setting& setting) {
       setting,
       "is unknown",
       did_you_mean(setting.value, {"now", "snapshot", "defer"}, "write now, snapshot or defer"));
-}
-
-Result<std::vector<IpNetwork>> read_networks(const std::string& name, const Setting& setting) {
-  std::vector<IpNetwork> networks;
-  for (const std::string_view text : parts_of(setting.value)) {
-    const auto network = parse_ip_network(std::string(text));
-    if (!network) {
-      return refused_setting(name,
-                             setting,
-                             fmt::format("has '{}', which is no network", text),
-                             "write addresses and networks such as 10.1.0.0/16,fd00::/8");
-    }
-    networks.push_back(*network);
-  }
-  return networks;
 }
 
 /// A shell leaves quotes inside a word: --rdzv-conf='a=1,b=2' written in a Python list.

@@ -10,20 +10,32 @@ namespace ddprun {
 Admission::Admission(const std::vector<IpAddress>& addresses, std::vector<IpNetwork> networks)
     : addresses_(addresses.begin(), addresses.end()), networks_(std::move(networks)) {}
 
-bool Admission::admits(const IpAddress& peer) const {
-  return is_loopback(peer) || addresses_.contains(peer) ||
-         std::ranges::any_of(networks_,
-                             [&](const IpNetwork& network) { return network.contains(peer); });
+Admission Admission::without_job(std::vector<IpNetwork> networks, Objection objection) {
+  Admission admission({}, std::move(networks));
+  admission.objection_ = std::move(objection);
+  return admission;
 }
 
-std::optional<std::string> Admission::refuse(const IpAddress& peer) {
+std::string Admission::objection(const IpEndpoint& local, const IpEndpoint& peer) const {
+  const auto has_peer = [&](const IpNetwork& network) { return network.contains(peer.address); };
+  if (addresses_.contains(peer.address) || std::ranges::any_of(networks_, has_peer)) return {};
+  if (objection_) return objection_(local, peer);
+  return is_loopback(peer.address) ? "" : "which is no address of this generation's nodes";
+}
+
+std::optional<std::string> Admission::refuse(const IpAddress& peer, const std::string& why) {
   if (named_.size() >= named_max || !named_.insert(peer).second) return std::nullopt;
-  return fmt::format(
-      "store: refused {}, which is no address of this generation's nodes; to admit it, for example "
-      "behind NAT, add --store-allow {} on all nodes{}",
-      text_of(peer),
-      text_of(peer),
-      named_.size() == named_max ? "; further addresses are not reported" : "");
+  return fmt::format("store: refused {}, {}; {}{}",
+                     text_of(peer),
+                     why,
+                     advice(peer),
+                     named_.size() == named_max ? "; further addresses are not reported" : "");
+}
+
+std::string Admission::advice(const IpAddress& peer) const {
+  if (objection_) return fmt::format("to admit it, add --allow {}", text_of(peer));
+  return fmt::format("to admit it, for example behind NAT, add --store-allow {} on all nodes",
+                     text_of(peer));
 }
 
 }  // namespace ddprun

@@ -77,6 +77,13 @@ Instant time_now() {
   return {std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
 }
 
+/// Nothing for a socket that is gone.
+std::optional<IpEndpoint> ip_endpoint(const tcp::endpoint& endpoint) {
+  const auto address = parse_ip_address(endpoint.address().to_string());
+  if (!address) return std::nullopt;
+  return IpEndpoint{*address, endpoint.port()};
+}
+
 StoreHash seeded_hash() {
   StoreHash hash;
   randombytes_buf(hash.seed.data(), hash.seed.size());
@@ -125,19 +132,20 @@ class StoreService {
 
  private:
   void open_session(tcp::socket socket, const tcp::endpoint& peer) {
-    const auto address = parse_ip_address(peer.address().to_string());
-    if (!address || !is_admitted(*address)) return;
+    error_code error;
+    const auto local = ip_endpoint(socket.local_endpoint(error));
+    const auto remote = ip_endpoint(peer);
+    if (!local || !remote || !is_admitted(*local, *remote)) return;
     if (sessions_.size() >= connections_max() && !close_a_silent_one()) {
       return notes_->add(fmt::format("store: {} connections; one more was refused (ulimit -n?)",
                                      sessions_.size()));
     }
     if (!make_room(session_bytes)) return notes_->add(shortage("one more connection was refused"));
-    error_code ignored;
-    socket.set_option(tcp::no_delay(true), ignored);
+    socket.set_option(tcp::no_delay(true), error);
     const SessionId id = ++newest_session_;
-    const std::string name = endpoint_text(text_of(*address), peer.port());
+    const std::string name = endpoint_text(text_of(remote->address), remote->port);
     sessions_.emplace(id.value, Session(std::move(socket), name, budget_));
-    ledger_.on_opened(id, *address);
+    ledger_.on_opened(id, remote->address);
     wait_for_bytes(id);
   }
 
@@ -163,15 +171,18 @@ class StoreService {
   }
 
   [[nodiscard]] std::string shortage(const std::string& what) const {
-    return fmt::format("{}: the store's memory is short: {} of {} bytes are taken (--store-memory)",
-                       what,
-                       budget_.used(),
-                       budget_.max());
+    return fmt::format(
+        "{}: the store's memory is short: {} of {} bytes are taken; raise --store-memory, or "
+        "--max-memory of ddprun store",
+        what,
+        budget_.used(),
+        budget_.max());
   }
 
-  [[nodiscard]] bool is_admitted(const IpAddress& address) {
-    if (admission_.admits(address)) return true;
-    if (const auto said = admission_.refuse(address)) on_note_(*said);
+  [[nodiscard]] bool is_admitted(const IpEndpoint& local, const IpEndpoint& peer) {
+    const std::string objection = admission_.objection(local, peer);
+    if (objection.empty()) return true;
+    if (const auto said = admission_.refuse(peer.address, objection)) on_note_(*said);
     return false;
   }
 

@@ -30,5 +30,14 @@ TEST_CASE("settings: times and flags are read, or refused with what to write") {
         "--x: 'yes' from DDPRUN_X is neither true nor false; write 1 or 0");
 }
 
+TEST_CASE("settings: networks are read, an address as a network of its own") {
+  const auto networks = read_networks("x", setting("10.1.0.0/16,fd00::1")).value();
+  CHECK(networks ==
+        std::vector{*parse_ip_network("10.1.0.0/16"), *parse_ip_network("fd00::1/128")});
+  for (const char* text : {"n1", ",10.0.0.1", "10.1.0.0/33"}) {
+    CHECK_FALSE(read_networks("x", setting(text)).has_value());
+  }
+}
+
 }  // namespace
 }  // namespace ddprun

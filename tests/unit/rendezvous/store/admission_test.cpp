@@ -11,32 +11,54 @@ IpAddress peer(const std::string& text) {
   return parse_ip_address(text).value();
 }
 
+bool admits(const Admission& admission, const std::string& text) {
+  return admission.objection({peer("10.0.0.1"), 29'500}, {peer(text), 40'000}).empty();
+}
+
+constexpr const char* not_a_node = "which is no address of this generation's nodes";
+
 TEST_CASE("admission: the nodes' addresses and the host's own are admitted, and nobody else") {
   const Admission admission({peer("10.0.0.1"), peer("fd00::2")}, {});
   for (const char* text : {"10.0.0.1", "::ffff:10.0.0.1", "fd00::2", "127.0.0.1", "::1"}) {
     INFO(text);
-    CHECK(admission.admits(peer(text)));
+    CHECK(admits(admission, text));
   }
   for (const char* text : {"10.0.0.2", "fd00::1", "0.0.0.0", "::"}) {
     INFO(text);
-    CHECK_FALSE(admission.admits(peer(text)));
+    CHECK_FALSE(admits(admission, text));
   }
 }
 
 TEST_CASE("admission: whole networks are admitted where the user names them") {
-  const Admission admission({}, {*parse_ip_network("10.1.0.0/16"), *parse_ip_network("fd01::/32")});
-  CHECK(admission.admits(peer("10.1.2.3")));
-  CHECK(admission.admits(peer("fd01::9")));
-  CHECK_FALSE(admission.admits(peer("10.2.0.1")));
+  const Admission admission(std::vector<IpAddress>(),
+                            {*parse_ip_network("10.1.0.0/16"), *parse_ip_network("fd01::/32")});
+  CHECK(admits(admission, "10.1.2.3"));
+  CHECK(admits(admission, "fd01::9"));
+  CHECK_FALSE(admits(admission, "10.2.0.1"));
+}
+
+TEST_CASE("admission: without a job, whoever is in no network may be objected to, loopback too") {
+  Admission admission =
+      Admission::without_job({*parse_ip_network("10.1.0.0/16")},
+                             [](const IpEndpoint& local, const IpEndpoint& remote) -> std::string {
+                               CHECK(local.port == 29'500);
+                               return remote.port == 40'000 ? "whose process belongs to uid 7" : "";
+                             });
+  CHECK(admits(admission, "10.1.2.3"));
+  CHECK_FALSE(admits(admission, "127.0.0.1"));
+  CHECK(admission.objection({peer("127.0.0.1"), 29'500}, {peer("127.0.0.1"), 1}).empty());
+  CHECK(admission.refuse(peer("127.0.0.1"), "whose process belongs to uid 7") ==
+        "store: refused 127.0.0.1, whose process belongs to uid 7; to admit it, add --allow "
+        "127.0.0.1");
 }
 
 TEST_CASE("admission: a peer that is refused is named once, with what to do") {
   Admission admission({}, {});
-  CHECK(admission.refuse(peer("10.0.0.9")) ==
+  CHECK(admission.refuse(peer("10.0.0.9"), not_a_node) ==
         "store: refused 10.0.0.9, which is no address of this generation's nodes; to admit "
         "it, for example behind NAT, add --store-allow 10.0.0.9 on all nodes");
-  CHECK_FALSE(admission.refuse(peer("10.0.0.9")));
-  CHECK(admission.refuse(peer("10.0.0.8")));
+  CHECK_FALSE(admission.refuse(peer("10.0.0.9"), not_a_node));
+  CHECK(admission.refuse(peer("10.0.0.8"), not_a_node));
 }
 
 TEST_CASE("admission: many peers that are refused are not all named") {
@@ -44,7 +66,7 @@ TEST_CASE("admission: many peers that are refused are not all named") {
   std::size_t named = 0;
   std::string last;
   for (int i = 0; i < 250; ++i) {
-    const auto said = admission.refuse(peer("10.0.0." + std::to_string(i)));
+    const auto said = admission.refuse(peer("10.0.0." + std::to_string(i)), not_a_node);
     if (!said) continue;
     ++named;
     last = *said;

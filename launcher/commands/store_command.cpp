@@ -1,0 +1,91 @@
+#include "launcher/commands/store_command.hpp"
+
+#include "launcher/meeting/interfaces.hpp"
+#include "launcher/meeting/rendezvous_plan.hpp"
+#include "launcher/processes/process.hpp"
+#include "launcher/system/complain.hpp"
+#include "launcher/system/socket_owner.hpp"
+#include "launcher/system/time_of_day.hpp"
+#include "launcher/system/whole_file.hpp"
+#include "rendezvous/endpoint_text.hpp"
+#include "rendezvous/printable.hpp"
+#include "rendezvous/result.hpp"
+#include "rendezvous/store/admission.hpp"
+#include "rendezvous/store/store_server.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace ddprun {
+namespace {
+
+void print_note(const std::string& text) {
+  complain("ddprun {}: {}\n", time_of_day(), text);
+}
+
+std::string address_to_bind(const StoreCommandOptions& options) {
+  const std::vector<Interface> interfaces = network_interfaces();
+  if (options.bind.empty()) {
+    return options.allow.empty() ? "127.0.0.1" : every_address(interfaces);
+  }
+  const auto named = std::ranges::find(interfaces, options.bind, &Interface::name);
+  if (named != interfaces.end()) return named->address;
+  if (parse_ip_address(options.bind)) return options.bind;
+  throw Failure(Error(ExitStatus::usage,
+                      fmt::format("--bind: '{}' from the command line is neither an address nor an "
+                                  "interface of this machine",
+                                  printable(options.bind)),
+                      "",
+                      "ip -brief address lists both"));
+}
+
+/// Of the process at `peer`, unless it is one of this user.
+std::string objection_to_stranger(const IpEndpoint& local, const IpEndpoint& peer) {
+  try {
+    const auto owner = owner_of_local_peer(local, peer);
+    if (owner == ::geteuid()) return {};
+    if (!owner) return "which is no process on this machine, or one that has gone";
+    return fmt::format("whose process belongs to uid {}", *owner);
+  } catch (const std::system_error& error) {
+    return fmt::format("of which the kernel does not tell the user ({})", error.what());
+  }
+}
+
+void write_port(const std::string& path, std::uint16_t port) {
+  const std::string why = write_whole_file(path, fmt::format("{}\n", port));
+  if (why.empty()) return;
+  throw Failure(Error(ExitStatus::system_refused,
+                      fmt::format("--port-file: cannot write '{}'", printable(path)),
+                      why,
+                      "name a file in a folder that this user may write to"));
+}
+
+}  // namespace
+
+int store_command(const StoreCommandOptions& options) {
+  std::signal(SIGPIPE, SIG_IGN);  // where nobody reads the messages any more
+  (void)raise_files_max();
+  boost::asio::io_context context(1);
+  boost::asio::signal_set ends(context, SIGINT, SIGTERM);
+  ends.async_wait([&](boost::system::error_code, int) { context.stop(); });
+  const std::string address = address_to_bind(options);
+  const auto store =
+      StoreServer::listen(context, address, options.port, options.memory_max, print_note).value();
+  store->open_for(Admission::without_job(options.allow, objection_to_stranger));
+  if (!options.port_file.empty()) write_port(options.port_file, store->port());
+  print_note("store: listening at " + endpoint_text(address, store->port()));
+  context.run();
+  if (!options.port_file.empty()) (void)::unlink(options.port_file.c_str());
+  return static_cast<int>(ExitStatus::success);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,156 @@
+// `ddprun store`: which clients it takes, what it says, and how it ends. tests/peers.sh has more
+// versions of PyTorch.
+#include "tests/e2e/kit.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+namespace e2e {
+namespace {
+
+/// Real PyTorch needs more time than other programs.
+class StoreCase : public Case {
+ public:
+  StoreCase() : Case(std::chrono::seconds(120)) {}
+
+  /// One that listens. Its port is in the file "port".
+  Job& start_store(const Words& options = {}) {
+    Job& store = start(Words{"store", "--port-file", "port"} + options);
+    store.wait_for_file("port");
+    return store;
+  }
+
+  /// What it has said.
+  static std::string end_store(Job& store) {
+    store.send(SIGTERM);
+    CHECK(store.wait() == 0);
+    CHECK(store.out.empty());
+    return store.err;
+  }
+
+  [[nodiscard]] std::string port() const { return lines_of(read("port")).at(0); }
+
+  /// What a process of user `uid`, or of this one, is told when it asks how many keys there are.
+  std::string key_count(const std::string& uid = "") {
+    const std::string client = "exec 3<>/dev/tcp/127.0.0.1/" + port() +
+                               "; printf '\\006' >&3; head -c 8 <&3 | od -An -tu8";
+    if (uid.empty()) return run(Setup{.arguments = {"-c", client}, .program = "/bin/bash"}).out;
+    const Words other{"--reuid=" + uid, "--clear-groups", "/bin/bash", "-c", client};
+    return run(Setup{.arguments = other, .program = "/usr/bin/setpriv"}).out;
+  }
+};
+
+std::string store_python() {
+  const char* chosen = std::getenv("TEST_PYTHON");
+  return chosen == nullptr ? "/usr/bin/python3" : chosen;
+}
+
+bool is_root() {
+  if (::geteuid() == 0) return true;
+  MESSAGE("skipped: only root can become another user");
+  return false;
+}
+
+struct RefusedStore {
+  Words arguments;
+  std::string message;  ///< Without "ddprun: " and the line's end.
+  int status = 2;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(StoreCase, "e2e store command: a PyTorch job without a launcher meets there") {
+  Job& store = start_store();
+  std::vector<Job*> ranks;
+  for (const char* rank : {"0", "1"}) {
+    ranks.push_back(&start(Setup{.arguments = {E2E_SOURCE_DIR "/ddp_gloo.py", "train"},
+                                 .environment = {{"MASTER_ADDR", "127.0.0.1"},
+                                                 {"MASTER_PORT", port()},
+                                                 {"RANK", rank},
+                                                 {"TORCHELASTIC_RESTART_COUNT", "0"},
+                                                 {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                                                 {"WORLD_SIZE", "2"}},
+                                 .program = store_python()}));
+  }
+  for (Job* rank : ranks) {
+    CHECK_MESSAGE(rank->wait() == 0, rank->out, rank->err);
+    if (rank->out.starts_with("skipped: ")) {
+      MESSAGE(store_python(), " ", rank->out);
+    } else {
+      CHECK(count_of("passed\n", rank->out) == 1);
+    }
+  }
+  end_store(store);
+}
+
+TEST_CASE_FIXTURE(StoreCase, "e2e store command: SIGINT and SIGTERM end it with 0") {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Job& store = start_store();
+    store.wait_for_err("store: listening at 127.0.0.1:" + port() + "\n");
+    store.send(signal);
+    CHECK(store.wait() == 0);
+    CHECK(store.out.empty());
+    CHECK_FALSE(has("port"));
+  }
+}
+
+TEST_CASE_FIXTURE(StoreCase, "e2e store command: only this user's processes may connect") {
+  Job& store = start_store();
+  CHECK(words_of(key_count()) == Words{"0"});
+  if (!is_root()) return (void)end_store(store);
+  CHECK(key_count("54321").empty());
+  CHECK(
+      end_store(store).ends_with("store: refused 127.0.0.1, whose process belongs to uid 54321; "
+                                 "to admit it, add --allow 127.0.0.1\n"));
+}
+
+TEST_CASE_FIXTURE(StoreCase,
+                  "e2e store command: --allow admits a network's processes of any user") {
+  Job& store = start_store({"--allow", "10.0.0.0/8,127.0.0.0/8", "--bind", "lo"});
+  CHECK(words_of(key_count()) == Words{"0"});
+  if (is_root()) CHECK(words_of(key_count("54321")) == Words{"0"});
+  end_store(store);
+}
+
+TEST_CASE_FIXTURE(StoreCase, "e2e store command: options that make no sense end it at once") {
+  const std::vector<RefusedStore> table{
+      {{"--prot", "1"}, "ddprun store: unknown word '--prot'; did you mean '--port'?"},
+      {{"train.py"},
+       "ddprun store: unknown word 'train.py'; ddprun store --help lists all options"},
+      {{"--port"}, "ddprun store: --port has no value; write one after it"},
+      {{"--port=70000"}, "--port: '70000' from the command line is no port; write 0 to 65535"},
+      {{"--allow", "n1"},
+       "--allow: 'n1' from the command line has 'n1', which is no network; write addresses and "
+       "networks such as 10.1.0.0/16,fd00::/8"},
+      {{"--bind", "eth77"},
+       "--bind: 'eth77' from the command line is neither an address nor an interface of this "
+       "machine; ip -brief address lists both"},
+      {{"--bind", "192.0.2.1"},
+       "cannot open a store on 192.0.2.1: Cannot assign requested address; check the address, and "
+       "ulimit -n",
+       71},
+      {{"--port-file", "none/port"},
+       "--port-file: cannot write 'none/port': No such file or directory; name a file in a folder "
+       "that this user may write to",
+       71}};
+  for (const RefusedStore& refused : table) {
+    CAPTURE(refused.message);
+    const Job& store = run(Words{"store"} + refused.arguments);
+    CHECK(store.err == "ddprun: " + refused.message + "\n");
+    CHECK(store.out.empty());
+    CHECK(store.status() == refused.status);
+  }
+}
+
+TEST_CASE_FIXTURE(StoreCase, "e2e store command: --help lists its options") {
+  const Job& help = run({"store", "--help"});
+  CHECK(help.out.starts_with("Usage: ddprun store [options]\n"));
+  for (const char* option : {"--bind", "--port", "--port-file", "--allow"}) {
+    CHECK(count_of(std::string("  ") + option + " ", help.out) == 1);
+  }
+  CHECK(help.status() == 0);
+}
+
+}  // namespace e2e
