@@ -22,7 +22,6 @@
 #include <algorithm>
 #include <csignal>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace ddprun {
@@ -48,16 +47,9 @@ std::string address_to_bind(const StoreCommandOptions& options) {
                       "ip -brief address lists both"));
 }
 
-/// Of the process at `peer`, unless it is one of this user.
+/// Who is not admitted by --allow is on another machine, or of another user.
 std::string objection_to_stranger(const IpEndpoint& local, const IpEndpoint& peer) {
-  try {
-    const auto owner = owner_of_local_peer(local, peer);
-    if (owner == ::geteuid()) return {};
-    if (!owner) return "which is no process on this machine, or one that has gone";
-    return fmt::format("whose process belongs to uid {}", *owner);
-  } catch (const std::system_error& error) {
-    return fmt::format("of which the kernel does not tell the user ({})", error.what());
-  }
+  return objection_to_owner(local, peer, false);
 }
 
 void write_port(const std::string& path, std::uint16_t port) {

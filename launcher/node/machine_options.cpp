@@ -1,10 +1,12 @@
 #include "launcher/node/machine_options.hpp"
 
 #include "launcher/options/coordinator_options.hpp"
+#include "launcher/system/socket_owner.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace ddprun {
@@ -38,12 +40,18 @@ AgentOptions agent_options(const Job& job) {
   return options;
 }
 
-Admission admission_for(const Part& part, const Job& job) {
+Admission admission_for(const Part& part, const Job& job, bool knows_users) {
   std::vector<IpAddress> addresses = part.store_peers;
   for (const Interface& each : job.meeting.interfaces) {
     if (const auto own = parse_ip_address(each.address)) addresses.push_back(*own);
   }
-  return Admission(addresses, job.options.rendezvous.store_allow);
+  Admission::Objection objection;
+  if (knows_users) {
+    objection = [](const IpEndpoint& local, const IpEndpoint& remote) {
+      return objection_to_owner(local, remote, true);
+    };
+  }
+  return Admission(addresses, job.options.rendezvous.store_allow, std::move(objection));
 }
 
 namespace {

@@ -15,7 +15,8 @@ namespace ddprun {
 [[nodiscard]] MemberOptions member_options(const Job& job);
 
 /// Who may use the store here in a generation.
-[[nodiscard]] Admission admission_for(const Part& part, const Job& job);
+/// Without `knows_users` it admits all users of this host.
+[[nodiscard]] Admission admission_for(const Part& part, const Job& job, bool knows_users);
 
 /// Batch systems may send the signals that ask for a save, or for a node's end, to all processes of
 /// a job: workers ignore USR1 and USR2 then.

@@ -1,6 +1,8 @@
 #include "launcher/node/node_store.hpp"
 
 #include "launcher/node/machine_options.hpp"
+#include "launcher/system/socket_owner.hpp"
+#include "rendezvous/ip_network.hpp"
 
 #include <fmt/format.h>
 
@@ -25,13 +27,16 @@ NodeStore::NodeStore(boost::asio::io_context& context, const Job& job, Handlers 
 
 Result<std::uint16_t> NodeStore::open(const std::string& address) {
   const std::optional<Endpoint>& asked = job_.options.rendezvous.store;
+  const std::string bound = store_address(address, job_.meeting.interfaces);
   auto store = StoreServer::listen(context_,
-                                   store_address(address, job_.meeting.interfaces),
+                                   bound,
                                    asked ? asked->port : std::uint16_t{0},
                                    job_.options.rendezvous.store_memory,
                                    handlers_.on_note);
   if (!store) return about_port(store.error(), job_.options.rendezvous);
   store_ = *std::move(store);
+  const auto bound_address = parse_ip_address(bound);
+  knows_users_ = bound_address && kernel_tells_owners({*bound_address, store_->port()});
   return store_->port();
 }
 
@@ -50,7 +55,13 @@ void NodeStore::close() {
 /// exceeds dead_after, so a lost node is reported as lost, not unreachable.
 void NodeStore::begin(const Part& part) {
   constexpr Millis margin{6'000};
-  if (part.group_rank == 0) store_->open_for(admission_for(part, job_));
+  if (part.group_rank == 0) {
+    if (!knows_users_)
+      handlers_.on_note(
+          "store: all users of this machine may use it, since its "
+          "kernel does not tell whose a connection is (INET_DIAG)");
+    store_->open_for(admission_for(part, job_, knows_users_));
+  }
   if (!job_.options.rendezvous.has_many_nodes()) return;
   const auto tell = [this, number = part.number](const std::string& why) {
     StoreUnreachable unreachable;

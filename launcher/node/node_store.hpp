@@ -46,6 +46,7 @@ class NodeStore {
   const Job& job_;
   Handlers handlers_;
   std::unique_ptr<StoreServer> store_;
+  bool knows_users_ = false;           // of this host, who connect to it
   std::unique_ptr<StoreCheck> check_;  // while a generation of many nodes begins
 };
 

@@ -2,6 +2,8 @@
 
 #include "launcher/system/fd.hpp"
 
+#include <fmt/format.h>
+
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -73,24 +75,48 @@ Body body_of(const DiagAnswer& answer, std::size_t count) {
   return body;
 }
 
-}  // namespace
-
 /// Where no socket is connected so, the kernel finds one that listens at `peer`. And one without a
 /// process, which was closed or waits for its time to pass, would have the user root.
-std::optional<uid_t> owner_of_local_peer(const IpEndpoint& local, const IpEndpoint& peer) {
+std::optional<inet_diag_msg> socket_at(const IpEndpoint& local, const IpEndpoint& peer) {
   DiagAnswer answer{};
   const std::size_t count = ask_kernel(request_for(local, peer), answer);
   nlmsghdr header{};
   if (count < sizeof header) throw_diag_error(EBADMSG);
   std::memcpy(&header, answer.bytes.data(), sizeof header);
-  if (header.nlmsg_type == NLMSG_ERROR) {
-    const int reason = -body_of<nlmsgerr>(answer, count).error;
-    if (reason == ENOENT) return std::nullopt;
-    throw_diag_error(reason);
+  if (header.nlmsg_type != NLMSG_ERROR) return body_of<inet_diag_msg>(answer, count);
+  const int reason = -body_of<nlmsgerr>(answer, count).error;
+  if (reason == ENOENT) return std::nullopt;
+  throw_diag_error(reason);
+}
+
+}  // namespace
+
+std::optional<uid_t> owner_of_local_peer(const IpEndpoint& local, const IpEndpoint& peer) {
+  const auto found = socket_at(local, peer);
+  if (!found || found->idiag_state != TCP_ESTABLISHED || found->idiag_inode == 0) {
+    return std::nullopt;
   }
-  const auto found = body_of<inet_diag_msg>(answer, count);
-  if (found.idiag_state != TCP_ESTABLISHED || found.idiag_inode == 0) return std::nullopt;
-  return found.idiag_uid;
+  return found->idiag_uid;
+}
+
+bool kernel_tells_owners(const IpEndpoint& listening) {
+  try {
+    return socket_at({listening.address, 1}, listening).has_value();
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+std::string objection_to_owner(const IpEndpoint& local, const IpEndpoint& peer, bool others_pass) {
+  try {
+    const auto owner = owner_of_local_peer(local, peer);
+    if (owner == ::geteuid()) return {};
+    if (owner) return fmt::format("whose process belongs to uid {}", *owner);
+    if (others_pass && !is_loopback(peer.address)) return {};
+    return "which is no process on this machine, or one that has gone";
+  } catch (const std::system_error& error) {
+    return fmt::format("of which the kernel does not tell the user ({})", error.what());
+  }
 }
 
 }  // namespace ddprun

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <string>
 
 namespace ddprun {
 
@@ -15,5 +16,17 @@ namespace ddprun {
 /// container, or has closed. Throws std::system_error if the kernel does not answer.
 [[nodiscard]] std::optional<uid_t> owner_of_local_peer(const IpEndpoint& local,
                                                        const IpEndpoint& peer);
+
+/// Whether the kernel tells so at all, as one built without INET_DIAG does not: it knows of our
+/// socket that listens at `listening`.
+[[nodiscard]] bool kernel_tells_owners(const IpEndpoint& listening);
+
+/// Why the process at `peer`, which has connected to `local`, is none of this user's on this
+/// machine, as in "store: refused 127.0.0.1, <this>"; empty: it is. With `others_pass`, a peer that
+/// is not at a loopback address and unknown to the kernel is taken for one on another machine, to
+/// which there is no objection here.
+[[nodiscard]] std::string objection_to_owner(const IpEndpoint& local,
+                                             const IpEndpoint& peer,
+                                             bool others_pass);
 
 }  // namespace ddprun

@@ -7,20 +7,26 @@
 
 namespace ddprun {
 
-Admission::Admission(const std::vector<IpAddress>& addresses, std::vector<IpNetwork> networks)
-    : addresses_(addresses.begin(), addresses.end()), networks_(std::move(networks)) {}
+Admission::Admission(const std::vector<IpAddress>& addresses,
+                     std::vector<IpNetwork> networks,
+                     Objection objection)
+    : addresses_(addresses.begin(), addresses.end()),
+      networks_(std::move(networks)),
+      objection_(std::move(objection)) {}
 
 Admission Admission::without_job(std::vector<IpNetwork> networks, Objection objection) {
-  Admission admission({}, std::move(networks));
-  admission.objection_ = std::move(objection);
+  Admission admission({}, std::move(networks), std::move(objection));
+  admission.is_without_job_ = true;
   return admission;
 }
 
 std::string Admission::objection(const IpEndpoint& local, const IpEndpoint& peer) const {
   const auto has_peer = [&](const IpNetwork& network) { return network.contains(peer.address); };
-  if (addresses_.contains(peer.address) || std::ranges::any_of(networks_, has_peer)) return {};
-  if (objection_) return objection_(local, peer);
-  return is_loopback(peer.address) ? "" : "which is no address of this generation's nodes";
+  if (std::ranges::any_of(networks_, has_peer)) return {};
+  if (!is_without_job_ && !is_loopback(peer.address) && !addresses_.contains(peer.address)) {
+    return "which is no address of this generation's nodes";
+  }
+  return objection_ ? objection_(local, peer) : std::string();
 }
 
 std::optional<std::string> Admission::refuse(const IpAddress& peer, const std::string& why) {
@@ -33,7 +39,7 @@ std::optional<std::string> Admission::refuse(const IpAddress& peer, const std::s
 }
 
 std::string Admission::advice(const IpAddress& peer) const {
-  if (objection_) return fmt::format("to admit it, add --allow {}", text_of(peer));
+  if (is_without_job_) return fmt::format("to admit it, add --allow {}", text_of(peer));
   return fmt::format("to admit it, for example behind NAT, add --store-allow {} on all nodes",
                      text_of(peer));
 }

@@ -1,8 +1,8 @@
 // Who may connect to a store, whose protocol has no password.
 //
-// To the store of a generation: addresses of the generation's nodes, of this host, and of
-// --store-allow. To a store without a job: networks that the user has named, and processes of his
-// on this machine.
+// To the store of a generation: the generation's nodes, this host, and networks of --store-allow;
+// of this host, processes of the job's user. To a store without a job: networks that the user has
+// named, and his processes on this machine.
 //
 // Bounds
 //   `named_max` peers are named when they are refused, each once.
@@ -26,9 +26,12 @@ class Admission {
   /// Why the process at `peer` that has connected to `local` is refused; empty: it is not.
   using Objection = std::function<std::string(const IpEndpoint& local, const IpEndpoint& peer)>;
 
-  /// Admits the host itself, by its loopback addresses; `addresses`, those of the host and of the
-  /// generation's nodes; and `networks`, those that the user named.
-  Admission(const std::vector<IpAddress>& addresses, std::vector<IpNetwork> networks);
+  /// Admits `networks`, those that the user named. And, unless there is an objection to them, the
+  /// host itself, by its loopback addresses; and `addresses`, those of the host and of the
+  /// generation's nodes. Null: there is none.
+  Admission(const std::vector<IpAddress>& addresses,
+            std::vector<IpNetwork> networks,
+            Objection objection = nullptr);
 
   /// Admits `networks`, and whoever there is no objection to.
   [[nodiscard]] static Admission without_job(std::vector<IpNetwork> networks, Objection objection);
@@ -44,7 +47,8 @@ class Admission {
 
   std::set<IpAddress> addresses_;
   std::vector<IpNetwork> networks_;
-  Objection objection_;  // null: the store is a generation's
+  Objection objection_;
+  bool is_without_job_ = false;
   std::set<IpAddress> named_;
 };
 

@@ -1,6 +1,8 @@
 // What clients of the store do does not touch the lease: no node is lost, and others are served.
 #include "tests/e2e/nodes_kit.hpp"
 
+#include <unistd.h>
+
 namespace e2e {
 namespace {
 
@@ -53,6 +55,24 @@ TEST_CASE_FIXTURE(Case, "e2e store attack: replies that nobody reads, a thousand
 TEST_CASE_FIXTURE(Case, "e2e store attack: a large value with many watchers that read nothing") {
   const std::string said = expect_one_generation(*this, "watches");
   CHECK_MESSAGE(count_of("the store's memory is short", said) > 0, said);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e store attack: another user of the machine is closed unread") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root can become another user");
+    return;
+  }
+  const std::string ask =
+      "exec 3<>/dev/tcp/$MASTER_ADDR/$MASTER_PORT; printf \"\\6\" >&3; head -c 8 <&3 | wc -c";
+  Job& job = run(Setup{
+      .arguments = {"--no-python",
+                    "/bin/bash",
+                    "-c",
+                    ask + "; setpriv --reuid=54321 --clear-groups /bin/bash -c '" + ask + "'"}});
+  CHECK(job.out == "[vm:0] 8\n[vm:0] 0\n");
+  CHECK_MESSAGE(
+      count_of("store: refused 127.0.0.1, whose process belongs to uid 54321", job.err) == 1,
+      job.err);
 }
 
 }  // namespace e2e

@@ -37,6 +37,16 @@ TEST_CASE("admission: whole networks are admitted where the user names them") {
   CHECK_FALSE(admits(admission, "10.2.0.1"));
 }
 
+TEST_CASE("admission: of nodes and of the host, those to whom there is no objection") {
+  const Admission admission({peer("10.0.0.1")},
+                            {*parse_ip_network("10.1.0.0/16")},
+                            [](const IpEndpoint&, const IpEndpoint&) { return "another user"; });
+  CHECK(admits(admission, "10.1.2.3"));
+  CHECK(admission.objection({peer("127.0.0.1"), 1}, {peer("127.0.0.1"), 2}) == "another user");
+  CHECK(admission.objection({peer("10.0.0.1"), 1}, {peer("10.0.0.1"), 2}) == "another user");
+  CHECK(admission.objection({peer("10.0.0.1"), 1}, {peer("10.0.0.2"), 2}) == not_a_node);
+}
+
 TEST_CASE("admission: without a job, whoever is in no network may be objected to, loopback too") {
   Admission admission =
       Admission::without_job({*parse_ip_network("10.1.0.0/16")},
