@@ -1,5 +1,7 @@
 #include "launcher/processes/log_files.hpp"
 
+#include "rendezvous/open_to_write.hpp"
+
 #include <fmt/format.h>
 
 #include <fcntl.h>
@@ -17,7 +19,7 @@ namespace ddprun {
 namespace {
 
 Fd open_for_appending(const std::string& path, int more_flags) {
-  return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | more_flags, 0644));
+  return Fd(open_to_write(path, O_WRONLY | O_CREAT | O_APPEND | more_flags, 0644));
 }
 
 /// Whether it is there; else the errno says why not.

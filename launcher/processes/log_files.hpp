@@ -1,4 +1,5 @@
-// Files of workers' output, opened so that an older run's are kept. For the writer's thread.
+// Files of workers' output, opened so that an older run's are kept. For the writer's thread. Links
+// of other users are not followed: the errno is ELOOP.
 #pragma once
 
 #include "launcher/system/fd.hpp"

@@ -211,6 +211,7 @@ void Writer::fail(Sink& sink, int error) {
   sink.failed_ = true;
   const std::string_view fix = error == EMFILE  ? "; raise the hard limit, ulimit -Hn"
                                : error == ENXIO ? "; a FIFO needs a reader before it is written to"
+                               : error == ELOOP ? "; it is a link of another user: remove it"
                                                 : "";
   say(fmt::format("cannot write to {}: {}; its output is dropped from here on{}",
                   sink.name_,

@@ -1,6 +1,7 @@
 #include "worker/telemetry/append_file.hpp"
 
 #include "ddprun/error.hpp"
+#include "rendezvous/open_to_write.hpp"
 #include "worker/warning.hpp"
 
 #include <fcntl.h>
@@ -24,13 +25,16 @@ void make_folder(const std::filesystem::path& folder) {
 }
 
 FileDescriptor open_file(const std::filesystem::path& path, int flags) {
-  FileDescriptor file(::open(path.c_str(), flags | O_RDWR | O_CLOEXEC, 0666));  // as umask allows
+  FileDescriptor file(open_to_write(path.string(), flags | O_RDWR, 0666));  // as umask allows
   if (!file.is_open()) {
+    const bool is_link = errno == ELOOP;
     throw FileError(text("cannot open ",
                          path.string(),
                          ": ",
                          system_message(errno),
-                         "; check that its folder exists and may be written to"));
+                         is_link ? "; a link of another user is not followed: remove it, or name a "
+                                   "folder of your own"
+                                 : "; check that its folder exists and may be written to"));
   }
   return file;
 }

@@ -1,13 +1,16 @@
 #include "ddprun/metrics_file.hpp"
 
 #include "ddprun/error.hpp"
+#include "worker/pt/atomic_file.hpp"
 #include "worker/telemetry/append_file.hpp"
 #include "worker/telemetry/metrics_row.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <fstream>
 #include <string_view>
 
@@ -53,13 +56,18 @@ void drop_rows(const FileDescriptor& descriptor, const fs::path& path, std::int6
   file.seekg(kept_bytes);
   if (file.peek() == std::ifstream::traits_type::eof()) return;
   const fs::path beside = path.string() + ".dropped";
-  std::ofstream dropped(beside, std::ios::binary | std::ios::app);
-  dropped << file.rdbuf() << std::flush;
-  file.clear();
-  file.seekg(-1, std::ios::end);
-  if (file.get() != '\n') dropped << '\n';
-  dropped.close();
-  if (!dropped || ::ftruncate(descriptor.get(), kept_bytes) != 0) {
+  const FileDescriptor dropped = open_file(beside, O_CREAT | O_APPEND);
+  FileSink sink(dropped.get());
+  std::array<char, 64 * 1024> piece{};
+  char last = '\n';
+  while (file.read(piece.data(), piece.size()), file.gcount() > 0) {
+    const auto size = static_cast<std::size_t>(file.gcount());
+    sink.write(piece.data(), size);
+    last = piece[size - 1];
+  }
+  if (last != '\n') sink.write("\n", 1);
+  errno = sink.error_number();
+  if (errno != 0 || ::ftruncate(descriptor.get(), kept_bytes) != 0) {
     throw FileError(text("cannot move the rows of ",
                          path.string(),
                          " that training repeats to ",

@@ -7,7 +7,10 @@
 
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -49,6 +52,25 @@ TEST_CASE("metrics file: each row is in the file when write() returns, and may h
   metrics.write(2, {{"accuracy", 1}});
   CHECK(read_bytes(folder / "a/b/m.jsonl") ==
         "{\"step\":1,\"loss\":0.5}\n{\"step\":2,\"accuracy\":1}\n");
+}
+
+TEST_CASE("metrics file: a link of another user, in place of the file or beside it, is refused") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root can make a link of another user's");
+    return;
+  }
+  const TemporaryFolder folder;
+  const std::string rows = "{\"step\":1,\"x\":1}\n";
+  test::write_bytes(folder / "mine", rows);
+  test::write_bytes(folder / "m", rows);
+  for (const char* link : {"link", "m.dropped"}) {
+    std::filesystem::create_symlink(folder / "mine", folder / link);
+    REQUIRE(::lchown((folder / link).c_str(), 4'711, 4'711) == 0);
+  }
+  CHECK_THROWS_AS(MetricsFile(folder / "link"), FileError);
+  CHECK_THROWS_AS(MetricsFile(folder / "m", 1), FileError);
+  CHECK(read_bytes(folder / "mine") == rows);
+  CHECK(read_bytes(folder / "m") == rows);
 }
 
 TEST_CASE("metrics file: a new start moves the rows that it repeats, and half a row, elsewhere") {

@@ -47,6 +47,22 @@ TEST_CASE("log files: an empty one is taken, and one opened again goes on") {
   CHECK_FALSE(std::filesystem::exists(path + ".1"));
 }
 
+TEST_CASE("log files: a link that another user has laid in a log's place is not followed") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root can make a link of another user's");
+    return;
+  }
+  const TempFolder folder;
+  const std::string target = folder.write("target", "");
+  const std::string link = folder.at("0.out");
+  std::filesystem::create_symlink(target, link);
+  REQUIRE(::lchown(link.c_str(), 4'711, 4'711) == 0);
+  for (Fd (*open)(const std::string&) : {open_new_log, reopen_log, open_to_append}) {
+    CHECK_FALSE(open(link).is_open());
+    CHECK(errno == ELOOP);
+  }
+}
+
 TEST_CASE("log files: one that is being written to goes on under its new name") {
   const TempFolder folder;
   const std::string path = folder.at("0.out");
