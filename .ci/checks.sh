@@ -24,7 +24,8 @@ check_format() {
 
 check_scripts() {
     local files
-    mapfile -t files < <(grep -rlE '^#!.*\bbash|^# shellcheck shell=' .ci bench examples tests)
+    mapfile -t files < <(grep -rlE '^#!.*\bbash|^# shellcheck shell=' .ci bench examples packaging \
+        tests)
     check "shellcheck of ${#files[@]} scripts" shellcheck -x "${files[@]}"
 }
 

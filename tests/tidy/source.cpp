@@ -13,8 +13,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array folders{
-    "rendezvous", "launcher", "worker", "examples", "tests", "bench", "configs", "man", ".ci"};
+constexpr std::array folders{"rendezvous",
+                             "launcher",
+                             "worker",
+                             "examples",
+                             "tests",
+                             "bench",
+                             "configs",
+                             "man",
+                             "packaging",
+                             ".ci"};
 
 /// The offset behind the literal or comment that begins at `at`; `at` itself where none does.
 /// `content` gets the offset of what is to be blanked in it.
