@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds build/dist/MACHINE/ddprun, for machines that have nothing but glibc 2.28 or newer:
+# Builds ddprun for machines that have nothing but glibc 2.28 or newer, and packages of it: in
+# build/dist a tarball, .deb, .rpm and wheel, in build/dist/MACHINE the program alone.
 #   packaging/build.sh                    for x86-64 and aarch64
 #   packaging/build.sh x86_64             for one of them
 # The compiler comes from PyPI and the libraries' sources from Debian; compiler.txt and
@@ -10,11 +11,16 @@ cd "$(dirname "$0")/.."
 source packaging/inputs.sh
 # shellcheck source=packaging/libraries.sh
 source packaging/libraries.sh
+# shellcheck source=packaging/packages.sh
+source packaging/packages.sh
 
 glibc=2.28
 dist=$PWD/build/dist
 cache=$dist/.cache
 export zig=$cache/compiler/ziglang/zig
+version=$(sed -n 's/^project(ddprun VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+summary=$(sed -n 's/^ *DESCRIPTION "\(.*\)".*/\1/p' CMakeLists.txt)
+export version summary
 
 need() {
     command -v "$1" >/dev/null || { echo "build.sh: $1 not found; install $2" >&2; exit 1; }
@@ -53,14 +59,23 @@ build() {
 
 need apt-get apt
 need cmake cmake
+need dpkg-deb dpkg
 need ninja ninja-build
 need python3 python3-pip
+need rpmbuild rpm
 # What would change the result.
 unset CFLAGS CXXFLAGS CPPFLAGS LDFLAGS CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER
 export ZIG_GLOBAL_CACHE_DIR=$cache/zig ZIG_LOCAL_CACHE_DIR=$cache/zig
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
+umask 022
 mkdir -p "$cache"
 quietly compiler fetch_compiler "$cache/compiler"
 quietly sources fetch_sources "$cache/sources"
 quietly unpack unpack_sources "$cache/sources" "$cache/unpacked"
 [[ $# -gt 0 ]] || set -- x86_64 aarch64
-for machine in "$@"; do build "$machine"; done
+for machine in "$@"; do
+    build "$machine"
+    quietly "$machine-packages" package "$machine"
+done
+(cd "$dist" && sha256sum ./*.*)
