@@ -76,13 +76,9 @@ class TimeLines:
 
     def __init__(self, options, device):
         self.every = options.report_every
-        self.events = None
+        self.curves = peer.Curves(options.log)
         self.losses = torch.zeros(1, dtype=torch.float64, device=device)
         self.steps = 0
-        if options.log and dist.get_rank() == 0:
-            from torch.utils.tensorboard import SummaryWriter
-
-            self.events = SummaryWriter(options.log)
 
     def begin_epoch(self):
         self.epoch_began_at = self.part_began_at = time.perf_counter()
@@ -96,8 +92,7 @@ class TimeLines:
         dist.all_reduce(self.losses)
         mean = self.losses.item() / dist.get_world_size() / self.every  # waits for the device
         seconds = time.perf_counter() - self.part_began_at
-        if self.events:
-            self.events.add_scalar("training loss", mean, self.steps)
+        self.curves.add(self.steps, {"training loss": mean})
         peer.say(
             f"[{epoch + 1}, {iteration}] loss: {mean:.3f}, iteration_time: {seconds:.1f}s,"
             f" time/iter ({self.every}): {seconds / self.every:.4f}"
@@ -168,7 +163,6 @@ def main():
     training, test = (Pictures(each, options.side) for each in open_data(options))
     report = train(options, device, net, training)
     report.print(peer.accuracy(net, test, options, device))
-    dist.destroy_process_group()
 
 
 if __name__ == "__main__":

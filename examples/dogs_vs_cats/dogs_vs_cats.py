@@ -197,7 +197,6 @@ def main(words):
     if not peer.set_weights(job.net, options):
         job.net.to(device)
         train(job, options, device)
-    dist.destroy_process_group()
 
 
 def train(job, options, device):

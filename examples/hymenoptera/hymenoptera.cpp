@@ -48,7 +48,7 @@ bool read(InsectOptions& options, const std::vector<std::string>& words) {
   examples::add(line, options.pictures);
   line.add_flag("no-augmentation", options.mirrors_none, "mirrors no picture");
   line.add_flag("sync-batch-norm", options.sync_batch_norm, "BatchNorm over all ranks' pictures");
-  line.add_text("log", options.log, "a folder for curves of what ranks use");
+  line.add_text("log", options.log, "a folder for TensorBoard");
   line.add_text("model", options.model, "the file for the trained weights");
   return line.read(words);
 }
@@ -81,17 +81,19 @@ void train(const std::vector<std::string>& words) {
   if (!read(options, words)) return;
   const examples::JobOptions& job = options.job;
   const auto result = std::make_shared<examples::ResultLine>();
+  std::vector<std::shared_ptr<worker::Callback>> callbacks = {
+      std::make_shared<examples::LossLines>(job.losses),
+      result,
+      std::make_shared<worker::DeviceUsage>(worker::DeviceUsageOptions{.curves = options.log}),
+      std::make_shared<worker::ProgressLines>()};
+  if (!options.log.empty()) callbacks.push_back(std::make_shared<worker::Curves>(options.log));
   worker::Trainer trainer({.session = {.epochs = job.epochs,
                                        .steps_max = job.steps,
                                        .batch_size = job.batch_size,
                                        .seed = job.seed,
                                        .sampler = {.seed = job.seed}},
                            .validation_batch_size = 32,
-                           .callbacks = {std::make_shared<examples::LossLines>(job.losses),
-                                         result,
-                                         std::make_shared<worker::DeviceUsage>(
-                                             worker::DeviceUsageOptions{.curves = options.log}),
-                                         std::make_shared<worker::ProgressLines>()}});
+                           .callbacks = callbacks});
   const worker::ProcessGroup& group = trainer.session().group();
   const auto pictures =
       examples::open_pictures(job, options.pictures, insects_count, !options.mirrors_none, group);

@@ -12,10 +12,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 
 import torch
 from torch import nn
-from torch.nn.parallel import DistributedDataParallel
 
 import peer
 import peer_pictures
+from peer_classifier import Course, train_classifier
 from resnet import ResNet
 
 CLASSES_COUNT = 2  # ants and bees
@@ -26,8 +26,21 @@ def read_options():
     peer_pictures.add_options(options, side=196, images=244)
     options.add_argument("--no-augmentation", action="store_true", help="mirrors no picture")
     options.add_argument("--sync-batch-norm", action="store_true", help="needs GPUs")
+    options.add_argument("--log", default="", help="a folder for TensorBoard")
     options.add_argument("--model", default="hymenoptera.pt", help="the file for the weights")
     return options.parse_args()
+
+
+class EpochCurves(Course):
+    """The loss and the accuracy of each epoch."""
+
+    def __init__(self, options):
+        self.curves = peer.Curves(options.log)
+        self.lr = options.lr
+
+    def finish_epoch(self, report, accuracy):
+        values = {"train/loss": report.loss, "validation/accuracy": accuracy, "lr": self.lr}
+        self.curves.add(report.steps, values)
 
 
 def main():
@@ -37,30 +50,14 @@ def main():
     net = ResNet(18, CLASSES_COUNT)
     if peer.set_weights(net, options):
         return
-    training, validation = peer_pictures.open_pictures(
-        options, CLASSES_COUNT, flips=not options.no_augmentation
-    )
+    flips = not options.no_augmentation
+    pictures = peer_pictures.open_pictures(options, CLASSES_COUNT, flips)
     if options.sync_batch_norm:
         net = nn.SyncBatchNorm.convert_sync_batchnorm(net)
     net = net.to(device)
-    parallel = DistributedDataParallel(net)
     optimizer = torch.optim.Adam(net.parameters(), options.lr)
-    loader = peer.training_loader(training, options)
-    report = peer.Report(options, device)
-    accuracy = None
-    for epoch in range(options.epochs):
-        if report.is_over():
-            break
-        loader.sampler.set_epoch(epoch)
-        for inputs, targets in report.batches(loader):
-            optimizer.zero_grad()
-            loss = nn.functional.cross_entropy(parallel(inputs.to(device)), targets.to(device))
-            loss.backward()
-            optimizer.step()
-            report.finish_step(loss)
-        accuracy = peer.accuracy(net, validation, options, device)
-    if torch.distributed.get_rank() == 0:
-        torch.save(net.state_dict(), options.model)
+    course = EpochCurves(options)
+    report, accuracy = train_classifier(net, optimizer, pictures, options, device, course)
     seconds = int(time.perf_counter() - begin)
     peer.say(
         f"elapsed: {seconds // 3600:02} hours {seconds // 60 % 60:02} min {seconds % 60:02} sec"

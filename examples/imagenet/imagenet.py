@@ -11,11 +11,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 
 import torch
 import torch.distributed as dist
-from torch import nn
-from torch.nn.parallel import DistributedDataParallel
 
 import peer
 import peer_pictures
+from peer_classifier import Course, train_classifier
 from resnet import ResNet
 
 
@@ -48,30 +47,28 @@ def factor(epochs_done, options):
     return (1 + math.cos(math.pi * (epochs_done - warmup) / (options.epochs - warmup))) / 2
 
 
-class Curve:
-    """training_loss for TensorBoard, if it is there: means over all ranks and --log-every steps."""
+class Recipe(Course):
+    """Sets the learning rate of each step. training_loss has means over --log-every steps of all
+    ranks."""
 
-    def __init__(self, options):
-        self.every = options.log_every
+    def __init__(self, optimizer, options):
+        self.options = options
+        self.group = optimizer.param_groups[0]
+        self.lr = self.group["lr"]
+        self.curves = peer.Curves(options.log)
         self.losses = []
-        self.writer = None
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError:
-            peer.say("there is no curve: Python has no tensorboard")
-            return
-        if dist.get_rank() == 0:
-            self.writer = SummaryWriter(options.log)
 
-    def add(self, loss, steps):
+    def begin_step(self, epochs_done):
+        self.group["lr"] = self.lr * factor(epochs_done, self.options)
+
+    def finish_step(self, loss, report):
         self.losses.append(loss.detach())
-        if steps % self.every != 0:
+        if report.steps % self.options.log_every != 0:
             return
         mean = torch.stack(self.losses).mean()
         self.losses = []
         dist.all_reduce(mean)
-        if self.writer:
-            self.writer.add_scalar("training_loss", mean.item() / dist.get_world_size(), steps)
+        self.curves.add(report.steps, {"training_loss": mean.item() / dist.get_world_size()})
 
 
 def main():
@@ -80,33 +77,11 @@ def main():
     net = ResNet(options.layers, options.classes)
     if peer.set_weights(net, options):
         return
-    training, validation = peer_pictures.open_pictures(options, options.classes, flips=False)
+    pictures = peer_pictures.open_pictures(options, options.classes, flips=False)
     net = net.to(device)
-    parallel = DistributedDataParallel(net)
     optimizer = make_optimizer(net, options)
-    lr = optimizer.param_groups[0]["lr"]
-    loader = peer.training_loader(training, options)
-    curve = Curve(options)
-    report = peer.Report(options, device)
-    accuracy = None
-    for epoch in range(options.epochs):
-        if report.is_over():
-            break
-        loader.sampler.set_epoch(epoch)
-        samples = 0  # of this epoch, on all ranks
-        for inputs, targets in report.batches(loader):
-            rate = lr * factor(epoch + samples / len(training), options)
-            optimizer.param_groups[0]["lr"] = rate
-            samples += len(inputs) * dist.get_world_size()
-            optimizer.zero_grad()
-            loss = nn.functional.cross_entropy(parallel(inputs.to(device)), targets.to(device))
-            loss.backward()
-            optimizer.step()
-            report.finish_step(loss)
-            curve.add(loss, report.steps)
-        accuracy = peer.accuracy(net, validation, options, device)
-    if dist.get_rank() == 0:
-        torch.save(net.state_dict(), options.model)
+    course = Recipe(optimizer, options)
+    report, accuracy = train_classifier(net, optimizer, pictures, options, device, course)
     report.print(accuracy)
 
 

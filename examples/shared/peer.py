@@ -3,6 +3,7 @@ start by any launcher or by none, batches, losses, the exact accuracy, the last 
 made-up pictures. It needs PyTorch 1.13 or newer, and nothing else."""
 
 import argparse
+import atexit
 import os
 import time
 
@@ -43,8 +44,15 @@ def start(seed):
         dist.init_process_group(backend)
     else:
         dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+    atexit.register(leave)
     torch.manual_seed(seed)
     return device
+
+
+def leave():
+    """Ends what start() began. PyTorch 1.13 may abort where an exit does it."""
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def say(line):
@@ -164,6 +172,29 @@ class Report:
             f"result: epochs={self.epochs} steps={self.steps} loss={loss} accuracy={percent}"
             f" images_per_s={speed} seconds={seconds:.1f}"
         )
+
+
+class Curves:
+    """TensorBoard's curves in `folder`, by rank 0. There are none if it is empty, or Python has no
+    tensorboard, which a line says."""
+
+    def __init__(self, folder):
+        self.writer = None
+        if not folder:
+            return
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            say("there are no curves: Python has no tensorboard")
+            return
+        if dist.get_rank() == 0:
+            self.writer = SummaryWriter(folder)
+
+    def add(self, step, values):
+        """A point of each curve, by its name."""
+        for name, value in values.items():
+            if self.writer:
+                self.writer.add_scalar(name, value, step)
 
 
 class SyntheticImages:
