@@ -3,7 +3,8 @@
 //
 // A link of this user or of root is followed, as are /dev/stderr and /proc/self/fd/1: these users
 // can write to the file anyway. Linux refuses the others itself in folders with the sticky bit, if
-// fs.protected_symlinks is set (proc_sys_fs(5)), and nowhere else. Folders in the path may be links.
+// fs.protected_symlinks is set (proc_sys_fs(5)), and nowhere else. Folders in the path may be
+// links.
 #pragma once
 
 #include <fcntl.h>

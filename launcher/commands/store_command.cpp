@@ -72,7 +72,7 @@ int store_command(const StoreCommandOptions& options) {
   const std::string address = address_to_bind(options);
   const auto store =
       StoreServer::listen(context, address, options.port, options.memory_max, print_note).value();
-  store->open_for(Admission::without_job(options.allow, objection_to_stranger));
+  store->open_for(Admission::without_job(options.allow, objection_to_stranger), options.ungreeted);
   if (!options.port_file.empty()) write_port(options.port_file, store->port());
   print_note("store: listening at " + endpoint_text(address, store->port()));
   context.run();

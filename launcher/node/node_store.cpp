@@ -56,11 +56,13 @@ void NodeStore::close() {
 void NodeStore::begin(const Part& part) {
   constexpr Millis margin{6'000};
   if (part.group_rank == 0) {
-    if (!knows_users_)
+    if (!knows_users_) {
       handlers_.on_note(
-          "store: all users of this machine may use it, since its "
-          "kernel does not tell whose a connection is (INET_DIAG)");
-    store_->open_for(admission_for(part, job_, knows_users_));
+          "store: all users of this machine may use it, since its kernel does not tell whose a "
+          "connection is (INET_DIAG)");
+    }
+    store_->open_for(admission_for(part, job_, knows_users_),
+                     job_.options.rendezvous.store_dialect);
   }
   if (!job_.options.rendezvous.has_many_nodes()) return;
   const auto tell = [this, number = part.number](const std::string& why) {

@@ -137,6 +137,12 @@ constexpr OptionSpec table[] = {
      .group = nodes,
      .help = "Memory that the workers' store may take, for keys, values, requests, replies and "
              "connections together; 160 MiB or more."},
+    {.name = "store-dialect",
+     .value_name = "NAME",
+     .words = "auto 2.1",
+     .fallback = "auto",
+     .group = nodes,
+     .help = "'2.1' if workers run PyTorch 2.1, which looks like older versions at first."},
     {.name = "require-token",
      .group = nodes,
      .help = "Refuse to run many nodes without DDPRUN_TOKEN."},

@@ -2,6 +2,7 @@
 
 #include "launcher/options/endpoint_options.hpp"
 #include "launcher/options/read_setting.hpp"
+#include "launcher/options/store_options.hpp"
 #include "launcher/text/nearest.hpp"
 #include "launcher/text/text_of_count.hpp"
 #include "launcher/text/values.hpp"
@@ -252,6 +253,9 @@ Result<RendezvousOptions> read_rendezvous_options(const Settings& all) {
   const auto memory = read_size("store-memory", all.at("store-memory"), store_memory_min);
   if (!memory) return memory.error();
   options.store_memory = *memory;
+  const auto dialect = read_store_dialect(all.at("store-dialect"));
+  if (!dialect) return dialect.error();
+  options.store_dialect = *dialect;
   if (auto right = check(all, options); !right) return right.error();
   return options;
 }

@@ -8,6 +8,7 @@
 #include "rendezvous/ip_network.hpp"
 #include "rendezvous/lease.hpp"
 #include "rendezvous/result.hpp"
+#include "rendezvous/store/store_codec.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -37,8 +38,9 @@ struct RendezvousOptions {
   std::string interface;        ///< A name or a CIDR that it must be of; empty: any.
   std::string hostname_suffix;
   std::string state_dir;  ///< For marks of jobs; "none": none are kept; empty: the usual one.
-  std::vector<IpNetwork> store_allow;  ///< Who may use the store, besides the nodes.
-  std::size_t store_memory = 0;        ///< Bytes that it may take.
+  std::vector<IpNetwork> store_allow;                 ///< Who may use the store, besides the nodes.
+  std::size_t store_memory = 0;                       ///< Bytes that it may take.
+  StoreDialect store_dialect = StoreDialect::legacy;  ///< Of connections without a greeting.
   bool requires_token = false;
   std::vector<std::string> unused_conf;  ///< Keys of --rdzv-conf that ddprun does not know.
 

@@ -39,6 +39,11 @@ constexpr std::array store_option_table{
                     "1GiB",
                     "Memory for keys, values, requests, replies and connections together; 160 MiB "
                     "or more."},
+    StoreOptionSpec{"store-dialect",
+                    "NAME",
+                    "auto",
+                    "'2.1': clients without a greeting are of PyTorch 2.1. 'auto': of 2.0 or "
+                    "earlier, until they show that they are of 2.1."},
 };
 
 Error refuse_word(std::string what, std::string fix) {
@@ -83,6 +88,12 @@ Result<Settings> store_settings(const std::vector<std::string>& words) {
 
 }  // namespace
 
+Result<StoreDialect> read_store_dialect(const Setting& setting) {
+  if (setting.value == "auto") return StoreDialect::legacy;
+  if (setting.value == "2.1") return StoreDialect::torch_2_1;
+  return refused_setting("store-dialect", setting, "is unknown", "write auto or 2.1");
+}
+
 Result<StoreCommandOptions> read_store_options(const std::vector<std::string>& words) {
   StoreCommandOptions options;
   options.wants_help = std::ranges::count(words, "--help") + std::ranges::count(words, "-h") > 0;
@@ -98,6 +109,9 @@ Result<StoreCommandOptions> read_store_options(const std::vector<std::string>& w
   const auto memory = read_size("max-memory", settings->at("max-memory"), store_memory_min);
   if (!memory) return memory.error();
   options.memory_max = *memory;
+  const auto ungreeted = read_store_dialect(settings->at("store-dialect"));
+  if (!ungreeted) return ungreeted.error();
+  options.ungreeted = *ungreeted;
   const Setting& allow = settings->at("allow");
   if (!is_given(allow)) return options;
   auto networks = read_networks("allow", allow);

@@ -1,8 +1,10 @@
-// The options of `ddprun store`: few, and none of them a job's. Pure.
+// The options of `ddprun store`, and what a job's store has of them. Pure.
 #pragma once
 
+#include "launcher/text/settings.hpp"
 #include "rendezvous/ip_network.hpp"
 #include "rendezvous/result.hpp"
+#include "rendezvous/store/store_codec.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +20,11 @@ struct StoreCommandOptions {
   std::string port_file;   ///< Empty: none.
   std::vector<IpNetwork> allow;
   std::size_t memory_max = 0;  ///< In bytes.
+  StoreDialect ungreeted = StoreDialect::legacy;
 };
+
+/// --store-dialect: what a connection without a greeting is.
+[[nodiscard]] Result<StoreDialect> read_store_dialect(const Setting& setting);
 
 /// From the words behind the subcommand's name. An option that is given twice has its last value.
 [[nodiscard]] Result<StoreCommandOptions> read_store_options(const std::vector<std::string>& words);

@@ -12,56 +12,60 @@ constexpr std::uint8_t no_code = 0xff;
 constexpr std::uint8_t watch_key_code = 7;
 constexpr std::string_view validate_magic("\xce\xf7\x85\x3c", 4);
 
-/// `fields`: k key, v value, n number of 8 bytes, u number of 4; after `*` comes a counted list of
-/// the rest. Codes were read off clients of PyTorch 1.13.1, 2.6 and 2.14.
+/// A code for each dialect. `fields`: k key, v value, n number of 8 bytes, u number of 4; after `*`
+/// comes a counted list of the rest. Codes were read off clients of PyTorch 1.13.1, 2.1.2, 2.6 and
+/// 2.14.
 struct Layout {
   StoreOperation operation;
   std::uint8_t legacy_code;
+  std::uint8_t code_of_2_1;
   std::uint8_t validated_code;
   const char* fields;
 };
 constexpr std::array layouts{
-    Layout{StoreOperation::set, 0, 1, "kv"},
-    Layout{StoreOperation::compare_set, 1, 2, "kvv"},
-    Layout{StoreOperation::get, 2, 3, "k"},
-    Layout{StoreOperation::add, 3, 4, "kn"},
-    Layout{StoreOperation::check, 4, 5, "*k"},
-    Layout{StoreOperation::wait, 5, 6, "*k"},
-    Layout{StoreOperation::count_keys, 6, 7, ""},
-    Layout{StoreOperation::watch_key, watch_key_code, no_code, "k"},
-    Layout{StoreOperation::delete_key, 8, 8, "k"},
-    Layout{StoreOperation::append, no_code, 9, "kv"},
-    Layout{StoreOperation::multi_get, no_code, 10, "*k"},
-    Layout{StoreOperation::multi_set, no_code, 11, "*kv"},
-    Layout{StoreOperation::cancel_wait, no_code, 12, ""},
-    Layout{StoreOperation::ping, no_code, 13, "u"},
-    Layout{StoreOperation::queue_push, no_code, 14, "kv"},
-    Layout{StoreOperation::queue_pop, no_code, 15, "k"},
-    Layout{StoreOperation::queue_length, no_code, 16, "k"},
-    Layout{StoreOperation::list_keys, no_code, 17, ""},
-    Layout{StoreOperation::barrier, no_code, 18, "kn"},
+    Layout{StoreOperation::set, 0, 0, 1, "kv"},
+    Layout{StoreOperation::compare_set, 1, 1, 2, "kvv"},
+    Layout{StoreOperation::get, 2, 2, 3, "k"},
+    Layout{StoreOperation::add, 3, 3, 4, "kn"},
+    Layout{StoreOperation::check, 4, 4, 5, "*k"},
+    Layout{StoreOperation::wait, 5, 5, 6, "*k"},
+    Layout{StoreOperation::count_keys, 6, 6, 7, ""},
+    Layout{StoreOperation::watch_key, watch_key_code, no_code, no_code, "k"},
+    Layout{StoreOperation::delete_key, 8, 7, 8, "k"},
+    Layout{StoreOperation::append, no_code, 8, 9, "kv"},
+    Layout{StoreOperation::multi_get, no_code, 9, 10, "*k"},
+    Layout{StoreOperation::multi_set, no_code, 10, 11, "*kv"},
+    Layout{StoreOperation::cancel_wait, no_code, 11, 12, ""},
+    Layout{StoreOperation::ping, no_code, no_code, 13, "u"},
+    Layout{StoreOperation::queue_push, no_code, no_code, 14, "kv"},
+    Layout{StoreOperation::queue_pop, no_code, no_code, 15, "k"},
+    Layout{StoreOperation::queue_length, no_code, no_code, 16, "k"},
+    Layout{StoreOperation::list_keys, no_code, no_code, 17, ""},
+    Layout{StoreOperation::barrier, no_code, no_code, 18, "kn"},
 };
 
+std::uint8_t code_in(StoreDialect dialect, const Layout& layout) {
+  if (dialect == StoreDialect::legacy) return layout.legacy_code;
+  return dialect == StoreDialect::torch_2_1 ? layout.code_of_2_1 : layout.validated_code;
+}
+
 const Layout* layout_of(StoreDialect dialect, std::uint8_t code) {
-  const auto found = std::ranges::find_if(layouts, [&](const Layout& layout) {
-    return code == (dialect == StoreDialect::legacy ? layout.legacy_code : layout.validated_code);
-  });
+  const auto found = std::ranges::find_if(
+      layouts, [&](const Layout& layout) { return code == code_in(dialect, layout); });
   return found == layouts.end() || code == no_code ? nullptr : &*found;
 }
 
-Error malformed(std::string why, std::string fix = "the connection is closed") {
-  return {ExitStatus::system_refused, "store request refused", std::move(why), std::move(fix)};
+Error malformed(std::string why) {
+  return {ExitStatus::system_refused,
+          "store request refused",
+          std::move(why),
+          "the connection is closed"};
 }
 
-/// Codes that only PyTorch 2.1 sends without a greeting. Its others are the legacy ones, or mean
-/// something else there (7 and 8).
-bool is_2_1(std::uint8_t code) {
+/// Codes that without a greeting only PyTorch 2.1 sends. Of its others, 7 is watch_key before 2.1,
+/// on a connection that begins with one, and 8 is delete_key.
+bool shows_2_1(std::uint8_t code) {
   return code >= 9 && code <= 11;
-}
-
-Error refused_2_1(std::uint8_t code) {
-  return malformed(fmt::format("operation {} without a greeting is PyTorch 2.1's", code),
-                   "use PyTorch 2.2 or later, or 2.0 or earlier");
 }
 
 void encode_little_endian(std::uint64_t number, int width, std::string& out) {
@@ -76,7 +80,8 @@ Result<void> StoreDecoder::feed(std::string_view bytes, std::vector<StoreRequest
       const auto learnt = learn_dialect(static_cast<std::uint8_t>(bytes.front()));
       if (!learnt) return learnt;
       bytes.remove_prefix(1);
-      if (dialect_ != StoreDialect::legacy) continue;  // the magic is no request
+      const bool is_greeting = dialect_ == StoreDialect::validated;  // which is no request
+      if (is_greeting || dialect_ == StoreDialect::unknown) continue;
       const std::string opening = std::exchange(opening_, {});
       if (auto replayed = feed(opening, out); !replayed) return replayed;
     } else if (field_ == nullptr) {
@@ -92,33 +97,36 @@ Result<void> StoreDecoder::feed(std::string_view bytes, std::vector<StoreRequest
   return {};
 }
 
-/// A first byte of 0 opens a validated connection if the magic follows. Else it is a legacy set,
-/// whose key would be over a gigabyte long if it began with the magic.
+void StoreDecoder::assume_2_1() {
+  legacy_ = StoreDialect::torch_2_1;
+  if (dialect_ == StoreDialect::legacy && !watches_) dialect_ = legacy_;
+}
+
+/// A first byte of 0 opens a validated connection if the magic follows. Else it is a set without a
+/// greeting, whose key would be over a gigabyte long if it began with the magic.
 Result<void> StoreDecoder::learn_dialect(std::uint8_t byte) {
   opening_.push_back(static_cast<char>(byte));
   if (opening_.front() == '\0') {
     const std::string_view seen = std::string_view(opening_).substr(1);
-    if (seen != validate_magic.substr(0, seen.size())) dialect_ = StoreDialect::legacy;
+    if (seen != validate_magic.substr(0, seen.size())) dialect_ = legacy_;
     if (seen != validate_magic) return {};
     dialect_ = StoreDialect::validated;
     opening_.clear();
     return {};
   }
-  if (is_2_1(byte)) return refused_2_1(byte);
-  if (layout_of(StoreDialect::legacy, byte) == nullptr) {
+  if (shows_2_1(byte)) assume_2_1();
+  if (layout_of(legacy_, byte) == nullptr) {
     return malformed(
         fmt::format("a connection that opens with byte {:#04x} is no PyTorch client", byte));
   }
-  watches_ = byte == watch_key_code;
-  dialect_ = StoreDialect::legacy;
+  watches_ = legacy_ == StoreDialect::legacy && byte == watch_key_code;
+  dialect_ = legacy_;
   return {};
 }
 
 Result<void> StoreDecoder::begin(std::uint8_t code) {
-  const bool watch = code == watch_key_code;  // where 2.1 has delete_key
-  if (dialect_ == StoreDialect::legacy && (is_2_1(code) || (watch && !watches_))) {
-    return refused_2_1(code);
-  }
+  const bool is_of_2_1 = shows_2_1(code) || code == watch_key_code;
+  if (dialect_ == StoreDialect::legacy && !watches_ && is_of_2_1) assume_2_1();
   const Layout* layout = layout_of(dialect_, code);
   if (layout == nullptr) return malformed(fmt::format("there is no operation {}", code));
   request_ = StoreRequest{.operation = layout->operation};

@@ -3,8 +3,9 @@
 // PyTorch has no written specification of this protocol and no version field in it. Three dialects
 // exist: "legacy" (PyTorch up to 2.0), 2.1's own numbering, and "validated" (2.2 and later, whose
 // connections open with a magic number). Operation codes differ between them, layouts do not. The
-// dialect is learnt from the first bytes of a connection, so that one port serves every version;
-// 2.1's numbering cannot be told from the legacy one and is refused by name where it shows.
+// dialect is learnt from the first bytes of a connection, so that one port serves every version.
+// But 2.1 looks like the legacy dialect until it sends a code that only 2.1 has; before that, its
+// append is read as a legacy delete_key. See ddprun-store(7).
 //
 // Layout: u8 code, then fields. Integers are little-endian; a string is a u64 length and its bytes;
 // a list is a u64 count and its elements.
@@ -63,7 +64,7 @@ struct StoreLimits {
   std::uint64_t request_bytes_max = 128 * 1024 * 1024;
 };
 
-enum class StoreDialect : std::uint8_t { unknown, legacy, validated };
+enum class StoreDialect : std::uint8_t { unknown, legacy, torch_2_1, validated };
 
 /// Turns the bytes of one connection into requests. A plain value; not thread-safe.
 class StoreDecoder {
@@ -81,6 +82,8 @@ class StoreDecoder {
   [[nodiscard]] bool has_begun() const { return field_ != nullptr || !opening_.empty(); }
   /// The memory that this part takes.
   [[nodiscard]] std::size_t held() const { return held_; }
+  /// A connection without a greeting is one of PyTorch 2.1, from its next request on.
+  void assume_2_1();
 
  private:
   // Each take_… uses up part of `bytes` and says whether its field is now whole.
@@ -97,6 +100,7 @@ class StoreDecoder {
 
   StoreLimits limits_;
   StoreDialect dialect_ = StoreDialect::unknown;
+  StoreDialect legacy_ = StoreDialect::legacy;  // what a connection without a greeting is
   bool watches_ = false;         // opened with watch_key: the second connection of a legacy client
   std::string opening_;          // the first bytes, until the dialect is known
   StoreRequest request_;         // the command being read

@@ -25,6 +25,7 @@
 #include <chrono>
 #include <exception>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -48,10 +49,10 @@ constexpr std::size_t worth_closing = 65'536;  // bytes that a connection holds
 constexpr Millis request_time_max{60'000};
 
 struct Session {
-  Session(tcp::socket connected, std::string peer_name, StoreBudget& budget)
-      : socket(std::move(connected)), peer(std::move(peer_name)), charge(budget, session_bytes) {}
+  Session(tcp::socket connected, const IpEndpoint& from, StoreBudget& budget)
+      : socket(std::move(connected)), peer(from), charge(budget, session_bytes) {}
   tcp::socket socket;
-  std::string peer;
+  IpEndpoint peer;
   StoreDecoder decoder;
   std::vector<StoreRequest> requests;  // of one read
   std::size_t executed = 0;            // of them
@@ -115,8 +116,9 @@ class StoreService {
     acceptor_ = std::make_shared<Acceptor>(context, address, port, std::move(handlers));
   }
 
-  void open_for(Admission admission) {
+  void open_for(Admission admission, StoreDialect ungreeted) {
     admission_ = std::move(admission);
+    ungreeted_ = ungreeted;
     acceptor_->start();
   }
 
@@ -143,8 +145,7 @@ class StoreService {
     if (!make_room(session_bytes)) return notes_->add(shortage("one more connection was refused"));
     socket.set_option(tcp::no_delay(true), error);
     const SessionId id = ++newest_session_;
-    const std::string name = endpoint_text(text_of(remote->address), remote->port);
-    sessions_.emplace(id.value, Session(std::move(socket), name, budget_));
+    sessions_.emplace(id.value, Session(std::move(socket), *remote, budget_));
     ledger_.on_opened(id, remote->address);
     wait_for_bytes(id);
   }
@@ -202,14 +203,27 @@ class StoreService {
     error_code error;
     const std::size_t count = session.socket.read_some(boost::asio::buffer(buffer_), error);
     if (error && error != boost::asio::error::would_block) return close_session(id);
-    session.decoded = session.decoder.feed({buffer_.data(), count}, session.requests);
-    for (const StoreRequest& request : session.requests)
-      session.requests_bytes += bytes_of(request);
-    ledger_.on_bytes(id, !session.requests.empty(), session.decoder.has_begun(), time_now());
-    set_deadline();
+    decode(session, {buffer_.data(), count});
+    for (const StoreRequest& each : session.requests) session.requests_bytes += bytes_of(each);
+    if (count > 0) {
+      ledger_.on_bytes(id, !session.requests.empty(), session.decoder.has_begun(), time_now());
+      set_deadline();
+    }
     settle(id, session);
     if (!make_room(0)) return refuse(id, shortage("its request was refused"));
     serve(id);
+  }
+
+  /// A connection of PyTorch 2.1 shows late that it is one: so what one has shown holds for all of
+  /// its address.
+  void decode(Session& session, std::string_view bytes) {
+    const IpAddress& address = session.peer.address;
+    if (ungreeted_ == StoreDialect::torch_2_1 || addresses_of_2_1_.contains(address)) {
+      session.decoder.assume_2_1();
+    }
+    session.decoded = session.decoder.feed(bytes, session.requests);
+    const bool is_of_2_1 = session.decoder.dialect() == StoreDialect::torch_2_1;
+    if (is_of_2_1 && addresses_of_2_1_.size() < sessions_max) addresses_of_2_1_.insert(address);
   }
 
   /// L3 of session_ledger.hpp.
@@ -286,7 +300,8 @@ class StoreService {
   void refuse(SessionId id, const std::string& why) {
     const auto found = sessions_.find(id.value);
     if (found == sessions_.end()) return;
-    notes_->add(fmt::format("store: {}: {}", found->second.peer, why));
+    const IpEndpoint& peer = found->second.peer;
+    notes_->add(fmt::format("store: {}: {}", endpoint_text(text_of(peer.address), peer.port), why));
     close_session(id);
   }
 
@@ -344,6 +359,8 @@ class StoreService {
   std::shared_ptr<Acceptor> acceptor_;
   std::shared_ptr<StrangerNotes> notes_;
   StoreServer::NoteHandler on_note_;
+  StoreDialect ungreeted_ = StoreDialect::legacy;  // what connections without a greeting are
+  std::set<IpAddress> addresses_of_2_1_;
   Admission admission_{{}, {}};
   SessionId newest_session_;
   StoreBudget budget_;  // before all that is charged to it
@@ -395,9 +412,9 @@ class StoreServer::Impl {
     thread_.join();
   }
 
-  void open_for(Admission admission) {
-    boost::asio::post(context_, [this, admission = std::move(admission)]() mutable {
-      service_.open_for(std::move(admission));
+  void open_for(Admission admission, StoreDialect ungreeted) {
+    boost::asio::post(context_, [this, ungreeted, admission = std::move(admission)]() mutable {
+      service_.open_for(std::move(admission), ungreeted);
     });
   }
 
@@ -454,8 +471,8 @@ Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context
 }
 
 StoreServer::StoreServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-void StoreServer::open_for(Admission admission) {
-  impl_->open_for(std::move(admission));
+void StoreServer::open_for(Admission admission, StoreDialect ungreeted) {
+  impl_->open_for(std::move(admission), ungreeted);
 }
 StoreServer::~StoreServer() = default;
 std::uint16_t StoreServer::port() const {

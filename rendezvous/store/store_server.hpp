@@ -11,11 +11,12 @@
 //   Half of the process's descriptors, and `sessions_max`, for connections; StoreLimits for
 //   requests; one budget for all memory. Beyond `unread_reply_bytes_max` nothing more is read from
 //   a client or executed for it. Where memory or connections are short, session_ledger.hpp says
-//   who is closed.
+//   who is closed. As many addresses of PyTorch 2.1 as connections are remembered.
 #pragma once
 
 #include "rendezvous/result.hpp"
 #include "rendezvous/store/admission.hpp"
+#include "rendezvous/store/store_codec.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -45,9 +46,10 @@ class StoreServer {
                                                                    std::size_t memory_max,
                                                                    NoteHandler on_note);
 
-  /// From now on connections are taken from whoever is admitted; others are closed unread. Call
-  /// once.
-  void open_for(Admission admission);
+  /// From now on connections are taken from whoever is admitted; others are closed unread. One
+  /// without a greeting is of `ungreeted`, legacy or torch_2_1. It is of the latter, too, if its
+  /// address has shown that it runs PyTorch 2.1. Call once.
+  void open_for(Admission admission, StoreDialect ungreeted);
 
   /// Waits for the thread, which ends what it has begun, such as the requests of one read; closes
   /// every connection, and frees what the store holds, which may take seconds.

@@ -114,6 +114,44 @@ TEST_CASE_FIXTURE(StoreCase,
   end_store(store);
 }
 
+/// In bash's printf: code 8 with the key "k", or with "k" and the value "v".
+constexpr const char* delete_k = "\\010\\001\\0\\0\\0\\0\\0\\0\\0k";
+constexpr const char* append_kv = "\\010\\001\\0\\0\\0\\0\\0\\0\\0k\\001\\0\\0\\0\\0\\0\\0\\0v";
+
+TEST_CASE_FIXTURE(StoreCase,
+                  "e2e store command: what one connection shows of PyTorch 2.1 its address has") {
+  Job& store = start_store();
+  const std::string connect = "<>/dev/tcp/127.0.0.1/" + port() + "; ";
+  const auto ask = [](const std::string& fd, const std::string& bytes, int count) {
+    return "printf '" + bytes + "' >&" + fd + "; head -c " + std::to_string(count) + " <&" + fd +
+           " | od -An -tu1; ";
+  };
+  const Job& client =
+      run(Setup{.arguments = {"-c",
+                              "exec 3" + connect + "exec 4" + connect + ask("3", delete_k, 8) +
+                                  ask("4", "\\013", 1) + "printf '" + append_kv + "' >&3; " +
+                                  ask("3", "\\006", 8)},
+                .program = "/bin/bash"});
+  CHECK(words_of(client.out) == Words{"0",
+                                      "0",
+                                      "0",
+                                      "0",
+                                      "0",
+                                      "0",
+                                      "0",
+                                      "0",  // none was deleted
+                                      "1",  // of cancel_wait
+                                      "1",
+                                      "0",
+                                      "0",
+                                      "0",
+                                      "0",
+                                      "0",
+                                      "0",
+                                      "0"});
+  end_store(store);
+}
+
 TEST_CASE_FIXTURE(StoreCase, "e2e store command: options that make no sense end it at once") {
   const std::vector<RefusedStore> table{
       {{"--prot", "1"}, "ddprun store: unknown word '--prot'; did you mean '--port'?"},

@@ -258,6 +258,8 @@ TEST_CASE("rendezvous options: what makes no sense is refused, with what to writ
   CHECK_FALSE(meeting_at("n0").with("rdzv-id", "a/b").error().empty());
   CHECK_FALSE(meeting_at("n0").with("rdzv-id", "a b").error().empty());
   CHECK_FALSE(meeting_at("n0").with("join-policy", "later").error().empty());
+  CHECK(meeting_at("n0").with("store-dialect", "2.0").error() ==
+        "--store-dialect: '2.0' from the command line is unknown; write auto or 2.1");
   CHECK(meeting_at("n0").with("store-allow", "10.1.0.0/16,n7").error() ==
         "--store-allow: '10.1.0.0/16,n7' from the command line has 'n7', which is no network; "
         "write addresses and networks such as 10.1.0.0/16,fd00::/8");

@@ -50,10 +50,19 @@ TEST_CASE("store options: what cannot be read is named, with what to write") {
         "networks such as 10.1.0.0/16,fd00::/8");
 }
 
+TEST_CASE("store options: clients without a greeting are of PyTorch 2.1 only by its name") {
+  CHECK(read_store_options({}).value().ungreeted == StoreDialect::legacy);
+  CHECK(read_store_options({"--store-dialect", "auto"}).value().ungreeted == StoreDialect::legacy);
+  CHECK(read_store_options({"--store-dialect=2.1"}).value().ungreeted == StoreDialect::torch_2_1);
+  CHECK(store_refusal({"--store-dialect=2.2"}) ==
+        "--store-dialect: '2.2' from the command line is unknown; write auto or 2.1");
+}
+
 TEST_CASE("store options: --help shows all of them, whatever else is given") {
   CHECK(read_store_options({"--prot", "-h"}).value().wants_help);
   CHECK(read_store_options({"--help"}).value().wants_help);
-  for (const char* option : {"--bind ", "--port ", "--port-file ", "--allow "}) {
+  for (const char* option :
+       {"--bind ", "--port ", "--port-file ", "--allow ", "--store-dialect "}) {
     CHECK(store_usage().find(option) != std::string::npos);
   }
 }

@@ -82,6 +82,24 @@ std::vector<Sample> validated_samples() {
   };
 }
 
+// By the table of PyTorch 2.1: legacy codes up to 6, and its own from 7 on.
+std::vector<Sample> samples_of_2_1() {
+  return {
+      {"09 #2 #2 '/a' #2 '/b'", {Op::multi_get, {"/a", "/b"}, {}}},
+      {"03 #5 'init/' #1", {Op::add, {"init/"}, {}, 1}},
+      {"00 #2 '/k' #2 'v1'", {Op::set, {"/k"}, {"v1"}}},
+      {"05 #1 #2 '/k'", {Op::wait, {"/k"}, {}}},
+      {"02 #2 '/k'", {Op::get, {"/k"}, {}}},
+      {"01 #2 '/k' #2 'v1' #2 'v2'", {Op::compare_set, {"/k"}, {"v1", "v2"}}},
+      {"04 #1 #2 '/k'", {Op::check, {"/k"}, {}}},
+      {"06", {Op::count_keys, {}, {}}},
+      {"07 #2 '/k'", {Op::delete_key, {"/k"}, {}}},
+      {"08 #2 '/k' #5 '+tail'", {Op::append, {"/k"}, {"+tail"}}},
+      {"0a #1 #2 '/a' #1 '1'", {Op::multi_set, {"/a"}, {"1"}}},
+      {"0b", {Op::cancel_wait, {}, {}}},
+  };
+}
+
 void each_is_read_as_written(const std::vector<Sample>& samples,
                              const std::string& opening,
                              Dialect dialect) {
@@ -169,32 +187,85 @@ TEST_CASE("store codec: whatever opens with another byte is no PyTorch client") 
   }
 }
 
-TEST_CASE("store codec: operations that no version has are refused") {
-  for (int byte = 19; byte < 256; ++byte) {
+TEST_CASE("store codec: operations that no version has are refused by their number") {
+  for (int byte = 12; byte < 256; ++byte) {
     const std::string code(1, static_cast<char>(byte));
-    CHECK_FALSE(decode(greeting + code).error.empty());
-    CHECK_FALSE(decode(wire("06") + code).error.empty());
-  }
-}
-
-TEST_CASE("store codec: PyTorch 2.1's numbering is refused by name as the first byte") {
-  for (const char* code : {"09", "0a", "0b"}) {
-    CHECK(decode(wire(code)).error.find("PyTorch 2.1") != std::string::npos);
+    const std::string why = "store request refused: there is no operation " + std::to_string(byte) +
+                            "; the connection is closed";
+    CHECK(decode(wire("06") + code).error == why);
+    CHECK(decode(wire("0b") + code).error == why);
+    if (byte > 18) CHECK(decode(greeting + code).error == why);
   }
 }
 
 // Its clients begin with add, so that their own codes only show later: append 8 cannot be told from
 // delete_key, but 9 to 11 exist nowhere else, and 7 is a legacy watch_key only on a connection that
 // watches from its first byte on.
-TEST_CASE("store codec: PyTorch 2.1's numbering is refused by name after other requests") {
-  const std::string first = wire("03 #5 'init/' #1");
-  for (const char* code : {"07", "09", "0a", "0b"}) {
+TEST_CASE("store codec: a connection is PyTorch 2.1's from the first code on that only 2.1 has") {
+  for (const char* code : {"07 #1 'k'", "09 #0", "0a #0", "0b"}) {
     CAPTURE(std::string(code));
-    const Decoded decoded = decode(first + wire(code));
-    CHECK(decoded.requests.size() == 1);
-    CHECK(decoded.error.find("PyTorch 2.1") != std::string::npos);
+    const Decoded decoded = decode(wire(std::string("08 #1 'k' ") + code + " 08 #1 'k' #1 'v'"));
+    CHECK(decoded.dialect == Dialect::torch_2_1);
+    REQUIRE(decoded.requests.size() == 3);
+    CHECK(decoded.requests.front() == StoreRequest{Op::delete_key, {"k"}, {}});
+    CHECK(decoded.requests.back() == StoreRequest{Op::append, {"k"}, {"v"}});
   }
-  CHECK(decode(wire("07 #2 '/a' 07 #2 '/b'")).requests.size() == 2);
+  for (const char* code : {"09 #0", "0a #0", "0b"}) {
+    CHECK(decode(wire(code)).dialect == Dialect::torch_2_1);
+  }
+}
+
+TEST_CASE("store codec: what PyTorch 2.1 sends is read, in pieces of any size") {
+  std::string bytes;
+  Decoded expected{{}, "", Dialect::torch_2_1};
+  for (const Sample& sample : samples_of_2_1()) {
+    bytes += wire(sample.notation);
+    expected.requests.push_back(sample.request);
+  }
+  for (std::size_t piece = 1; piece <= bytes.size(); ++piece) {
+    CHECK(decode(bytes, piece) == expected);
+  }
+}
+
+TEST_CASE("store codec: where 2.1 is assumed, every code without a greeting is its own") {
+  for (const Sample& sample : samples_of_2_1()) {
+    CAPTURE(std::string(sample.notation));
+    StoreDecoder decoder;
+    decoder.assume_2_1();
+    std::vector<StoreRequest> requests;
+    REQUIRE(decoder.feed(wire(sample.notation), requests).has_value());
+    CHECK(requests == std::vector{sample.request});
+    CHECK(decoder.dialect() == Dialect::torch_2_1);
+  }
+  StoreDecoder newer;
+  newer.assume_2_1();
+  std::vector<StoreRequest> requests;
+  REQUIRE(newer.feed(greeting + wire("08 #1 'k'"), requests).has_value());
+  CHECK(requests == std::vector{StoreRequest{Op::delete_key, {"k"}, {}}});
+}
+
+TEST_CASE("store codec: 2.1 may be assumed in the midst of a connection, from the next code on") {
+  StoreDecoder decoder;
+  std::vector<StoreRequest> requests;
+  REQUIRE(decoder.feed(wire("08 #1 'k' 08"), requests).has_value());
+  decoder.assume_2_1();
+  REQUIRE(decoder.feed(wire("#1 'k' 08 #1 'k' #1 'v'"), requests).has_value());
+  REQUIRE(requests.size() == 3);
+  CHECK(requests[1] == StoreRequest{Op::delete_key, {"k"}, {}});
+  CHECK(requests[2] == StoreRequest{Op::append, {"k"}, {"v"}});
+}
+
+TEST_CASE("store codec: a connection that begins with watch_key is none of PyTorch 2.1") {
+  const std::string first = wire("07 #2 '/a'");
+  CHECK(decode(first + wire("07 #2 '/b'")).requests.size() == 2);
+  CHECK(decode(first + wire("09")).error ==
+        "store request refused: there is no operation 9; the connection is closed");
+  StoreDecoder decoder;
+  std::vector<StoreRequest> requests;
+  REQUIRE(decoder.feed(first, requests).has_value());
+  decoder.assume_2_1();
+  REQUIRE(decoder.feed(first, requests).has_value());
+  CHECK(requests[1].operation == Op::watch_key);
 }
 
 TEST_CASE("store codec: requests before a mistake are handed over") {
