@@ -168,4 +168,5 @@ def main():
     print("passed", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
