@@ -21,6 +21,10 @@ flags() { grep "^ *\"command\": .*-c [^ ]*/$1\"" "$build/compile_commands.json";
 [[ $(flags launcher/main.cpp) == *" -Wall "*" -Werror "* ]] || fail "ddprun lost its warnings"
 [[ $(flags template/train.cpp) != *" -W"* ]] || fail "the project got ddprun's warnings"
 [[ $(flags template/train.cpp) != *"-I$SOURCE "* ]] || fail "the project got ddprun's sources"
+if [[ -e $build/build.ninja ]]; then
+    ! sed -n '/^build template\/train:/,/^$/p' "$build/build.ninja" | grep ' LINK_FLAGS = ' ||
+        fail "the project links with ddprun's options"
+fi
 
 for other in tests/ examples/toy bench/; do
     ! grep -F "$SOURCE/$other" "$build/compile_commands.json" || fail "$other is compiled too"
