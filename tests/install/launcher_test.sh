@@ -8,6 +8,7 @@ programs=$(ls "$prefix/bin")
 [[ $programs == ddprun ]] || fail "bin/ has $programs, not ddprun alone"
 quietly env -i "$prefix/bin/ddprun" --standalone true
 
+cmp "$SOURCE/LICENSE" "$prefix/share/doc/ddprun/LICENSE" || fail "the licence is not beside it"
 for page in "$SOURCE"/man/*.[157]; do
     installed=$prefix/share/man/man${page##*.}/${page##*/}
     cmp "$page" "$installed" || fail "$installed is not $page"
