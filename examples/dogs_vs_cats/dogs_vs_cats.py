@@ -23,7 +23,7 @@ MEAN = torch.tensor([0.485, 0.456, 0.406]).view(3, 1, 1)
 DEVIATION = torch.tensor([0.229, 0.224, 0.225]).view(3, 1, 1)
 
 
-def read_options(words):
+def read_options():
     options = peer.parser(
         "Trains a VGG-16 to tell dogs from cats.", epochs=10, batch_size=25, lr=0.01, seed=42
     )
@@ -34,7 +34,7 @@ def read_options(words):
     options.add_argument("--side", type=int, default=150)
     options.add_argument("--width", type=int, default=64)
     options.add_argument("--images", type=int, default=2000)
-    return options.parse_args(words)
+    return options.parse_args()
 
 
 class Net(nn.Module):
@@ -182,8 +182,8 @@ class Job:
         peer.say(f"Total {phase} time: {minutes // 60:.0f}:{minutes % 60:02.0f}:{seconds:09.6f}.")
 
 
-def main(words):
-    options = read_options(words)
+def main():
+    options = read_options()
     device = peer.start(options.seed)
     if options.scaling == "strong":
         ranks = dist.get_world_size()
@@ -222,4 +222,4 @@ def train(job, options, device):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -96,4 +96,5 @@ def main():
     report.print()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -5,17 +5,15 @@
 #include "ddprun/vgg.hpp"
 #include "examples/dogs_vs_cats/net.hpp"
 #include "examples/dogs_vs_cats/pictures.hpp"
+#include "tests/worker/examples/peer_losses.hpp"
 #include "tests/worker/images/pictures.hpp"
 #include "tests/worker/support.hpp"
 
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 
-#include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -23,9 +21,7 @@ namespace ddprun::worker {
 namespace {
 
 namespace dogs = examples::dogs;
-using test::CommandResult;
-using test::contains;
-using test::TemporaryFolder;
+using namespace examples::test;
 
 /// One epoch of each phase.
 const std::string small_job =
@@ -46,62 +42,27 @@ CommandResult tell_dogs(const TemporaryFolder& folder,
            options));
 }
 
-std::vector<double> losses_of_dogs(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istream_iterator<double>(file), {}};
-}
-
-/// Runs the peer with one rank and with two, each a process with one thread that is forked from one
-/// Python. False where there is no Python with PyTorch, which a line says.
-bool run_peer_of_dogs(const TemporaryFolder& folder, const std::string& options) {
-  const auto said = test::run_python(folder, R"(
-import os, socket, sys
-sys.path.insert(0, ")" EXAMPLES_FOLDER R"(/dogs_vs_cats")
-import dogs_vs_cats
-torch.set_num_threads(1)
-def start(ranks, rank, words):
-    child = os.fork()
-    if child > 0:
-        return child
-    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks))
-    sys.stdout = open(f"python.{ranks}.{rank}", "w")
-    dogs_vs_cats.main(words)
-    sys.stdout.close()
-    os._exit(0)
-def run(ranks, words):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-    children = [start(ranks, rank, words) for rank in range(ranks)]
-    assert all(os.waitpid(child, 0)[1] == 0 for child in children), "a rank has failed"
-options = ")" + small_job + options + R"(".split()
-run(1, options + ["--export", "weights.pt"])
-for ranks in 1, 2:
-    run(ranks, options + ["--weights", "weights.pt", "--losses", f"python.{ranks}"])
-)");
-  if (said) CHECK(*said == "");
-  return said.has_value();
-}
-
 TEST_CASE("dogs_vs_cats: losses and lines are those of Python, in both phases, also restarted") {
   const TemporaryFolder folder;
   const std::string options = "--synthetic --images 20 --batch-size 2 --scaling strong ";
-  if (!run_peer_of_dogs(folder, options)) return;
+  const auto words = [&](const std::string& more) { return small_job + options + more; };
+  const std::string weighted = "--weights weights.pt --losses python.";
+  const bool has_python = run_peer(folder,
+                                   "dogs_vs_cats/dogs_vs_cats.py",
+                                   {{.ranks = 1, .words = words("--export weights.pt")},
+                                    {.ranks = 1, .words = words(weighted + "1")},
+                                    {.ranks = 2, .words = words(weighted + "2")}});
+  if (!has_python) return;
   const std::string weights = options + "--weights weights.pt --losses ";
   const auto check = [&](int ranks, const std::vector<double>& losses) {
     CAPTURE(ranks);
-    const auto expected = losses_of_dogs(folder / text("python.", ranks));
-    REQUIRE(expected.size() == 20);
-    REQUIRE(losses.size() == 20);
-    for (std::size_t i = 0; i < losses.size(); ++i) {
-      CAPTURE(i);
-      CHECK(std::abs(losses[i] - expected[i]) <= 1e-4);
-    }
+    CHECK(losses.size() == 20);
+    CHECK(are_close(losses, losses_in(folder / text("python.", ranks))));
   };
   const CommandResult one = tell_dogs(folder, 1, weights + "one", "--snapshot one.pt");
   CAPTURE(one.error);
   REQUIRE(one.status == 0);
-  check(1, losses_of_dogs(folder / "one"));
+  check(1, losses_in(folder / "one"));
   for (const char* line : {"Train: Found 20 images belonging to 2 classes\n",
                            "Epoch 1: train accuracy: ",
                            "%, val accuracy: ",
@@ -113,7 +74,7 @@ TEST_CASE("dogs_vs_cats: losses and lines are those of Python, in both phases, a
                            "result: epochs=2 steps=20 loss=0."}) {
     CAPTURE(line);
     CHECK(contains(one.output, line));
-    CHECK(contains(test::read_bytes(folder / "python.1.0"), line));
+    CHECK(contains(test::read_bytes(folder / "peer.1.0"), line));
   }
   std::vector<double> losses;
   for (const int steps : {14, 0}) {  // a restart in the second phase
@@ -122,7 +83,7 @@ TEST_CASE("dogs_vs_cats: losses and lines are those of Python, in both phases, a
     CAPTURE(part.error);
     REQUIRE(part.status == 0);
     CHECK(contains(part.output, "before fine-tuning") == (steps > 0));
-    const auto these = losses_of_dogs(folder / "part");
+    const auto these = losses_in(folder / "part");
     losses.insert(losses.end(), these.begin(), these.end());
   }
   check(2, losses);

@@ -14,11 +14,7 @@
 namespace ddprun::examples {
 namespace {
 
-using worker::text;
-using worker::test::CommandResult;
-using worker::test::contains;
-using worker::test::run_command;
-using worker::test::TemporaryFolder;
+using namespace test;
 
 constexpr const char* few_insects =
     " --synthetic --images 8 --side 33 --batch-size 2 --seed 3 --no-augmentation"
@@ -27,11 +23,11 @@ constexpr const char* few_insects =
 TEST_CASE("hymenoptera: its losses are Python's, also those of a job that goes on") {
   const TemporaryFolder folder;
   const std::string words = few_insects;
-  const bool has_python = test::run_peer(folder,
-                                         "hymenoptera",
-                                         {{.ranks = 1, .words = "--seed 9 --export weights.pt"},
-                                          {.ranks = 1, .words = words + "python_1.txt --steps 2"},
-                                          {.ranks = 2, .words = words + "python_2.txt --steps 2"}});
+  const bool has_python = run_peer(folder,
+                                   "hymenoptera/hymenoptera.py",
+                                   {{.ranks = 1, .words = "--seed 9 --export weights.pt"},
+                                    {.ranks = 1, .words = words + "python_1.txt --steps 2"},
+                                    {.ranks = 2, .words = words + "python_2.txt --steps 2"}});
   if (!has_python) return;
   const auto train_to = [&](int steps) {
     return run_command(folder,
@@ -52,16 +48,15 @@ TEST_CASE("hymenoptera: its losses are Python's, also those of a job that goes o
   const CommandResult second = train_to(2);
   REQUIRE(second.status == 0);
   CHECK(contains(second.output, "result: epochs=1 steps=2 loss="));
-  std::vector<double> losses = test::losses_in(folder / "1.txt");
-  for (const double loss : test::losses_in(folder / "2.txt")) losses.push_back(loss);
-  CHECK(test::are_close(losses, test::losses_in(folder / "python_2.txt")));
+  std::vector<double> losses = losses_in(folder / "1.txt");
+  for (const double loss : losses_in(folder / "2.txt")) losses.push_back(loss);
+  CHECK(are_close(losses, losses_in(folder / "python_2.txt")));
   CHECK(worker::test::processes_in(folder).empty());
 
   REQUIRE(
       run_command(folder, "OMP_NUM_THREADS=1 " EXAMPLE_HYMENOPTERA + words + "alone.txt --steps 2")
           .status == 0);
-  CHECK(test::are_close(test::losses_in(folder / "alone.txt"),
-                        test::losses_in(folder / "python_1.txt")));
+  CHECK(are_close(losses_in(folder / "alone.txt"), losses_in(folder / "python_1.txt")));
   const auto trained = worker::read_weights(folder / "hymenoptera.pt");
   CHECK(trained.contains("layer4.1.bn2.running_var"));
 }

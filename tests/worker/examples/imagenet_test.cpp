@@ -12,11 +12,7 @@
 namespace ddprun::examples {
 namespace {
 
-using worker::text;
-using worker::test::CommandResult;
-using worker::test::contains;
-using worker::test::run_command;
-using worker::test::TemporaryFolder;
+using namespace test;
 
 TEST_CASE("imagenet: its losses are Python's in a warm-up, and the curve has a point in time") {
   const TemporaryFolder folder;
@@ -38,9 +34,9 @@ TEST_CASE("imagenet: its losses are Python's in a warm-up, and the curve has a p
   CHECK(contains(curve, "training_loss"));
   CHECK(std::filesystem::is_directory(folder / "runs/rank1"));  // what that rank uses
   CHECK(worker::test::processes_in(folder).empty());
-  if (!test::run_peer(folder, "imagenet", {{.ranks = 2, .words = words + "python.txt"}})) return;
-  CHECK(test::are_close(test::losses_in(folder / "losses.txt"),
-                        test::losses_in(folder / "python.txt")));
+  if (!run_peer(folder, "imagenet/imagenet.py", {{.ranks = 2, .words = words + "python.txt"}}))
+    return;
+  CHECK(are_close(losses_in(folder / "losses.txt"), losses_in(folder / "python.txt")));
 }
 
 TEST_CASE("imagenet: a recipe that it does not have is a usage error") {

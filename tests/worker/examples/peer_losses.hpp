@@ -15,6 +15,12 @@
 
 namespace ddprun::examples::test {
 
+using worker::text;
+using worker::test::CommandResult;
+using worker::test::contains;
+using worker::test::run_command;
+using worker::test::TemporaryFolder;
+
 /// The numbers of a file of --losses.
 inline std::vector<double> losses_in(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -35,20 +41,22 @@ struct PeerRun {
   std::string words;  ///< Of its command line.
 };
 
-/// Runs examples/NAME/NAME.py in `folder`, one run after the other, each rank in a process with one
-/// thread that is forked from one Python, which loads PyTorch once. False without a Python with
-/// PyTorch, which is said.
-inline bool run_peer(const worker::test::TemporaryFolder& folder,
-                     const std::string& name,
+/// Runs main() of the Python file `path`, below examples/, in `folder`, one run after the other,
+/// each rank in a process with one thread that is forked from one Python, which loads PyTorch once.
+/// What a rank of the last run with so many ranks has printed is in the file peer.RANKS.RANK. False
+/// without a Python with PyTorch, which is said.
+inline bool run_peer(const TemporaryFolder& folder,
+                     const std::filesystem::path& path,
                      const std::vector<PeerRun>& runs) {
-  std::string script = worker::text("import os, socket, sys\n",
-                                    "sys.path.insert(0, '" EXAMPLES_FOLDER "/",
-                                    name,
-                                    "')\n",
-                                    "import ",
-                                    name,
-                                    " as peer\n",
-                                    R"(
+  const std::filesystem::path examples = EXAMPLES_FOLDER;
+  std::string script = text("import os, socket, sys\nsys.path[:0] = ['",
+                            (examples / path).parent_path().string(),
+                            "', '",
+                            (examples / "shared").string(),
+                            "']\nimport ",
+                            path.stem().string(),
+                            " as peer\n",
+                            R"(
 torch.set_num_threads(1)
 def run(ranks, words):
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -60,14 +68,15 @@ def run(ranks, words):
         child = os.fork()
         if child == 0:
             os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank))
-            sys.stdout = open(os.devnull, "w")
+            sys.stdout = open(f"peer.{ranks}.{rank}", "w")
             peer.main()
+            sys.stdout.close()
             os._exit(0)
         children.append(child)
     assert all(os.waitpid(child, 0)[1] == 0 for child in children), "a rank has failed"
 )");
   for (const PeerRun& run : runs) {
-    script += worker::text("run(", run.ranks, ", '", run.words, "')\n");
+    script += text("run(", run.ranks, ", '", run.words, "')\n");
   }
   const auto said = worker::test::run_python(folder, script);
   if (said) CHECK(*said == "");
