@@ -153,15 +153,18 @@ void train(const std::vector<std::string>& words) {
   Phase<worker::SGD> head{net, worker::SGD(dogs::trained_parameters(net), job.lr)};
   callbacks.lines->set_phase(CourseLines::Phase::training, job.epochs);
   trainer.fit(head, data.training, data.validation);
-  const worker::Position head_end{.epoch = job.epochs, .step = session.position().step};
-  if (session.position() == head_end) test(head, "before");
+  const auto is_tuned = [&] {
+    const worker::Position& position = session.position();
+    return position.epoch > job.epochs || (position.epoch == job.epochs && position.batch > 0);
+  };
+  if (!is_tuned()) test(head, "before");
 
   dogs::train_layers_from(net, dogs::first_tuned_layer);
   Phase<worker::RMSprop> tuned{
       net, worker::RMSprop(dogs::trained_parameters(net), options.fine_tuning_lr)};
   callbacks.lines->set_phase(CourseLines::Phase::fine_tuning, session.options().epochs);
   trainer.fit(tuned, data.training, data.validation);
-  test(tuned, "after");
+  if (is_tuned()) test(tuned, "after");
   callbacks.result->print(session);
 }
 

@@ -34,6 +34,7 @@ def read_options():
     options.add_argument("--side", type=int, default=150)
     options.add_argument("--width", type=int, default=64)
     options.add_argument("--images", type=int, default=2000)
+    options.add_argument("--log", default="", help="a folder for TensorBoard")
     return options.parse_args()
 
 
@@ -125,6 +126,7 @@ class Job:
             pin_memory=torch.cuda.is_available(),
         )
         self.net = Net(options.side, options.width)
+        self.curves = peer.Curves(options.log)
 
     def others(self):
         return self.validation, self.test
@@ -170,11 +172,19 @@ class Job:
             train_accuracy = self.train_epoch(epoch, parallel, optimizer, report)
             if report.epochs == epoch:
                 break  # --steps has cut it off
+            accuracy = self.accuracy(self.validation)
             loss = f"train loss: {report.loss:.6f} " if tunes else ""
             peer.say(
                 f"Epoch {epoch + 1}: {loss}train accuracy: {train_accuracy:.2%}, "
-                f"val accuracy: {self.accuracy(self.validation):.2%}"
+                f"val accuracy: {accuracy:.2%}"
             )
+            values = {
+                "train/loss": report.loss,
+                "train/accuracy": train_accuracy,
+                "validation/accuracy": accuracy,
+                "lr": optimizer.param_groups[0]["lr"],
+            }
+            self.curves.add(report.steps, values)
         if report.epochs < epochs.stop:
             return
         minutes, seconds = divmod(time.perf_counter() - began_at, 60)
@@ -211,13 +221,16 @@ def train(job, options, device):
     def rmsprop(parameters):
         return torch.optim.RMSprop(parameters, options.fine_tuning_lr)
 
-    job.train_phase(range(head_end), layers, sgd, report)
-    if report.epochs == head_end:
+    def test(when):
         accuracy = job.accuracy(job.test)
-        peer.say(f"\nTesting (pretrained, before fine-tuning): accuracy: {accuracy:.2%}\n")
-    job.train_phase(range(head_end, end), FIRST_TUNED_LAYER, rmsprop, report)
-    accuracy = job.accuracy(job.test)
-    peer.say(f"\nTesting (pretrained, after fine-tuning): accuracy: {accuracy:.2%}\n")
+        peer.say(f"\nTesting (pretrained, {when} fine-tuning): accuracy: {accuracy:.2%}\n")
+        return accuracy
+
+    job.train_phase(range(head_end), layers, sgd, report)
+    accuracy = test("before")
+    if head_end < end and not report.is_over():
+        job.train_phase(range(head_end, end), FIRST_TUNED_LAYER, rmsprop, report)
+        accuracy = test("after")
     report.print(accuracy)
 
 

@@ -122,6 +122,17 @@ TEST_CASE("dogs_vs_cats: a batch that ranks cannot divide and a damaged picture 
   CHECK(contains(error_of_dogs(folder, "--data data"), bad_picture));
 }
 
+TEST_CASE("dogs_vs_cats: a training that ends in its first phase is tested before fine-tuning") {
+  const TemporaryFolder folder;
+  const CommandResult cut = run_command(
+      folder, EXAMPLE_DOGS_VS_CATS + small_job + "--synthetic --images 4 --batch-size 2 --steps 1");
+  CAPTURE(cut.error);
+  CHECK(cut.status == 0);
+  CHECK(contains(cut.output, "Testing (pretrained, before fine-tuning): accuracy: "));
+  CHECK_FALSE(contains(cut.output, "after fine-tuning"));
+  CHECK(contains(cut.output, "result: epochs=0 steps=1 "));
+}
+
 TEST_CASE("dogs_vs_cats: the validation is the test where there is none; classes are two") {
   const TemporaryFolder folder;
   const auto open = [&] {
