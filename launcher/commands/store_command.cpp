@@ -61,23 +61,42 @@ void write_port(const std::string& path, std::uint16_t port) {
                       "name a file in a folder that this user may write to"));
 }
 
+/// Each signal prints the statistics, and all but SIGUSR1 then stop the context.
+void tell_on_signals(boost::asio::signal_set& signals,
+                     StoreServer& store,
+                     boost::asio::io_context& context) {
+  signals.async_wait([&](boost::system::error_code error, int signal) {
+    if (error) return;
+    store.ask_statistics([&context, signal](const std::string& statistics) {
+      print_note("store: " + statistics);
+      if (signal != SIGUSR1) context.stop();
+    });
+    tell_on_signals(signals, store, context);
+  });
+}
+
 }  // namespace
 
 int store_command(const StoreCommandOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);  // where nobody reads the messages any more
   (void)raise_files_max();
   boost::asio::io_context context(1);
-  boost::asio::signal_set ends(context, SIGINT, SIGTERM);
-  ends.async_wait([&](boost::system::error_code, int) { context.stop(); });
+  boost::asio::signal_set signals(context, SIGINT, SIGTERM, SIGUSR1);
   const std::string address = address_to_bind(options);
   const auto store =
       StoreServer::listen(context, address, options.port, options.memory_max, print_note).value();
+  ExitStatus status = ExitStatus::success;
+  store->on_given_up([&] {
+    status = ExitStatus::system_refused;
+    context.stop();
+  });
   store->open_for(Admission::without_job(options.allow, objection_to_stranger), options.ungreeted);
   if (!options.port_file.empty()) write_port(options.port_file, store->port());
   print_note("store: listening at " + endpoint_text(address, store->port()));
+  tell_on_signals(signals, *store, context);
   context.run();
   if (!options.port_file.empty()) (void)::unlink(options.port_file.c_str());
-  return static_cast<int>(ExitStatus::success);
+  return static_cast<int>(status);
 }
 
 }  // namespace ddprun

@@ -126,7 +126,7 @@ Result<void> StoreDecoder::learn_dialect(std::uint8_t byte) {
 
 Result<void> StoreDecoder::begin(std::uint8_t code) {
   const bool is_of_2_1 = shows_2_1(code) || code == watch_key_code;
-  if (dialect_ == StoreDialect::legacy && !watches_ && is_of_2_1) assume_2_1();
+  if (dialect_ == StoreDialect::legacy && is_of_2_1) assume_2_1();
   const Layout* layout = layout_of(dialect_, code);
   if (layout == nullptr) return malformed(fmt::format("there is no operation {}", code));
   request_ = StoreRequest{.operation = layout->operation};

@@ -15,6 +15,7 @@
 
 #include "rendezvous/result.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -44,6 +45,27 @@ enum class StoreOperation : std::uint8_t {
   barrier,
   watch_key,
 };
+
+/// As ddprun-store(7) calls them.
+constexpr std::array<std::string_view, 19> store_operation_names{"set",
+                                                                 "compare set",
+                                                                 "get",
+                                                                 "add",
+                                                                 "check",
+                                                                 "wait",
+                                                                 "count keys",
+                                                                 "delete key",
+                                                                 "append",
+                                                                 "multi get",
+                                                                 "multi set",
+                                                                 "cancel wait",
+                                                                 "ping",
+                                                                 "queue push",
+                                                                 "queue pop",
+                                                                 "queue length",
+                                                                 "list keys",
+                                                                 "barrier",
+                                                                 "watch key"};
 
 /// One whole command. Which fields are used depends on the operation; the others are empty.
 struct StoreRequest {

@@ -7,6 +7,7 @@
 #include "rendezvous/store/session_ledger.hpp"
 #include "rendezvous/store/store_budget.hpp"
 #include "rendezvous/store/store_codec.hpp"
+#include "rendezvous/store/store_statistics.hpp"
 #include "rendezvous/stranger_notes.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -130,6 +131,7 @@ class StoreService {
     on_note_("store: closed, with all connections, so that the workers fail: " + why);
   }
 
+  [[nodiscard]] std::string statistics() const { return statistics_.text(key_value_->key_count()); }
   [[nodiscard]] std::uint16_t port() const { return acceptor_->port(); }
 
  private:
@@ -139,11 +141,16 @@ class StoreService {
     const auto remote = ip_endpoint(peer);
     if (!local || !remote || !is_admitted(*local, *remote)) return;
     if (sessions_.size() >= connections_max() && !close_a_silent_one()) {
+      statistics_.on_refused();
       return notes_->add(fmt::format("store: {} connections; one more was refused (ulimit -n?)",
                                      sessions_.size()));
     }
-    if (!make_room(session_bytes)) return notes_->add(shortage("one more connection was refused"));
+    if (!make_room(session_bytes)) {
+      statistics_.on_refused();
+      return notes_->add(shortage("one more connection was refused"));
+    }
     socket.set_option(tcp::no_delay(true), error);
+    statistics_.on_connected();
     const SessionId id = ++newest_session_;
     sessions_.emplace(id.value, Session(std::move(socket), *remote, budget_));
     ledger_.on_opened(id, remote->address);
@@ -183,6 +190,7 @@ class StoreService {
   [[nodiscard]] bool is_admitted(const IpEndpoint& local, const IpEndpoint& peer) {
     const std::string objection = admission_.objection(local, peer);
     if (objection.empty()) return true;
+    statistics_.on_refused();
     if (const auto said = admission_.refuse(peer.address, objection)) on_note_(*said);
     return false;
   }
@@ -221,8 +229,11 @@ class StoreService {
     if (ungreeted_ == StoreDialect::torch_2_1 || addresses_of_2_1_.contains(address)) {
       session.decoder.assume_2_1();
     }
+    const StoreDialect before = session.decoder.dialect();
     session.decoded = session.decoder.feed(bytes, session.requests);
-    const bool is_of_2_1 = session.decoder.dialect() == StoreDialect::torch_2_1;
+    const StoreDialect now = session.decoder.dialect();
+    statistics_.on_dialect(before, now);
+    const bool is_of_2_1 = now == StoreDialect::torch_2_1;
     if (is_of_2_1 && addresses_of_2_1_.size() < sessions_max) addresses_of_2_1_.insert(address);
   }
 
@@ -259,6 +270,7 @@ class StoreService {
       session = with_request(id);  // it may have been the largest
       if (session == nullptr) return;
       StoreRequest request = std::move(session->requests[session->executed++]);
+      statistics_.on_request(request.operation);
       const auto done =
           key_value_->on_request(id, session->decoder.dialect(), std::move(request), replies_);
       deliver();
@@ -300,6 +312,7 @@ class StoreService {
   void refuse(SessionId id, const std::string& why) {
     const auto found = sessions_.find(id.value);
     if (found == sessions_.end()) return;
+    statistics_.on_refused();
     const IpEndpoint& peer = found->second.peer;
     notes_->add(fmt::format("store: {}: {}", endpoint_text(text_of(peer.address), peer.port), why));
     close_session(id);
@@ -351,7 +364,7 @@ class StoreService {
 
   void close_session(SessionId id) {
     key_value_->on_session_lost(id);
-    sessions_.erase(id.value);
+    if (sessions_.erase(id.value) > 0) statistics_.on_disconnected();
     ledger_.on_closed(id);
   }
 
@@ -369,6 +382,7 @@ class StoreService {
   boost::asio::steady_timer deadline_;
   std::optional<Instant> timed_;       // when deadline_ ends
   std::optional<KeyValue> key_value_;  // always one
+  StoreStatistics statistics_;
   std::vector<StoreReply> replies_;
   bool works_ = false;                         // another turn of it is posted
   std::array<char, store_read_bytes> buffer_;  // shared: an idle connection costs next to nothing
@@ -400,8 +414,9 @@ class StoreServer::Impl {
        std::uint16_t port,
        std::size_t memory_max,
        NoteHandler on_note)
-      : on_note_(std::make_shared<NoteHandler>(std::move(on_note))),
-        service_(context_, address, port, memory_max, note_by(caller)) {
+      : caller_(caller),
+        on_note_(std::make_shared<NoteHandler>(std::move(on_note))),
+        service_(context_, address, port, memory_max, note_by_caller()) {
     const SignalsBlocked for_the_thread;
     thread_ = std::thread([this] { serve(); });
   }
@@ -418,6 +433,14 @@ class StoreServer::Impl {
     });
   }
 
+  void on_given_up(std::function<void()> handler) { on_given_up_ = std::move(handler); }
+
+  void ask_statistics(std::function<void(std::string)> on_answer) {
+    boost::asio::post(context_, [this, on_answer = std::move(on_answer)] {
+      tell_caller([on_answer, text = service_.statistics()] { on_answer(text); });
+    });
+  }
+
   [[nodiscard]] std::uint16_t port() const { return service_.port(); }
 
  private:
@@ -427,19 +450,26 @@ class StoreServer::Impl {
       context_.run();
     } catch (const std::exception& error) {
       service_.give_up(error.what());
+      if (on_given_up_) tell_caller(on_given_up_);
     }
   }
 
-  /// A note that arrives after the server's end is dropped.
-  [[nodiscard]] NoteHandler note_by(boost::asio::io_context& caller) const {
-    return [&caller, weak = std::weak_ptr(on_note_)](std::string note) {
-      boost::asio::post(caller, [weak, note = std::move(note)] {
-        if (const auto handler = weak.lock()) (*handler)(note);
-      });
+  /// What arrives there after the server's end is dropped.
+  void tell_caller(std::function<void()> handler) const {
+    boost::asio::post(caller_, [weak = std::weak_ptr(on_note_), handler = std::move(handler)] {
+      if (const auto is_alive = weak.lock()) handler();
+    });
+  }
+
+  [[nodiscard]] NoteHandler note_by_caller() const {
+    return [this](std::string note) {
+      tell_caller([this, note = std::move(note)] { (*on_note_)(note); });
     };
   }
 
+  boost::asio::io_context& caller_;
   std::shared_ptr<NoteHandler> on_note_;
+  std::function<void()> on_given_up_;
   boost::asio::io_context context_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
       context_.get_executor()};
@@ -473,6 +503,12 @@ Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context
 StoreServer::StoreServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 void StoreServer::open_for(Admission admission, StoreDialect ungreeted) {
   impl_->open_for(std::move(admission), ungreeted);
+}
+void StoreServer::on_given_up(std::function<void()> handler) {
+  impl_->on_given_up(std::move(handler));
+}
+void StoreServer::ask_statistics(std::function<void(std::string)> on_answer) const {
+  impl_->ask_statistics(std::move(on_answer));
 }
 StoreServer::~StoreServer() = default;
 std::uint16_t StoreServer::port() const {

@@ -51,6 +51,13 @@ class StoreServer {
   /// address has shown that it runs PyTorch 2.1. Call once.
   void open_for(Admission admission, StoreDialect ungreeted);
 
+  /// `handler` is called if the store has closed because it ran out of memory. Call before
+  /// open_for.
+  void on_given_up(std::function<void()> handler);
+
+  /// Answers with a line of numbers for people, unless the store has given up.
+  void ask_statistics(std::function<void(std::string)> on_answer) const;
+
   /// Waits for the thread, which ends what it has begun, such as the requests of one read; closes
   /// every connection, and frees what the store holds, which may take seconds.
   ~StoreServer();
