@@ -155,6 +155,27 @@ TEST_CASE_FIXTURE(StoreCase,
   end_store(store);
 }
 
+TEST_CASE_FIXTURE(StoreCase, "e2e store command: one that runs out of memory ends with 71") {
+#ifdef DDPRUN_SANITIZED
+  MESSAGE("skipped: a sanitizer needs more address space than the test allows");
+#else
+  Job& store = start(
+      Setup{.arguments = {"-c", "ulimit -v 300000; exec " E2E_DDPRUN " store --port-file port"},
+            .program = "/bin/sh"});
+  store.wait_for_file("port");
+  const std::string set_48_mib =
+      "printf '\\000\\001\\0\\0\\0\\0\\0\\0\\0%s\\0\\0\\0\\003\\0\\0\\0\\0' "
+      "$key >&3; head -c 50331648 /dev/zero >&3; ";
+  (void)run(Setup{.arguments = {"-c",
+                                "exec 3<>/dev/tcp/127.0.0.1/" + port() +
+                                    "; for key in 1 2 3 4 5 6 7 8; do " + set_48_mib + "done"},
+                  .program = "/bin/bash"});
+  CHECK(store.wait() == 71);
+  CHECK(store.err.ends_with(
+      "store: closed, with all connections, so that the workers fail: std::bad_alloc\n"));
+#endif
+}
+
 TEST_CASE_FIXTURE(StoreCase, "e2e store command: options that make no sense end it at once") {
   const std::vector<RefusedStore> table{
       {{"--prot", "1"}, "ddprun store: unknown word '--prot'; did you mean '--port'?"},
