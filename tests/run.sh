@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 source .ci/checks.sh
 
 # Those that run TEST_PYTHON.
-pytorch_tests="^e2e (store|torchrun's lines|frameworks):"
+pytorch_tests="^e2e (store|store command|torchrun's lines|frameworks):"
 pytorch_tests+="|^worker: .*(interoperation_test|models/|examples/lightning_test)"
 pytorch_tests+="|^install: another LibTorch"
 
