@@ -53,7 +53,8 @@ void play(const std::string& title, std::size_t count, const std::string& openin
   const auto examples = examples_in(title);
   CHECK_MESSAGE(examples.size() == count, title);
   StoreDecoder decoder;
-  KeyValue store;
+  StoreBudget memory(1 << 20);
+  KeyValue store(memory);
   std::vector<StoreRequest> requests;
   REQUIRE(decoder.feed(wire(opening), requests).has_value());
   for (const StoreExample& example : examples) {
@@ -65,7 +66,7 @@ void play(const std::string& title, std::size_t count, const std::string& openin
       REQUIRE(store.on_request({1}, decoder.dialect(), request, replies).has_value());
     }
     std::string answer;
-    for (const StoreReply& reply : replies) answer += reply.bytes;
+    for (const StoreReply& reply : replies) answer += reply.bytes.text();
     CHECK(hex(answer) == hex(wire(example.answer)));
   }
 }

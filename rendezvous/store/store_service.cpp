@@ -1,0 +1,314 @@
+#include "rendezvous/store/store_service.hpp"
+
+#include "rendezvous/endpoint_text.hpp"
+#include "rendezvous/store/store_server.hpp"
+
+#include <boost/asio/post.hpp>
+#include <fmt/format.h>
+#include <sodium.h>
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+
+namespace ddprun {
+
+using boost::asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::size_t slice_bytes_max = 1024 * 1024;  // written to one client at once
+constexpr std::size_t slice_parts_max = 16;
+constexpr std::size_t worth_closing = 65'536;  // bytes that a connection holds
+constexpr Millis request_time_max{60'000};
+
+/// How many connections the process can hold for the store: half of its descriptors are for
+/// workers, and for the job's other nodes.
+std::size_t connections_max() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return sessions_max;
+  return std::min<std::size_t>(sessions_max, files.rlim_cur / 2);
+}
+
+Instant time_now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
+}
+
+/// Nothing for a socket that is gone.
+std::optional<IpEndpoint> ip_endpoint(const tcp::endpoint& endpoint) {
+  const auto address = parse_ip_address(endpoint.address().to_string());
+  if (!address) return std::nullopt;
+  return IpEndpoint{*address, endpoint.port()};
+}
+
+StoreHash seeded_hash() {
+  StoreHash hash;
+  randombytes_buf(hash.seed.data(), hash.seed.size());
+  return hash;
+}
+
+}  // namespace
+
+StoreService::StoreService(boost::asio::io_context& context,
+                           const std::string& address,
+                           std::uint16_t port,
+                           std::size_t memory_max,
+                           NoteHandler on_note)
+    : context_(context),
+      notes_(std::make_shared<StrangerNotes>(context, on_note)),
+      on_note_(std::move(on_note)),
+      budget_(memory_max),
+      ledger_(request_time_max),
+      deadline_(context) {
+  key_value_.emplace(budget_, KeyValueLimits{}, seeded_hash());
+  Acceptor::Handlers handlers;
+  handlers.on_connection = [this](tcp::socket socket, const tcp::endpoint& peer) {
+    open_session(std::move(socket), peer);
+  };
+  handlers.make_room = [this](const std::string&) { return close_a_silent_one(); };
+  handlers.on_pause = [this](const std::string& why) {
+    notes_->add("store: cannot accept another connection: " + why);
+  };
+  acceptor_ = std::make_shared<Acceptor>(context, address, port, std::move(handlers));
+}
+
+void StoreService::open_for(Admission admission, StoreDialect ungreeted) {
+  admission_ = std::move(admission);
+  ungreeted_ = ungreeted;
+  acceptor_->start();
+}
+
+void StoreService::give_up(const std::string& why) {
+  acceptor_->close();
+  sessions_.clear();
+  key_value_.emplace(budget_, KeyValueLimits{}, seeded_hash());
+  on_note_("store: closed, with all connections, so that the workers fail: " + why);
+}
+
+void StoreService::open_session(tcp::socket socket, const tcp::endpoint& peer) {
+  error_code error;
+  const auto local = ip_endpoint(socket.local_endpoint(error));
+  const auto remote = ip_endpoint(peer);
+  if (!local || !remote || !is_admitted(*local, *remote)) return;
+  if (sessions_.size() >= connections_max() && !close_a_silent_one()) {
+    statistics_.on_refused();
+    return notes_->add(
+        fmt::format("store: {} connections; one more was refused (ulimit -n?)", sessions_.size()));
+  }
+  if (!make_room(session_bytes)) {
+    statistics_.on_refused();
+    return notes_->add(shortage("one more connection was refused"));
+  }
+  socket.set_option(tcp::no_delay(true), error);
+  statistics_.on_connected();
+  const SessionId id = ++newest_session_;
+  sessions_.emplace(id.value, Session(std::move(socket), *remote, budget_));
+  ledger_.on_opened(id, remote->address);
+  wait_for_bytes(id);
+}
+
+bool StoreService::close_a_silent_one() {
+  const auto silent = ledger_.oldest_silent();
+  if (silent) refuse(*silent, "it has said nothing, and connections are short");
+  return silent.has_value();
+}
+
+bool StoreService::make_room(std::size_t bytes) {
+  while (!budget_.has_room(bytes)) {
+    const auto largest = ledger_.largest(worth_closing);
+    if (!largest) return false;
+    const Session& session = sessions_.at(largest->value);
+    refuse(*largest,
+           shortage(fmt::format("it had {} bytes of replies unread, and {} of requests",
+                                session.outbox.size(),
+                                session.decoder.held() + session.requests_bytes)));
+  }
+  return true;
+}
+
+std::string StoreService::shortage(const std::string& what) const {
+  return fmt::format(
+      "{}: the store's memory is short: {} of {} bytes are taken; raise --store-memory, or "
+      "--max-memory of ddprun store",
+      what,
+      budget_.used(),
+      budget_.max());
+}
+
+bool StoreService::is_admitted(const IpEndpoint& local, const IpEndpoint& peer) {
+  const std::string objection = admission_.objection(local, peer);
+  if (objection.empty()) return true;
+  statistics_.on_refused();
+  if (const auto said = admission_.refuse(peer.address, objection)) on_note_(*said);
+  return false;
+}
+
+void StoreService::wait_for_bytes(SessionId id) {
+  Session& session = sessions_.at(id.value);
+  session.reading = true;
+  session.socket.async_wait(tcp::socket::wait_read, [this, id](error_code error) {
+    if (!error) on_readable(id);
+  });
+}
+
+void StoreService::on_readable(SessionId id) {
+  const auto found = sessions_.find(id.value);
+  if (found == sessions_.end()) return;
+  Session& session = found->second;
+  session.reading = false;
+  error_code error;
+  const std::size_t count = session.socket.read_some(boost::asio::buffer(buffer_), error);
+  if (error && error != boost::asio::error::would_block) return close_session(id);
+  decode(session, {buffer_.data(), count});
+  for (const StoreRequest& each : session.requests) session.requests_bytes += bytes_of(each);
+  if (count > 0) {
+    ledger_.on_bytes(id, !session.requests.empty(), session.decoder.has_begun(), time_now());
+    set_deadline();
+  }
+  settle(id, session);
+  if (!make_room(0)) return refuse(id, shortage("its request was refused"));
+  serve(id);
+}
+
+void StoreService::decode(Session& session, std::string_view bytes) {
+  const IpAddress& address = session.peer.address;
+  if (ungreeted_ == StoreDialect::torch_2_1 || addresses_of_2_1_.contains(address)) {
+    session.decoder.assume_2_1();
+  }
+  const StoreDialect before = session.decoder.dialect();
+  session.decoded = session.decoder.feed(bytes, session.requests);
+  const StoreDialect now = session.decoder.dialect();
+  statistics_.on_dialect(before, now);
+  const bool is_of_2_1 = now == StoreDialect::torch_2_1;
+  if (is_of_2_1 && addresses_of_2_1_.size() < sessions_max) addresses_of_2_1_.insert(address);
+}
+
+void StoreService::set_deadline() {
+  const auto next = ledger_.next_deadline();
+  if (!next || (timed_ && *timed_ <= *next)) return;
+  timed_ = next;
+  deadline_.expires_after(std::chrono::milliseconds((*next - time_now()).count));
+  deadline_.async_wait([this](error_code error) {
+    if (error) return;
+    timed_.reset();
+    while (const auto late = ledger_.overdue(time_now())) {
+      refuse(*late,
+             fmt::format("its request is not whole after {} s", in_seconds(request_time_max)));
+    }
+    set_deadline();
+  });
+}
+
+void StoreService::settle(SessionId id, Session& session) {
+  const std::size_t unfinished = session.decoder.held() + session.requests_bytes;
+  session.charge.resize(session_bytes + unfinished + session.outbox.held());
+  const std::size_t held = unfinished + session.outbox.size();
+  if (std::exchange(session.held, held) != held) ledger_.on_held(id, held);
+}
+
+void StoreService::serve(SessionId id) {
+  while (Session* session = with_request(id)) {
+    if (has_enough_to_read(*session)) return;  // on_writable goes on
+    make_room(key_value_->cost_of(session->requests[session->executed]));
+    session = with_request(id);  // it may have been the largest
+    if (session == nullptr) return;
+    StoreRequest request = std::move(session->requests[session->executed++]);
+    statistics_.on_request(request.operation);
+    const auto done =
+        key_value_->on_request(id, session->decoder.dialect(), std::move(request), replies_);
+    deliver();
+    if (!done) return refuse(id, done.error().message());
+  }
+  const auto found = sessions_.find(id.value);
+  if (found == sessions_.end()) return;
+  Session& session = found->second;
+  if (!session.decoded) return refuse(id, session.decoded.error().message());
+  session.requests = {};
+  session.executed = session.requests_bytes = 0;
+  settle(id, session);
+  if (!session.reading && !has_enough_to_read(session)) wait_for_bytes(id);
+}
+
+StoreService::Session* StoreService::with_request(SessionId id) {
+  const auto found = sessions_.find(id.value);
+  if (found == sessions_.end()) return nullptr;
+  Session& session = found->second;
+  return session.executed < session.requests.size() ? &session : nullptr;
+}
+
+bool StoreService::has_enough_to_read(const Session& session) {
+  return session.outbox.size() > unread_reply_bytes_max;
+}
+
+void StoreService::work_on() {
+  if (!key_value_->has_work() || works_) return;
+  works_ = true;
+  boost::asio::post(context_, [this] {
+    works_ = false;
+    key_value_->work(replies_);
+    deliver();
+  });
+}
+
+void StoreService::refuse(SessionId id, const std::string& why) {
+  const auto found = sessions_.find(id.value);
+  if (found == sessions_.end()) return;
+  statistics_.on_refused();
+  const IpEndpoint& peer = found->second.peer;
+  notes_->add(fmt::format("store: {}: {}", endpoint_text(text_of(peer.address), peer.port), why));
+  close_session(id);
+}
+
+void StoreService::deliver() {
+  std::vector<SessionId> touched;
+  for (StoreReply& reply : replies_) {
+    const auto found = sessions_.find(reply.session.value);
+    if (found == sessions_.end()) continue;
+    if (found->second.outbox.empty()) touched.push_back(reply.session);
+    found->second.outbox.append(std::move(reply.bytes));
+    settle(reply.session, found->second);
+  }
+  replies_.clear();
+  for (const SessionId id : touched) flush(id);
+  work_on();
+}
+
+void StoreService::flush(SessionId id) {
+  const auto found = sessions_.find(id.value);
+  if (found == sessions_.end() || found->second.writing) return;
+  Session& session = found->second;
+  std::array<std::string_view, slice_parts_max> views;
+  std::array<boost::asio::const_buffer, slice_parts_max> buffers;
+  const std::size_t count = session.outbox.front(views, slice_bytes_max);
+  for (std::size_t i = 0; i < count; ++i) buffers[i] = boost::asio::buffer(views[i]);
+  error_code error;
+  const std::size_t written = session.socket.write_some(std::span(buffers).first(count), error);
+  if (error && error != boost::asio::error::would_block) return close_session(id);
+  session.outbox.drop_front(written);
+  settle(id, session);
+  if (session.outbox.empty()) return;
+  session.writing = true;
+  session.socket.async_wait(tcp::socket::wait_write, [this, id](error_code failed) {
+    if (!failed) on_writable(id);
+  });
+}
+
+void StoreService::on_writable(SessionId id) {
+  const auto found = sessions_.find(id.value);
+  if (found == sessions_.end()) return;
+  found->second.writing = false;
+  flush(id);
+  serve(id);
+}
+
+void StoreService::close_session(SessionId id) {
+  key_value_->on_session_lost(id);
+  if (sessions_.erase(id.value) > 0) statistics_.on_disconnected();
+  ledger_.on_closed(id);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,142 @@
+// What a StoreServer's thread does: moves bytes between clients and a KeyValue, and closes clients
+// that the session ledger names.
+//
+// Bounds
+//   See store_server.hpp.
+#pragma once
+
+#include "rendezvous/acceptor.hpp"
+#include "rendezvous/ip_network.hpp"
+#include "rendezvous/result.hpp"
+#include "rendezvous/store/admission.hpp"
+#include "rendezvous/store/key_value.hpp"
+#include "rendezvous/store/reply_bytes.hpp"
+#include "rendezvous/store/session_ledger.hpp"
+#include "rendezvous/store/store_budget.hpp"
+#include "rendezvous/store/store_codec.hpp"
+#include "rendezvous/store/store_statistics.hpp"
+#include "rendezvous/stranger_notes.hpp"
+#include "rendezvous/units.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace ddprun {
+
+/// Runs on the thread of its context, all but the constructor and port().
+class StoreService {
+ public:
+  using NoteHandler = std::function<void(std::string)>;
+
+  StoreService(boost::asio::io_context& context,
+               const std::string& address,
+               std::uint16_t port,
+               std::size_t memory_max,
+               NoteHandler on_note);
+
+  /// As StoreServer's.
+  void open_for(Admission admission, StoreDialect ungreeted);
+
+  /// The end of it before the server's, for this reason.
+  void give_up(const std::string& why);
+  [[nodiscard]] std::string statistics() const { return statistics_.text(key_value_->key_count()); }
+  [[nodiscard]] std::uint16_t port() const { return acceptor_->port(); }
+
+ private:
+  static constexpr std::size_t read_bytes = 64 * 1024;
+  static constexpr std::size_t session_bytes = 1024;  // of the budget, for a connection
+
+  struct Session {
+    Session(boost::asio::ip::tcp::socket connected, const IpEndpoint& from, StoreBudget& budget)
+        : socket(std::move(connected)), peer(from), charge(budget, session_bytes) {}
+    boost::asio::ip::tcp::socket socket;
+    IpEndpoint peer;
+    StoreDecoder decoder;
+    std::vector<StoreRequest> requests;  // of one read
+    std::size_t executed = 0;            // of them
+    std::size_t requests_bytes = 0;      // the memory that they take
+    Result<void> decoded;                // an error: the bytes after the requests are invalid
+    ReplyBytes outbox;                   // what the kernel has not taken yet
+    StoreCharge charge;
+    std::size_t held = 0;  // as the ledger knows it
+    bool writing = false;  // waits until the socket takes more
+    bool reading = false;  // waits until bytes arrive
+  };
+
+  void open_session(boost::asio::ip::tcp::socket socket,
+                    const boost::asio::ip::tcp::endpoint& peer);
+
+  /// L2 of session_ledger.hpp; false if there is none.
+  bool close_a_silent_one();
+
+  /// L1 of session_ledger.hpp, until there is so much memory; false if that did not help.
+  bool make_room(std::size_t bytes);
+  [[nodiscard]] std::string shortage(const std::string& what) const;
+  [[nodiscard]] bool is_admitted(const IpEndpoint& local, const IpEndpoint& peer);
+  void wait_for_bytes(SessionId id);
+  void on_readable(SessionId id);
+
+  /// A connection of PyTorch 2.1 shows late that it is one: so what one has shown holds for all of
+  /// its address.
+  void decode(Session& session, std::string_view bytes);
+
+  /// L3 of session_ledger.hpp.
+  void set_deadline();
+
+  /// What it holds now is taken from the budget.
+  void settle(SessionId id, Session& session);
+
+  /// Executes what the client has asked for, as long as it reads the replies; then reads on.
+  void serve(SessionId id);
+
+  /// Nothing if all of its requests have been executed, or it is closed.
+  [[nodiscard]] Session* with_request(SessionId id);
+  [[nodiscard]] static bool has_enough_to_read(const Session& session);
+
+  /// What is left of the waits that a key has woken, turn by turn.
+  void work_on();
+  void refuse(SessionId id, const std::string& why);
+
+  /// Puts the replies into their sessions' outboxes, then writes each outbox once.
+  void deliver();
+
+  /// One slice of it: other work of the thread has its turn before the next.
+  void flush(SessionId id);
+  void on_writable(SessionId id);
+  void close_session(SessionId id);
+
+  boost::asio::io_context& context_;
+  std::shared_ptr<Acceptor> acceptor_;
+  std::shared_ptr<StrangerNotes> notes_;
+  NoteHandler on_note_;
+  StoreDialect ungreeted_ = StoreDialect::legacy;  // what connections without a greeting are
+  std::set<IpAddress> addresses_of_2_1_;
+  Admission admission_{{}, {}};
+  SessionId newest_session_;
+  StoreBudget budget_;  // before all that is charged to it
+  std::unordered_map<std::int64_t, Session> sessions_;
+  SessionLedger ledger_;
+  boost::asio::steady_timer deadline_;
+  std::optional<Instant> timed_;       // when deadline_ ends
+  std::optional<KeyValue> key_value_;  // always one
+  StoreStatistics statistics_;
+  std::vector<StoreReply> replies_;
+  bool works_ = false;                   // another turn of it is posted
+  std::array<char, read_bytes> buffer_;  // shared: an idle connection costs next to nothing
+};
+
+}  // namespace ddprun
