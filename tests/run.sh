@@ -33,13 +33,13 @@ check_rules() {
 run_quick() {
     check_rules quick
     part "build quick" 240 build quick all || return 0
-    part "test quick" 150 tests_of quick -L '^(unit|scenario|sim|e2e|install)$' || true
+    part "test quick" 150 tests_of quick -L '^(unit|scenario|sim|e2e|fuzz|install)$' || true
 }
 
 # test_kinds PRESET: a part for each kind of test that needs no other host.
 test_kinds() {
     local kind
-    for kind in unit scenario sim e2e worker install; do
+    for kind in unit scenario sim e2e worker fuzz install; do
         part "$kind" 250 tests_of "$1" -L "^$kind\$" || true
     done
 }

@@ -84,6 +84,7 @@ std::vector<SourceFile> read_tree(const std::string& root) {
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(root) / folder)) {
       const std::string path = fs::relative(entry.path(), root).generic_string();
       if (!entry.is_regular_file() || path.find("__pycache__") != std::string::npos) continue;
+      if (path.starts_with("tests/fuzz/corpus/")) continue;  // bytes of any kind
       files.push_back(make_source(path, read_file(entry.path())));
     }
   }

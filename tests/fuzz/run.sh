@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# tests/fuzz/run.sh SECONDS [TARGET...]: searches for inputs that break a rule, so long for each
+# target, and makes its corpus anew of the best inputs. Stops at a finding, which it leaves in
+# build/fuzz/found/. Prints executions a second and what the inputs reach.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+seconds=${1:?usage: tests/fuzz/run.sh SECONDS [TARGET...]}
+shift
+all_targets="channel hosts job_file key_value lines message options store_codec system_text"
+read -ra targets <<<"${*:-$all_targets}"
+build=build/fuzz
+cmake --preset fuzz >/dev/null
+mkdir -p "$build/found"
+python3 tests/fuzz/seeds.py "$build/seeds"
+
+# figures LOG: of libFuzzer's last line and its sums.
+figures() {
+    awk '/ cov: / { for (i = 1; i < NF; i++) { if ($i == "cov:") cov = $(i + 1)
+                                               if ($i == "ft:") features = $(i + 1) } }
+        /stat::number_of_executed_units/ { runs = $2 }
+        /stat::average_exec_per_sec/ { speed = $2 }
+        END { printf "%d runs, %d a second, %d edges, %d features\n",
+                     runs, speed, cov, features }' "$1"
+}
+
+for target in "${targets[@]}"; do
+    cmake --build --preset fuzz --target fuzz >"$build/build.log" || {
+        cat "$build/build.log"
+        exit 1
+    }
+    export FUZZ_TARGET=$target
+    work="$build/work/$target" corpus="tests/fuzz/corpus/$target" log="$build/$target.log"
+    mkdir -p "$work" "$corpus"
+    "$build/bin/fuzz" "$work" "$corpus" "$build/seeds/$target" -max_total_time="$seconds" \
+        -timeout=10 -rss_limit_mb=4096 -max_len=20000 -print_final_stats=1 \
+        -artifact_prefix="$build/found/$target-" >"$log" 2>&1 || {
+        tail -n 60 "$log"
+        echo "$target: a finding; feed it again by: FUZZ_TARGET=$target $build/bin/fuzz FILE"
+        exit 1
+    }
+    echo "$target: $(figures "$log")"
+    rm -rf "$work.merged" "$work.control"
+    mkdir "$work.merged"
+    "$build/bin/fuzz" -set_cover_merge=1 -merge_control_file="$work.control" -max_len=20000 \
+        "$work.merged" "$corpus" "$work" "$build/seeds/$target" >>"$log" 2>&1
+    python3 tests/fuzz/keep.py "$work.control" "$corpus"
+    rm -rf "$work"
+    mv "$work.merged" "$work"
+done
