@@ -77,7 +77,8 @@ class Trainer {
   void fit(Module& module, const Data& data) {
     fit_with(module, data, [] {});
   }
-  /// The same with a validation on `others` at the end of epochs.
+  /// The same with a validation on `others` at the end of epochs. As in Lightning, there is none
+  /// where a limit ends the training within an epoch: validate() makes one then.
   template <TrainerModule Module, DataSet Data, DataSet Others>
   void fit(Module& module, const Data& data, const Others& others) {
     BatchLoader loader(others, options_.loader);
