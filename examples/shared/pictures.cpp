@@ -43,29 +43,34 @@ std::string named(const std::vector<std::string>& classes) {
   return names;
 }
 
-PictureSets read_folders(const path& folder,
-                         std::int64_t classes_count,
-                         const worker::Transform& for_training,
-                         const worker::Transform& for_validation) {
-  auto training = std::make_shared<const worker::ImageFolder>(
-      folder / "train", worker::ImageFolderOptions{.transform = for_training});
-  auto validation = std::make_shared<const worker::ImageFolder>(
-      folder / "val", worker::ImageFolderOptions{.transform = for_validation});
-  const auto count = static_cast<std::int64_t>(training->classes().size());
-  if (count != classes_count) {
-    throw worker::Error(worker::text((folder / "train").string(),
-                                     " has folders of ",
+/// Opens both in the same way. An HDF5 file need not name its classes.
+template <typename Data, typename Options>
+PictureSets read_both(const path& training_path,
+                      const path& validation_path,
+                      const Options& for_training,
+                      const Options& for_validation,
+                      std::int64_t classes_count) {
+  auto training = std::make_shared<const Data>(training_path, for_training);
+  auto validation = std::make_shared<const Data>(validation_path, for_validation);
+  const std::vector<std::string>& names = training->classes();
+  const auto count = static_cast<std::int64_t>(names.size());
+  if (count > 0 && count != classes_count) {
+    throw worker::Error(worker::text(training_path.string(),
+                                     " has ",
                                      count,
                                      " classes, and the network has ",
                                      classes_count,
                                      "; give --data the folder of other pictures"));
   }
-  if (training->classes() != validation->classes()) {
-    throw worker::Error(worker::text((folder / "val").string(),
-                                     " has other classes than train beside it: ",
-                                     named(validation->classes()),
+  const std::vector<std::string>& others = validation->classes();
+  if (count > 0 && !others.empty() && names != others) {
+    throw worker::Error(worker::text(validation_path.string(),
+                                     " has other classes than ",
+                                     training_path.filename().string(),
+                                     " beside it: ",
+                                     named(others),
                                      ", not ",
-                                     named(training->classes())));
+                                     named(names)));
   }
   return {Pictures(std::move(training)), Pictures(std::move(validation))};
 }
@@ -96,13 +101,22 @@ PictureSets open_pictures(const JobOptions& job,
   }
   const path folder = job.data;
   return worker::made_on_all_ranks(group, [&] {
-    if (!options.hdf5) return read_folders(folder, classes_count, for_training, for_validation);
-    const auto read = [&](const char* name, const worker::Transform& transform) {
-      return pictures_of<worker::Hdf5Images>(
-          folder / name,
-          worker::Hdf5ImagesOptions{.transform = transform, .classes_count = classes_count});
+    if (!options.hdf5) {
+      using Options = worker::ImageFolderOptions;
+      return read_both<worker::ImageFolder>(folder / "train",
+                                            folder / "val",
+                                            Options{.transform = for_training},
+                                            Options{.transform = for_validation},
+                                            classes_count);
+    }
+    const auto options_with = [&](const worker::Transform& transform) {
+      return worker::Hdf5ImagesOptions{.transform = transform, .classes_count = classes_count};
     };
-    return PictureSets{read("train.h5", for_training), read("val.h5", for_validation)};
+    return read_both<worker::Hdf5Images>(folder / "train.h5",
+                                         folder / "val.h5",
+                                         options_with(for_training),
+                                         options_with(for_validation),
+                                         classes_count);
   });
 }
 

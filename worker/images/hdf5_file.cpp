@@ -20,6 +20,8 @@ namespace {
 
 constexpr hsize_t pictures_max = 100'000'000;
 constexpr std::size_t encoded_bytes_max = std::size_t{1} << 30;
+constexpr hsize_t classes_max = 1'000'000;
+constexpr std::size_t class_name_bytes_max = 1000;
 
 /// While one lives, its thread may call HDF5, which then prints no errors.
 class Hdf5Turn {
@@ -118,8 +120,54 @@ bool is_bytes_of_variable_length(const Hdf5Object& type) {
 void* allocate_value(std::size_t bytes, void* /*unused*/) {
   return bytes <= encoded_bytes_max ? std::malloc(bytes) : nullptr;
 }
+void* allocate_name(std::size_t bytes, void* /*unused*/) {
+  return bytes <= class_name_bytes_max ? std::malloc(bytes) : nullptr;
+}
 void free_value(void* value, void* /*unused*/) {
   std::free(value);
+}
+
+/// How values of variable length are read.
+Hdf5Object transfer_with(H5MM_allocate_t allocate) {
+  Hdf5Object transfer("make a list of properties", H5Pcreate(H5P_DATASET_XFER), &H5Pclose);
+  require_success("set the memory of a transfer",
+                  H5Pset_vlen_mem_manager(transfer.get(), allocate, nullptr, &free_value, nullptr));
+  return transfer;
+}
+
+std::vector<std::string> variable_strings(const Hdf5Object& dataset,
+                                          const Hdf5Object& type,
+                                          std::size_t count) {
+  const Hdf5Object transfer = transfer_with(&allocate_name);
+  std::vector<char*> values(count, nullptr);
+  const herr_t result =
+      H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, transfer.get(), values.data());
+  const std::string reason = result < 0 ? hdf5_reason() : "";
+  std::vector<std::string> strings;
+  for (char* value : values) {  // after a failure some of them
+    strings.emplace_back(value != nullptr ? value : "");
+    std::free(value);
+  }
+  if (result < 0) throw Error("cannot read classes: " + reason);
+  return strings;
+}
+
+std::vector<std::string> fixed_strings(const Hdf5Object& dataset,
+                                       const Hdf5Object& type,
+                                       std::size_t count) {
+  const std::size_t bytes = H5Tget_size(type.get());
+  if (bytes == 0 || bytes > class_name_bytes_max) {
+    throw Error(text("names in classes have ", bytes, " bytes, not 1 to ", class_name_bytes_max));
+  }
+  std::string all(count * bytes, '\0');
+  require_success("read classes",
+                  H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()));
+  std::vector<std::string> strings;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string padded = all.substr(i * bytes, bytes);
+    strings.push_back(padded.substr(0, padded.find('\0')));
+  }
+  return strings;
 }
 
 }  // namespace
@@ -130,11 +178,8 @@ struct Hdf5File::State {
         images(open_dataset(file, "images")),
         labels(open_dataset(file, "labels")),
         bytes_type("make a type", H5Tvlen_create(H5T_NATIVE_UCHAR), &H5Tclose),
-        transfer("make a list of properties", H5Pcreate(H5P_DATASET_XFER), &H5Pclose),
+        transfer(transfer_with(&allocate_value)),
         shape(shape_of(images)) {
-    require_success(
-        "set the memory of a transfer",
-        H5Pset_vlen_mem_manager(transfer.get(), &allocate_value, nullptr, &free_value, nullptr));
     const Hdf5Object type = dataset_type(images);
     is_encoded = shape.size() == 1 && is_bytes_of_variable_length(type);
     const bool is_pixels = shape.size() == 4 && shape[3] == 3 && is_uint8(type.get());
@@ -210,6 +255,24 @@ torch::Tensor Hdf5File::labels() const {
   return labels;
 }
 
+std::vector<std::string> Hdf5File::classes() const {
+  const Hdf5Turn turn;
+  const htri_t exists = H5Lexists(state_->file.get(), "classes", H5P_DEFAULT);
+  require_success("look for classes", exists);
+  if (exists == 0) return {};
+  const Hdf5Object dataset = open_dataset(state_->file, "classes");
+  const std::vector<hsize_t> shape = shape_of(dataset);
+  const Hdf5Object type = dataset_type(dataset);
+  if (shape.size() != 1 || H5Tget_class(type.get()) != H5T_STRING) {
+    throw Error("classes is not a row of strings");
+  }
+  if (shape[0] > classes_max) {
+    throw Error(text("it has ", shape[0], " classes, more than ", classes_max));
+  }
+  return H5Tis_variable_str(type.get()) > 0 ? variable_strings(dataset, type, shape[0])
+                                            : fixed_strings(dataset, type, shape[0]);
+}
+
 bool Hdf5File::is_encoded() const {
   return state_->is_encoded;
 }
@@ -240,6 +303,9 @@ Hdf5File::Hdf5File(const std::filesystem::path& /*path*/) {
 }
 Hdf5File::~Hdf5File() = default;
 torch::Tensor Hdf5File::labels() const {
+  return {};
+}
+std::vector<std::string> Hdf5File::classes() const {
   return {};
 }
 bool Hdf5File::is_encoded() const {

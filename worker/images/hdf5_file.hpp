@@ -1,5 +1,5 @@
-// The datasets `images` and `labels` of an HDF5 file. HDF5 is not for several threads, so its calls
-// take turns here.
+// The datasets `images`, `labels` and `classes` of an HDF5 file. HDF5 is not for several threads,
+// so its calls take turns here.
 #pragma once
 
 #include <torch/torch.h>
@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace ddprun::worker {
 
@@ -22,6 +23,9 @@ class Hdf5File {
 
   /// (N,) int64, as many as pictures. Throws Error.
   [[nodiscard]] torch::Tensor labels() const;
+
+  /// The strings of the dataset `classes`, empty if there is none. Throws Error.
+  [[nodiscard]] std::vector<std::string> classes() const;
 
   /// Whether pictures are the bytes of files.
   [[nodiscard]] bool is_encoded() const;

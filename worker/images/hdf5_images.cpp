@@ -14,7 +14,13 @@ Hdf5Images::Hdf5Images(const std::filesystem::path& file, Hdf5ImagesOptions opti
     file_ = std::make_unique<Hdf5File>(file);
     labels_ = file_->labels();
     if (size() == 0) throw Error("it has no pictures");
-    const auto classes = options_.classes_count;
+    classes_ = file_->classes();
+    const auto names_count = static_cast<std::int64_t>(classes_.size());
+    if (options_.classes_count > 0 && names_count > 0 && names_count != options_.classes_count) {
+      throw Error(
+          text("it has ", names_count, " classes, and ", options_.classes_count, " are expected"));
+    }
+    const auto classes = options_.classes_count > 0 ? options_.classes_count : names_count;
     const torch::Tensor is_wrong =
         classes == 0 ? labels_ < 0 : (labels_ < 0) | (labels_ >= classes);
     if (is_wrong.any().item<bool>()) {

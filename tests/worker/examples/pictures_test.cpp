@@ -68,25 +68,39 @@ TEST_CASE("examples: pictures of other classes than the network's are named") {
   std::filesystem::rename(data / "val" / "ants", data / "val" / "wasps");
   CHECK(contains(error(), "/val has other classes than train beside it: bees, wasps, not ants, "));
   write_insects(data / "train" / "birds");
-  CHECK(contains(error(), "/train has folders of 3 classes, and the network has 2; give --data"));
+  CHECK(contains(error(), "/train has 3 classes, and the network has 2; give --data"));
 }
 
-TEST_CASE("examples: an HDF5 file without its datasets is the same error on all ranks") {
+TEST_CASE("examples: HDF5 files without pictures or of other classes are one error on all ranks") {
   const TemporaryFolder folder;
-  const auto made = run_command(
-      folder,
-      "/usr/bin/python3 -c 'import h5py; h5py.File(\"train.h5\", \"w\")[\"labels\"] = [0]'");
-  if (made.status != 0) {
+  worker::test::write_bytes(folder / "write.py", R"(
+import h5py, numpy, os
+def write(folder, part, classes):
+    os.makedirs(folder, exist_ok=True)
+    with h5py.File(f"{folder}/{part}.h5", "w") as file:
+        file["labels"] = [0]
+        if classes:
+            file["images"] = numpy.zeros((1, 40, 40, 3), numpy.uint8)
+            file["classes"] = classes
+write("none", "train", [])
+write("other", "train", ["ants", "bees"])
+write("other", "val", ["bees", "wasps"])
+)");
+  if (run_command(folder, "/usr/bin/python3 write.py").status != 0) {
     std::puts("skipped: Python cannot import h5py (apt install python3-h5py)");
     return;
   }
   PictureOptions options = of_33;
   options.hdf5 = true;
-  const auto errors = errors_of({folder.path(), folder.path()}, options);
+  const auto errors = errors_of({folder / "none", folder / "none"}, options);
   CAPTURE(errors[0]);
   CHECK(contains(errors[0], "train.h5"));
   CHECK(contains(errors[0], "images"));
   CHECK(errors[1] == errors[0]);
+  const auto others = errors_of({folder / "other", folder / "other"}, options);
+  CHECK(
+      contains(others[0], "/val.h5 has other classes than train.h5 beside it: bees, wasps, not "));
+  CHECK(others[1] == others[0]);
 }
 
 TEST_CASE("examples: pictures are squares, mirrored for the training alone, and read when needed") {

@@ -76,6 +76,7 @@ TEST_CASE("hdf5: a folder that was packed has the samples of ImageFolder") {
   if (!pack_folder(folder)) return;
   const ImageFolder expected(folder / "in");
   const Hdf5Images data(folder / "packed.h5", {.classes_count = 2});
+  CHECK(data.classes() == expected.classes());
   REQUIRE(data.size() == expected.size());
   torch::Generator draws = at::detail::createCPUGenerator();
   for (std::int64_t i = 0; i < data.size(); ++i) {
@@ -174,6 +175,26 @@ with h5py.File("group.h5", "w") as file:
   }
   CHECK(contains(hdf5_error(folder / "two.h5", 2), "label 1 is 2, not one of 0 to 1"));
   CHECK(hdf5_error(folder / "two.h5", 3).empty());
+}
+
+TEST_CASE("hdf5: classes are a row of short names, one for each label and class of the network") {
+  const TemporaryFolder folder;
+  if (!with_h5py(folder, R"(
+for name, classes in (("fixed", np.array([b"a", b"bees"])), ("one", ["a"]), ("number", [1]),
+                      ("scalar", "a"), ("long", ["a", "b" * 1001]), ("empty", ["a", ""])):
+    write(name + ".h5", zeros((2, 4, 5, 3), uint8), [0, 1])
+    with h5py.File(name + ".h5", "a") as file: file["classes"] = classes
+)")) {
+    return;
+  }
+  const Hdf5Images fixed(folder / "fixed.h5");
+  CHECK(fixed.classes() == std::vector<std::string>{"a", "bees"});
+  CHECK(contains(hdf5_error(folder / "fixed.h5", 3), "it has 2 classes, and 3 are expected"));
+  CHECK(contains(hdf5_error(folder / "one.h5"), "label 1 is 1, not one of 0 to 0"));
+  CHECK(contains(hdf5_error(folder / "number.h5"), "classes is not a row of strings"));
+  CHECK(contains(hdf5_error(folder / "scalar.h5"), "classes is not a row of strings"));
+  CHECK(contains(hdf5_error(folder / "long.h5"), "cannot read classes: "));
+  CHECK(Hdf5Images(folder / "empty.h5").classes() == std::vector<std::string>{"a", ""});
 }
 
 TEST_CASE("hdf5: a picture that cannot be decoded or changed is named") {
