@@ -97,7 +97,8 @@ test_deb() {
             skip "deb: there is no mmdebstrap to make Debian 11"
             return 0
         fi
-        mmdebstrap --quiet --mode=root --variant=essential bullseye "$clean.part"
+        mmdebstrap --quiet --mode=root --variant=essential bullseye "$clean.part" \
+            ${DDPRUN_DEBIAN_MIRROR:+"$DDPRUN_DEBIAN_MIRROR"}
         mv "$clean.part" "$clean"
     fi
     cp -a "$clean" "$root"

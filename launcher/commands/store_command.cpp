@@ -78,7 +78,7 @@ void tell_on_signals(boost::asio::signal_set& signals,
 }  // namespace
 
 int store_command(const StoreCommandOptions& options) {
-  std::signal(SIGPIPE, SIG_IGN);  // where nobody reads the messages any more
+  (void)std::signal(SIGPIPE, SIG_IGN);  // where nobody reads the messages any more
   (void)raise_files_max();
   boost::asio::io_context context(1);
   boost::asio::signal_set signals(context, SIGINT, SIGTERM, SIGUSR1);
