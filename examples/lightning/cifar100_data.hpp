@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,16 +78,19 @@ class Cifar100Data {
     return options_.copy_to.empty() ? options_.data : options_.copy_to;
   }
 
-  /// A file has its name only once it is complete; a start that was killed leaves a part.
+  /// A file has its name only once it is complete. Until then the name is of this copy alone, since
+  /// nodes may share the folder; a start that is killed leaves it there.
   static void copy(const std::filesystem::path& from, const std::filesystem::path& to) {
     namespace fs = std::filesystem;
     std::error_code failure;
     if (fs::exists(to, failure)) return;
-    const fs::path part = to.string() + ".part";
+    const fs::path part = worker::text(to.string(), ".part.", std::random_device{}());
     fs::create_directories(to.parent_path(), failure);
-    if (!failure) fs::copy_file(from, part, fs::copy_options::overwrite_existing, failure);
+    if (!failure) fs::copy_file(from, part, failure);
     if (!failure) fs::rename(part, to, failure);
     if (!failure) return;
+    std::error_code ignored;
+    fs::remove(part, ignored);
     throw worker::Error(worker::text("cannot copy ",
                                      from.string(),
                                      " to ",

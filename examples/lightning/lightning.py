@@ -14,6 +14,7 @@ It needs lightning, torchvision and numpy:
 import os
 import shutil
 import sys
+import uuid
 from pathlib import Path
 
 # This file has the name of the module that it imports.
@@ -64,8 +65,9 @@ class Cifar100(lightning.LightningDataModule):
         for name in ("train.bin", "test.bin"):
             path = os.path.join(self.options.copy_to, name)
             if not os.path.exists(path):
-                shutil.copyfile(os.path.join(self.options.data, name), path + ".part")
-                os.rename(path + ".part", path)
+                part = f"{path}.part.{uuid.uuid4().hex}"  # nodes may share the folder
+                shutil.copyfile(os.path.join(self.options.data, name), part)
+                os.rename(part, path)
 
     def setup(self, stage):
         options = self.options

@@ -104,13 +104,15 @@ TEST_CASE("lightning: data are copied to a node once, the whole of each file or 
   write_cifar100(folder / "data", "test.bin", 3);
   const std::filesystem::path copies = folder / "disk" / "cifar";
   write_cifar100(copies, "test.bin", 4);
-  test::write_bytes(copies / "train.bin.part", "of a start that was killed");
+  test::write_bytes(copies / "train.bin.part", "of another node");
   examples::Cifar100Data data({.data = folder / "data", .copy_to = copies});
   set_up(data, session);
   CHECK(data.training_data().size() == 19);
   CHECK(data.validation_data().size() == 2);
   CHECK(data.test_data().size() == 4);  // what is there is left alone
-  CHECK_FALSE(std::filesystem::exists(copies / "train.bin.part"));
+  CHECK(test::read_bytes(copies / "train.bin.part") == "of another node");
+  const std::filesystem::directory_iterator files(copies);
+  CHECK(std::distance(begin(files), end(files)) == 3);
 }
 
 TEST_CASE("lightning: a node that sees no data ends all ranks with the same cause") {
