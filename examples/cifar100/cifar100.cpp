@@ -56,9 +56,6 @@ struct Options {
 void require_mode(const Options& options, int ranks_count) {
   const std::string& mode = options.mode;
   const bool is_single = mode == "single" || mode == "data-parallel";
-  if (!is_single && !mode.empty() && mode != "ddp") {
-    throw UsageError(text("--mode is \"", mode, "\"; give single, data-parallel or ddp"));
-  }
   if (is_single && ranks_count > 1) {
     throw UsageError(text("--mode ", mode, " is for one rank, and there are ", ranks_count));
   }
@@ -70,9 +67,12 @@ void require_mode(const Options& options, int ranks_count) {
 bool read(Options& options, const std::vector<std::string>& words) {
   examples::CommandLine line("cifar100", "Trains a ResNet on CIFAR-100.");
   line.add(options.job);
-  line.add_text("net", options.net, "resnet18, resnet50 or resnet152");
+  line.add_choice("net", options.net, {"resnet18", "resnet50", "resnet152"}, "resnet18, 50 or 152");
   line.add_count("side", options.side, "pixels to which the pictures of 32 are resized");
-  line.add_text("mode", options.mode, "single, data-parallel or ddp; default: by the ranks");
+  line.add_choice("mode",
+                  options.mode,
+                  {"single", "data-parallel", "ddp"},
+                  "single, data-parallel or ddp; default: by the ranks");
   line.add_text("devices", options.devices, "of data-parallel: cuda:0,cuda:1; default: all GPUs");
   line.add_count("report-every", options.report_every, "iterations from one line to the next");
   line.add_text("log", options.log, "a folder for TensorBoard's curve");
@@ -91,8 +91,7 @@ worker::ResNet make_net(const std::string& name) {
   const worker::ResNetOptions options{.classes_count = classes_count};
   if (name == "resnet18") return worker::resnet18(options);
   if (name == "resnet50") return worker::resnet50(options);
-  if (name == "resnet152") return worker::resnet152(options);
-  throw UsageError(text("--net is \"", name, "\"; give resnet18, resnet50 or resnet152"));
+  return worker::resnet152(options);
 }
 
 template <worker::DataSet Data>

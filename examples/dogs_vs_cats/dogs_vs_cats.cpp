@@ -50,16 +50,16 @@ bool read(const std::vector<std::string>& words, Options& options) {
   line.add(options.job);
   line.add_count("fine-tuning-epochs", options.fine_tuning_epochs, "those after --epochs", 0);
   line.add_number("fine-tuning-lr", options.fine_tuning_lr, "learning rate of those");
-  line.add_text("scaling", options.scaling, "weak: --batch-size is of each rank; strong: of all");
+  line.add_choice("scaling",
+                  options.scaling,
+                  {"weak", "strong"},
+                  "weak: --batch-size is of each rank; strong: of all");
   line.add_flag("no-augmentation", options.no_augmentation, "pictures are trained on as they are");
   line.add_count("side", options.side, "pixels of a picture's side", 32);
   line.add_count("width", options.width, "channels of the first layers; fewer: not VGG-16's");
   line.add_count("images", options.images, "so many are made up by --synthetic");
   line.add_text("log", options.log, "a folder for TensorBoard");
-  if (!line.read(words)) return false;
-  if (options.scaling == "weak" || options.scaling == "strong") return true;
-  throw worker::UsageError("--scaling is \"" + options.scaling +
-                           "\", not weak or strong; see --help");
+  return line.read(words);
 }
 
 /// Of each rank.

@@ -34,7 +34,7 @@ struct ImageNetOptions {
   examples::JobOptions job{.epochs = 10, .batch_size = 256, .lr = 0.02};
   examples::PictureOptions pictures{.side = 256, .synthetic_count = 2048};
   std::int64_t classes_count = 1000;
-  std::int64_t layers_count = 50;
+  std::string layers = "50";
   std::string recipe = "adam";
   std::string log = "runs";
   std::int64_t log_every = 50;
@@ -46,24 +46,19 @@ bool read(ImageNetOptions& options, const std::vector<std::string>& words) {
   line.add(options.job);
   examples::add(line, options.pictures);
   line.add_count("classes", options.classes_count, "folders in train/, or numbers in labels");
-  line.add_count("layers", options.layers_count, "50, or 18 for a ResNet-18");
-  line.add_text("recipe", options.recipe, "adam, or sgd: --lr is for 256 pictures then");
+  line.add_choice("layers", options.layers, {"18", "50"}, "18, or 50 for a ResNet-50");
+  line.add_choice(
+      "recipe", options.recipe, {"adam", "sgd"}, "adam, or sgd: --lr is for 256 pictures then");
   line.add_text("log", options.log, "the folder for TensorBoard");
   line.add_count("log-every", options.log_every, "steps from one point of the curve to the next");
   line.add_text("model", options.model, "the file for the trained weights");
-  if (!line.read(words)) return false;
-  if (options.layers_count != 18 && options.layers_count != 50) {
-    throw worker::UsageError(worker::text("--layers is ", options.layers_count, "; give 18 or 50"));
-  }
-  if (options.recipe == "adam" || options.recipe == "sgd") return true;
-  throw worker::UsageError(worker::text("--recipe is \"", options.recipe, "\"; give adam or sgd"));
+  return line.read(words);
 }
 
 /// `sgd` as Goyal et al. (arXiv:1706.02677): the rate grows with the pictures of a step.
 examples::Classifier make_classifier(const ImageNetOptions& options, int world_size) {
   const worker::ResNetOptions of_net{.classes_count = options.classes_count};
-  worker::ResNet net =
-      options.layers_count == 18 ? worker::resnet18(of_net) : worker::resnet50(of_net);
+  worker::ResNet net = options.layers == "18" ? worker::resnet18(of_net) : worker::resnet50(of_net);
   std::unique_ptr<torch::optim::Optimizer> optimizer;
   if (options.recipe == "adam") {
     optimizer = std::make_unique<worker::Adam>(net->parameters(), options.job.lr);

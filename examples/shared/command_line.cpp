@@ -2,6 +2,7 @@
 
 #include "ddprun/run.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <iostream>
 #include <limits>
@@ -65,6 +66,25 @@ void CommandLine::add_text(const std::string& name,
                            std::string& value,
                            const std::string& meaning) {
   auto* option = po::value<std::string>(&value)->value_name("TEXT");
+  if (!value.empty()) option->default_value(value);
+  options_.add_options()(name.c_str(), option, meaning.c_str());
+}
+
+void CommandLine::add_choice(const std::string& name,
+                             std::string& value,
+                             const std::vector<std::string>& words,
+                             const std::string& meaning) {
+  const auto choose = [this, name, &value, words](const std::string& given) {
+    if (std::find(words.begin(), words.end(), given) == words.end()) {
+      std::string list = words.front();
+      for (std::size_t i = 1; i < words.size(); ++i) {
+        list += (i + 1 < words.size() ? ", " : " or ") + words[i];
+      }
+      fail(worker::text("--", name, " is \"", given, "\"; give ", list));
+    }
+    value = given;
+  };
+  auto* option = po::value<std::string>()->notifier(choose)->value_name("WORD");
   if (!value.empty()) option->default_value(value);
   options_.add_options()(name.c_str(), option, meaning.c_str());
 }

@@ -39,6 +39,11 @@ class CommandLine {
   void add_number(const std::string& name, double& value, const std::string& meaning);
   /// `--name TEXT`.
   void add_text(const std::string& name, std::string& value, const std::string& meaning);
+  /// `--name WORD`: one of `words`, of which there are two or more. `value` may begin as none.
+  void add_choice(const std::string& name,
+                  std::string& value,
+                  const std::vector<std::string>& words,
+                  const std::string& meaning);
   /// `--name`, without a value.
   void add_flag(const std::string& name, bool& value, const std::string& meaning);
   /// Words without a name are the values of these options, in this order, and all are needed.

@@ -76,6 +76,20 @@ TEST_CASE("examples: what a command line may not say is refused with how to call
   }
 }
 
+TEST_CASE("examples: a choice takes its words alone, and may have no default") {
+  const auto choose = [](const std::vector<std::string>& arguments) {
+    std::string mode;
+    CommandLine line("job", "A job.");
+    line.add_choice("mode", mode, {"single", "double", "ddp"}, "how it runs");
+    static_cast<void>(line.read(arguments));
+    return mode;
+  };
+  CHECK(choose({}) == "");
+  CHECK(choose({"--mode=ddp"}) == "ddp");
+  CHECK(contains(error_of([&] { choose({"--mode=x"}); }),
+                 "--mode is \"x\"; give single, double or ddp; usage: job [OPTIONS]; --help"));
+}
+
 TEST_CASE("examples: --help tells the defaults and ends with 0; a usage error with 2") {
   const TemporaryFolder folder;
   const CommandResult help = run_command(folder, EXAMPLE_TOY " --help");
