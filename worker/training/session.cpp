@@ -141,18 +141,22 @@ double Session::clip_gradients(double norm_max) {
   return torch::nn::utils::clip_grad_norm_(parameters_, norm_max);
 }
 
+/// Or the state of a later phase's optimizer would be lost.
+void Session::require_saved_phase(std::int64_t step) const {
+  if (changes_count_ >= saved_changes_count()) return;
+  throw Error(text("the snapshot is one of optimizer ",
+                   saved_changes_count() + 1,
+                   " of this training, and step ",
+                   step,
+                   " is made by optimizer ",
+                   changes_count_ + 1,
+                   "; call change_optimizer() first, as before, or begin anew without ",
+                   snapshots_.path().string()));
+}
+
 void Session::step() {
   require_prepared("step()");
-  if (changes_count_ < saved_changes_count()) {
-    throw Error(text("the snapshot is one of optimizer ",
-                     saved_changes_count() + 1,
-                     " of this training, and step ",
-                     training_.position.step,
-                     " is made by optimizer ",
-                     changes_count_ + 1,
-                     "; call change_optimizer() first, as before, or begin anew without ",
-                     snapshots_.path().string()));
-  }
+  require_saved_phase(training_.position.step);
   saver_->wait_for_copy();
   has_stepped_ = true;
   if (options_.schedule) {
@@ -177,6 +181,7 @@ double Session::learning_rate() const {
 /// Saves what the last finished step has left. True on rank 0 if it is on the disk already. A rank
 /// whose loss was not finite throws before any rank saves.
 bool Session::begin_save() {
+  require_saved_phase(training_.position.step - 1);  // which may be no step(), such as LBFGS's
   finish_losses();
   const bool may_be_late = !device_.is_cpu() && group_.size() > 1;
   if (may_be_late) group_.all_reduce_sum(torch::zeros({1}, torch::kLong));

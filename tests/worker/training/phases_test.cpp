@@ -124,6 +124,33 @@ TEST_CASE("phases: no step of an earlier phase is made over a snapshot of a late
   CHECK(folder.names().back() == "snapshot.pt.0.5");
 }
 
+TEST_CASE("phases: steps that the program makes itself do not replace a later phase's snapshot") {
+  const TemporaryFolder folder;
+  const auto train = [&](std::int64_t epochs, int phases) {
+    Session session({.epochs = epochs, .batch_size = 1}, context_in(folder));
+    nn::Linear net(1, 1);
+    torch::optim::SGD head(net->parameters(), 0.1);
+    torch::optim::LBFGS whole(net->parameters(), 0.1);
+    auto parallel = session.prepare(net, head);
+    if (phases == 2) session.change_optimizer(whole);
+    for ([[maybe_unused]] const Step& step : session.steps(1)) {
+      whole.step([&] {
+        whole.zero_grad();
+        const torch::Tensor loss = parallel(torch::ones({1, 1})).sum();
+        session.backward(loss);
+        return loss;
+      });
+    }
+  };
+  train(1, 2);
+  CHECK(contains(error_of([&] { train(2, 1); }),
+                 "the snapshot is one of optimizer 2 of this training, and step 1 is made by "
+                 "optimizer 1; call change_optimizer() first"));
+  CHECK(folder.names() == std::vector<std::string>{"snapshot.pt", "snapshot.pt.0.1"});
+  train(2, 2);
+  CHECK(folder.names().back() == "snapshot.pt.1.2");
+}
+
 TEST_CASE("phases: an optimizer is changed after prepare()") {
   const TemporaryFolder folder;
   Session session({}, context_in(folder));

@@ -125,8 +125,9 @@ class Session {
   /// a training in phases, such as a fine-tuning. After prepare(), between two loops over steps(),
   /// on all ranks. It outlives the steps. A new start makes the same calls: prepare() with the
   /// first optimizer, then this with each further one. The one whose turn it was when the snapshot
-  /// was saved gets its state, and a step() by an earlier one throws Error. So leave out the steps
-  /// of phases that are over, by position(). Throws Error as prepare() for an optimizer.
+  /// was saved gets its state, and a step() by an earlier one throws Error, as does saving one made
+  /// without step(). So leave out the steps of phases that are over, by position(). Throws Error as
+  /// prepare() for an optimizer.
   void change_optimizer(torch::optim::Optimizer& optimizer);
 
   /// The steps from position() to the end of the last epoch, for a range-based for loop. The data
@@ -188,6 +189,7 @@ class Session {
   [[nodiscard]] std::int64_t saved_changes_count() const;
   [[nodiscard]] DistributedDataParallelOptions with_order(DistributedDataParallelOptions options);
   void require_prepared(const char* what) const;
+  void require_saved_phase(std::int64_t step) const;
   void share_buffers() const;
   void finish_losses();
   [[nodiscard]] TrainingSteps steps_of(std::int64_t samples_count, BatchLoader* loader);
