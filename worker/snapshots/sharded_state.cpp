@@ -5,6 +5,7 @@
 #include "worker/snapshots/copied_tensors.hpp"
 #include "worker/snapshots/shard_plan.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -67,15 +68,25 @@ class Outlines {
   std::unordered_map<const c10::StorageImpl*, torch::Tensor> sources_;
 };
 
+ParameterSpan span_of(const std::string& name, const torch::Tensor& outline) {
+  std::int64_t elements = outline.numel() == 0 ? 0 : 1;
+  for (std::int64_t i = 0; elements > 0 && i < outline.dim(); ++i) {
+    elements += (outline.size(i) - 1) * outline.stride(i);
+  }
+  const auto element_bytes = static_cast<std::int64_t>(outline.element_size());
+  const std::int64_t begin = outline.storage_offset() * element_bytes;
+  return {name, begin, begin + elements * element_bytes};
+}
+
 }  // namespace
 
 ShardedState sharded_state(const StateDict& parameters, const c10::IValue& optimizer_state) {
   Outlines outlines;
-  std::unordered_map<const c10::StorageImpl*, std::string> names;
+  std::unordered_map<const c10::StorageImpl*, std::vector<ParameterSpan>> spans;
   c10::Dict<std::string, at::Tensor> model;
   for (const auto& named : parameters) {
     const torch::Tensor outline = outlines.of(named.value());
-    names.emplace(outline.storage().unsafeGetStorageImpl(), named.key());
+    spans[outline.storage().unsafeGetStorageImpl()].push_back(span_of(named.key(), outline));
     model.insert(named.key(), outline);
   }
   c10::impl::GenericDict root(c10::StringType::get(), c10::AnyType::get());
@@ -89,8 +100,7 @@ ShardedState sharded_state(const StateDict& parameters, const c10::IValue& optim
   for (const torch::Tensor& outline : pickled.tensors) {
     state.storages_bytes.push_back(static_cast<std::int64_t>(outline.storage().nbytes()));
     state.tensors.push_back(outlines.source_of(outline));
-    const auto name = names.find(outline.storage().unsafeGetStorageImpl());
-    state.names.push_back(name == names.end() ? "" : name->second);
+    state.parameters.push_back(std::move(spans[outline.storage().unsafeGetStorageImpl()]));
   }
   return state;
 }
@@ -118,15 +128,20 @@ StateDict parameters_in(const torch::Tensor& copy,
   StateDict rows;
   const ByteRange range = shard_range(stream_bytes(state.storages_bytes), shard, shards_count);
   for (const StoragePart& part : parts_in(range, state.storages_bytes)) {
-    if (state.names[part.storage].empty()) continue;
     const auto type = state.tensors[part.storage].scalar_type();
     const auto element_bytes = static_cast<std::int64_t>(c10::elementSize(type));
-    rows.insert(state.names[part.storage],
-                view_of(copy.storage(),
-                        type,
-                        (copy.storage_offset() + part.position) / element_bytes,
-                        {part.bytes / element_bytes},
-                        {1}));
+    for (const ParameterSpan& span : state.parameters[part.storage]) {
+      const std::int64_t begin = std::max(span.begin, part.offset);
+      const std::int64_t end = std::min(span.end, part.offset + part.bytes);
+      if (begin >= end) continue;
+      const std::int64_t position = copy.storage_offset() + part.position + begin - part.offset;
+      rows.insert(span.name,
+                  view_of(copy.storage(),
+                          type,
+                          position / element_bytes,
+                          {(end - begin) / element_bytes},
+                          {1}));
+    }
   }
   return rows;
 }

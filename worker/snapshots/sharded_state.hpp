@@ -12,11 +12,18 @@
 
 namespace ddprun::worker {
 
+/// From the first of a parameter's elements to the last, in bytes of its storage.
+struct ParameterSpan {
+  std::string name;
+  std::int64_t begin;
+  std::int64_t end;
+};
+
 struct ShardedState {
   std::string pickle;  ///< PICKLE of a ShardIndex.
   std::vector<std::int64_t> storages_bytes;
   std::vector<torch::Tensor> tensors;  ///< One that has each storage, shared with the training.
-  std::vector<std::string> names;      ///< Of the parameter that has each storage, or empty.
+  std::vector<std::vector<ParameterSpan>> parameters;  ///< Those in each storage.
 };
 
 /// Copies no element.
@@ -30,7 +37,8 @@ struct ShardedState {
                                        int shards_count,
                                        torch::Tensor kept);
 
-/// The parameters in such a copy, as rows of their elements; each shares its memory.
+/// The parameters in such a copy, as rows of their elements and of what lies between them; each
+/// shares its memory.
 [[nodiscard]] StateDict parameters_in(const torch::Tensor& copy,
                                       const ShardedState& state,
                                       int shard,

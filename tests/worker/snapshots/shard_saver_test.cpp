@@ -39,6 +39,8 @@ struct State {
     parameters.insert("tied", shared);
     parameters.insert("half", shared.slice(0, 2, 5));
     parameters.insert("none", torch::empty({0, 3}));
+    const torch::Tensor wide = torch::full({8}, NAN);  // of which only a part is a parameter
+    parameters.insert("part", wide.slice(0, 2, 5).fill_(number));
     moments.insert("m", torch::full({1000, 3}, number, torch::kDouble));
     moments.insert("step", torch::tensor(number));
     common.position.step = step;
