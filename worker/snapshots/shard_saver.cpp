@@ -61,8 +61,7 @@ void ShardSaver::begin(Snapshot common,
   ShardedState state = sharded_state(parameters, optimizer_state);
   copy_ = copy_shard(state, group_.rank(), group_.size(), std::move(copy_));
   index_ = {state.pickle, state.storages_bytes, {}};
-  const bool tells = group_.rank() == 0 && store_.options_.control != nullptr;
-  if (tells) store_.options_.control->saving(common_.position.step);
+  if (group_.rank() == 0) store_.tell_saving(common_.position.step);
   shard_ =
       std::async(std::launch::async, [this, state = std::move(state)] { return write(state); });
 }
@@ -137,7 +136,8 @@ bool ShardSaver::commit(const std::vector<ShardReport>& reports) {
     for (const ShardReport& report : reports) index_.shards.push_back(report.sum);
     require_visible(reports);
     common_.shards = to_value(index_);
-    is_saved = store_.save(common_);
+    require_no_nan(common_.model_state, common_.position.step);
+    is_saved = store_.save_told(common_);
   } catch (const FileError& error) {
     store_.folder_.remove(name);
     store_.refuse(common_.position.step, error);

@@ -162,9 +162,18 @@ void SnapshotStore::tell_about_size(const Snapshot& loaded) const {
 bool SnapshotStore::save(Snapshot snapshot) {
   if (group_.rank() != 0) return false;
   require_no_nan(snapshot.model_state, snapshot.position.step);
+  tell_saving(snapshot.position.step);
+  return save_told(std::move(snapshot));
+}
+
+void SnapshotStore::tell_saving(std::int64_t step) const {
+  if (options_.control != nullptr) options_.control->saving(step);
+}
+
+/// On rank 0, after tell_saving() and a look for NaN.
+bool SnapshotStore::save_told(Snapshot snapshot) {
   snapshot.generation = generation_;
   snapshot.world_size = group_.size();
-  if (options_.control != nullptr) options_.control->saving(snapshot.position.step);
   try {
     write(snapshot);
     if (options_.control != nullptr) options_.control->saved(snapshot.position.step);

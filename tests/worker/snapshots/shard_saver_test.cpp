@@ -4,6 +4,7 @@
 #include "ddprun/error.hpp"
 #include "ddprun/pt_file.hpp"
 #include "tests/worker/support.hpp"
+#include "tests/worker/training/launcher_kit.hpp"
 
 #include <doctest/doctest.h>
 #include <torch/torch.h>
@@ -158,6 +159,22 @@ TEST_CASE("shard saver: the snapshot appears after the last shard, and polls tel
   });
   CHECK(saved == Position{.step = 10});
   CHECK(job.load(2, 10) == "");
+}
+
+TEST_CASE("shard saver: ddprun is told once that a save begins, and once that it is done") {
+  const test::Launcher launcher;
+  Control control;
+  const TemporaryFolder folder;
+  test::run_ranks(2, [&](Context context, const ProcessGroup& group) {
+    context.snapshot = folder / "snapshot.pt";
+    SnapshotStore store(context, group, {.control = group.rank() == 0 ? &control : nullptr});
+    ShardSaver saver(store, group);
+    static_cast<void>(store.load());
+    const State state(10);
+    saver.begin(state.common, state.parameters, state.moments);
+    static_cast<void>(saver.wait());
+  });
+  CHECK(launcher.told() == "hello 1\nsaving 10\nsaved 10\n");
 }
 
 TEST_CASE("shard saver: killed between any two files, the writers leave a snapshot") {

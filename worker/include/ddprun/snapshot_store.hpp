@@ -82,6 +82,8 @@ class SnapshotStore {
   [[nodiscard]] bool link_to(const std::string& name) const;
   void tell_about_link(const std::string& loaded) const;
   void tell_about_size(const Snapshot& loaded) const;
+  void tell_saving(std::int64_t step) const;
+  bool save_told(Snapshot snapshot);
   void write(const Snapshot& snapshot);
   void refuse(std::int64_t step, const FileError& error) const;
 
