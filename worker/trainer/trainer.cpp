@@ -1,13 +1,33 @@
 #include "ddprun/trainer.hpp"
 
 #include "ddprun/callbacks.hpp"
+#include "ddprun/early_stop.hpp"
 #include "ddprun/error.hpp"
 #include "rendezvous/metric_name.hpp"
 
-#include <algorithm>
+#include <set>
 #include <utility>
 
 namespace ddprun::worker {
+
+namespace {
+
+/// What two callbacks keep in the snapshot must not have one name.
+void require_own_states(const std::vector<std::shared_ptr<Callback>>& callbacks) {
+  int best_count = 0;
+  std::set<std::string> stopping;  // metrics
+  for (const auto& each : callbacks) {
+    if (dynamic_cast<const KeepBest*>(each.get()) != nullptr && ++best_count > 1) {
+      throw Error("a trainer keeps one best model; give it one KeepBest");
+    }
+    const auto* const stop = dynamic_cast<const EarlyStop*>(each.get());
+    if (stop != nullptr && !stopping.insert(stop->metric()).second) {
+      throw Error(text("a trainer has two early stops for ", stop->metric(), "; give it one"));
+    }
+  }
+}
+
+}  // namespace
 
 Trainer::Trainer(TrainerOptions options, Context context)
     : options_(std::move(options)), session_(options_.session, std::move(context)) {
@@ -21,12 +41,7 @@ Trainer::Trainer(TrainerOptions options, Context context)
           options_.validation_batch_size);
   require(options_.time_max.count() >= 0, "time_max", "0", options_.time_max.count());
   require(options_.gradient_norm_max >= 0, "gradient_norm_max", "0", options_.gradient_norm_max);
-  const auto keeps_best = [](const std::shared_ptr<Callback>& each) {
-    return dynamic_cast<const KeepBest*>(each.get()) != nullptr;
-  };
-  if (std::count_if(options_.callbacks.begin(), options_.callbacks.end(), keeps_best) > 1) {
-    throw Error("a trainer keeps one best model; give it one KeepBest");
-  }
+  require_own_states(options_.callbacks);
   options_.loader.device = session_.device();
   if (options_.validation_batch_size == 0) {
     options_.validation_batch_size = options_.session.batch_size;

@@ -2,6 +2,7 @@
 #include "ddprun/trainer.hpp"
 
 #include "ddprun/callbacks.hpp"
+#include "ddprun/early_stop.hpp"
 #include "ddprun/error.hpp"
 #include "tests/worker/trainer/trainer_support.hpp"
 #include "tests/worker/training/launcher_kit.hpp"
@@ -219,6 +220,11 @@ TEST_CASE("trainer: what would be told or kept under one name twice is refused")
   options.callbacks = {std::make_shared<KeepBest>("x"), std::make_shared<KeepBest>("y")};
   CHECK(contains(error_of([&] { const Trainer refused(options, test::context_in(folder)); }),
                  "give it one KeepBest"));
+  options.callbacks = {std::make_shared<EarlyStop>("x"), std::make_shared<EarlyStop>("y")};
+  CHECK(error_of([&] { const Trainer taken(options, test::context_in(folder)); }).empty());
+  options.callbacks.push_back(std::make_shared<EarlyStop>("x", EarlyStopOptions{.patience = 9}));
+  CHECK(error_of([&] { const Trainer refused(options, test::context_in(folder)); }) ==
+        "a trainer has two early stops for x; give it one");
 }
 
 TEST_CASE("trainer: a second network and options out of range are refused") {

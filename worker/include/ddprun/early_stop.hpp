@@ -16,11 +16,12 @@ struct EarlyStopOptions {
 
 /// Ends the training after the epoch in which `metric` was not better for `patience` epochs, as
 /// Lightning's EarlyStopping. A NaN is never better. Restarts remember value and epochs.
-/// A training has one for a metric. Throws Error as EpochReport::value().
+/// A trainer has one for each metric. Throws Error as EpochReport::value().
 class EarlyStop : public Callback {
  public:
   /// Throws Error for a patience below 1 or a change_min below 0.
   explicit EarlyStop(std::string metric, const EarlyStopOptions& options = {});
+  [[nodiscard]] const std::string& metric() const { return metric_; }
   /// Ends a training that had ended so before this start, without a step.
   void begin(Session& session) override;
   void finish_epoch(Session& session, const EpochReport& report) override;
