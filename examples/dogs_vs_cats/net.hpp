@@ -25,8 +25,11 @@ struct NetImpl : torch::nn::Module {
     register_module("head", head);
   }
   static torch::nn::Sequential make_head(std::int64_t inputs) {
-    return torch::nn::Sequential(
-        torch::nn::Linear(inputs, 64), torch::nn::ReLU(), torch::nn::Linear(64, 1));
+    torch::nn::Sequential head;  // not of one list, whose layers may draw weights from its end on
+    head->push_back(torch::nn::Linear(inputs, 64));
+    head->push_back(torch::nn::ReLU());
+    head->push_back(torch::nn::Linear(64, 1));
+    return head;
   }
   torch::Tensor forward(const torch::Tensor& images) {
     return head->forward(features->forward(images).flatten(1)).squeeze(1);

@@ -3,6 +3,7 @@
 #include "ddprun/module_state.hpp"
 #include "ddprun/pt_file.hpp"
 #include "ddprun/vgg.hpp"
+#include "ddprun/weights.hpp"
 #include "examples/dogs_vs_cats/net.hpp"
 #include "examples/dogs_vs_cats/pictures.hpp"
 #include "tests/worker/examples/peer_losses.hpp"
@@ -53,6 +54,11 @@ TEST_CASE("dogs_vs_cats: losses and lines are those of Python, in both phases, a
                                     {.ranks = 1, .words = words(weighted + "1")},
                                     {.ranks = 2, .words = words(weighted + "2")}});
   if (!has_python) return;
+  torch::manual_seed(42);  // that of both programs
+  const StateDict drawn = state_dict(*dogs::Net(32, 8));
+  for (const auto& entry : read_weights(folder / "weights.pt")) {
+    CHECK_MESSAGE(torch::equal(drawn[entry.key()], entry.value()), entry.key());
+  }
   const std::string weights = options + "--weights weights.pt --losses ";
   const auto check = [&](int ranks, const std::vector<double>& losses) {
     CAPTURE(ranks);
