@@ -9,9 +9,11 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace ddprun::worker {
@@ -20,6 +22,7 @@ namespace {
 constexpr unsigned char type_unsigned_byte = 0x08;
 constexpr int idx_dimensions_max = 8;
 constexpr std::int64_t idx_bytes_max = std::int64_t{4} << 30;
+constexpr std::string_view too_few_bytes = "it has fewer bytes than its header says";
 
 /// The bytes of a file, decompressed where they are compressed.
 class Input {
@@ -37,6 +40,17 @@ class Input {
       if (got == 0) fail(or_else);
       destination += got;
       bytes -= got;
+    }
+  }
+
+  /// Fails where even all of the file, decompressed, could not fill so many bytes: before memory is
+  /// reserved for them. What is no regular file has no size to go by.
+  void expect_at_least(std::int64_t bytes) const {
+    constexpr std::uintmax_t ratio_max = 1'032;  // of deflate: zlib.net/zlib_tech.html
+    std::error_code unknown;
+    const std::uintmax_t file_bytes = std::filesystem::file_size(path_, unknown);
+    if (!unknown && static_cast<std::uintmax_t>(bytes) / ratio_max > file_bytes) {
+      fail(too_few_bytes);
     }
   }
 
@@ -90,8 +104,9 @@ torch::Tensor read_idx(const std::filesystem::path& path) {
       input.fail("its header says that it is larger than 4 GiB");
     }
   }
+  input.expect_at_least(bytes);
   torch::Tensor tensor = torch::empty(shape, torch::kByte);
-  input.read(tensor.data_ptr<std::uint8_t>(), bytes, "it has fewer bytes than its header says");
+  input.read(tensor.data_ptr<std::uint8_t>(), bytes, too_few_bytes);
   input.expect_end();
   return tensor;
 }

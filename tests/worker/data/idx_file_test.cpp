@@ -6,6 +6,11 @@
 #include <torch/torch.h>
 #include <zlib.h>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+
 namespace ddprun::worker {
 namespace {
 
@@ -51,6 +56,24 @@ TEST_CASE("idx: a file that is cut off anywhere is an error") {
     test::write_bytes(folder / "cut.gz", packed.substr(0, length));
     CHECK_THROWS(static_cast<void>(read_idx(folder / "cut.gz")));
   }
+}
+
+TEST_CASE("idx: a header that says more than the file can hold reserves no memory") {
+#ifdef DDPRUN_SANITIZED
+  MESSAGE("skipped: a sanitizer takes all of the address space");
+#else
+  std::ifstream statm("/proc/self/statm");
+  rlim_t pages = 0;
+  REQUIRE(statm >> pages);
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_AS, &before) == 0);
+  const rlim_t some = rlim_t{1} << 30;  // a quarter of what the header says
+  const rlimit bound{pages * static_cast<rlim_t>(::getpagesize()) + some, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_AS, &bound) == 0);
+  const std::string error = error_for("\0\0\x08\1\xff\xff\xff\xff\1\2\3"s);
+  REQUIRE(::setrlimit(RLIMIT_AS, &before) == 0);
+  CHECK(contains(error, "fewer bytes"));
+#endif
 }
 
 TEST_CASE("idx: damaged compressed data is an error") {
