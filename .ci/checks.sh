@@ -45,15 +45,15 @@ drawn_third() {
     echo "$((16#${commit:0:4} % 3 + 1))/3"
 }
 
-# All that the preset asan compiles, as it compiles it: all sources of a target at once. Of the
-# programs of examples and bench, for each of which LibTorch's headers take half a minute, a third.
+# What the preset asan compiles, as it compiles it: all sources of a target at once. Of the programs
+# of examples, bench and tests, which take most of the time, a third.
 check_tidy() {
     local list="$results/tidy" third
     third=$(drawn_third)
     sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build/asan/compile_commands.json |
         grep -v '/cmake_pch' |
         awk -v drawn="${third%/3}" '
-            !/\/asan\/(examples|bench)\// || /ddprun_examples/ || count++ % 3 + 1 == drawn
+            !/\/asan\/(examples|bench|tests)\// || /ddprun_examples/ || count++ % 3 + 1 == drawn
         ' >"$list"
     check "clang-tidy of $(wc -l <"$list") targets and programs" \
         xargs -P "$jobs" -n 1 clang-tidy --quiet -p build/asan <"$list"
