@@ -115,8 +115,7 @@ class OtherUser {
     const Fd socket = tcp_socket();
     if (!connect_to(socket, to)) ::_exit(1);
     char end = 0;
-    (void)::read(waits.get(), &end, 1);
-    ::_exit(0);
+    ::_exit(::read(waits.get(), &end, 1) == 0 ? 0 : 1);
   }
   OtherUser(const OtherUser&) = delete;
   OtherUser& operator=(const OtherUser&) = delete;
