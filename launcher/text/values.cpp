@@ -18,8 +18,9 @@ struct Unit {
   std::string_view suffix;
   double factor;
 };
-constexpr std::array times{Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}, Unit{"h", 3'600'000}};
-constexpr std::array sizes{
+constexpr std::array time_units{
+    Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}, Unit{"h", 3'600'000}};
+constexpr std::array size_units{
     Unit{"KiB", 0x1p10}, Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
 
 /// A number, times the factor of the first unit that the text ends with.
@@ -66,13 +67,13 @@ std::vector<std::string_view> parts_of(std::string_view list) {
 }
 
 std::optional<Millis> parse_duration(std::string_view text) {
-  const auto ms = parse_measure(text, times, 1000);  // "ms" stands before "s"
+  const auto ms = parse_measure(text, time_units, 1000);  // "ms" stands before "s"
   if (!ms || !(*ms >= 0 && *ms <= static_cast<double>(year_ms))) return std::nullopt;
   return Millis{std::llround(*ms)};
 }
 
 std::optional<std::int64_t> parse_size(std::string_view text) {
-  const auto bytes = parse_measure(text, sizes, 1);
+  const auto bytes = parse_measure(text, size_units, 1);
   if (!bytes || !(*bytes >= 0 && *bytes <= static_cast<double>(pebibyte))) return std::nullopt;
   return std::llround(*bytes);
 }

@@ -16,7 +16,7 @@
 namespace ddprun {
 namespace {
 
-constexpr int budget = 1;
+constexpr int restart_budget = 1;
 constexpr std::array workers_by_node{1, 2};  // by node: ranks 0, and 1 and 2
 constexpr int world_size = 3;
 
@@ -38,7 +38,7 @@ struct NodeStory {
 
 struct SearchStory {
   Coordinator coordinator{{.gathering = {.nodes_min = 2, .nodes_max = 2},
-                           .restarts = {.count_max = budget},
+                           .restarts = {.count_max = restart_budget},
                            .straggler_after = Millis{30'000}}};
   Instant now;
   std::array<NodeStory, 2> nodes;
@@ -143,7 +143,7 @@ struct SearchStory {
     expect(node.joined, "C1: only a node that has stopped and joined starts");
     expect(start.part.number.value == node.started + 1, "C2: numbers grow");
     expect(!stop_requested && !outcome, "C6: nothing starts after the verdict");
-    expect(start.part.restart_count <= budget, "C4: the budget is kept");
+    expect(start.part.restart_count <= restart_budget, "C4: the budget is kept");
     expect(!first_failure || first_failure->end.kind != WorkerEnd::Kind::not_executed,
            "what cannot be executed is not started again");
     const int rank = start.node.value == 0 ? 0 : workers_by_node[0];
