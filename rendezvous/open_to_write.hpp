@@ -8,7 +8,9 @@
 #pragma once
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -32,6 +34,9 @@ namespace ddprun {
   std::array<char, 4'096> target{};
   const bool is_trusted =
       ::fstat(link, &status) == 0 && (status.st_uid == user || status.st_uid == 0);
+  struct statfs filesystem {};
+  const bool is_in_proc =
+      ::fstatfs(link, &filesystem) == 0 && filesystem.f_type == PROC_SUPER_MAGIC;
   const ssize_t size = is_trusted ? ::readlinkat(link, "", target.data(), target.size()) : -1;
   ::close(link);
   if (!is_trusted || size <= 0 || static_cast<std::size_t>(size) == target.size()) {
@@ -39,7 +44,7 @@ namespace ddprun {
     return -1;
   }
   std::string followed(target.data(), static_cast<std::size_t>(size));
-  if (path.starts_with("/proc/")) {
+  if (is_in_proc) {
     followed = path;  // "pipe:[4711]": the kernel alone can follow it
   } else if (!followed.starts_with('/')) {
     followed.insert(0, path, 0, path.rfind('/') + 1);  // npos + 1 is 0

@@ -47,11 +47,6 @@ std::string address_to_bind(const StoreCommandOptions& options) {
                       "ip -brief address lists both"));
 }
 
-/// Who is not admitted by --allow is on another machine, or of another user.
-std::string objection_to_stranger(const IpEndpoint& local, const IpEndpoint& peer) {
-  return objection_to_owner(local, peer, false);
-}
-
 void write_port(const std::string& path, std::uint16_t port) {
   const std::string why = write_whole_file(path, fmt::format("{}\n", port));
   if (why.empty()) return;
@@ -90,7 +85,7 @@ int store_command(const StoreCommandOptions& options) {
     status = ExitStatus::system_refused;
     context.stop();
   });
-  store->open_for(Admission::without_job(options.allow, objection_to_stranger), options.ungreeted);
+  store->open_for(Admission::without_job(options.allow, objection_to_owner), options.ungreeted);
   if (!options.port_file.empty()) write_port(options.port_file, store->port());
   print_note("store: listening at " + endpoint_text(address, store->port()));
   tell_on_signals(signals, *store, context);

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,13 +44,19 @@ AgentOptions agent_options(const Job& job) {
 
 Admission admission_for(const Part& part, const Job& job, bool knows_users) {
   std::vector<IpAddress> addresses = part.store_peers;
+  std::set<IpAddress> own_addresses;
   for (const Interface& each : job.meeting.interfaces) {
-    if (const auto own = parse_ip_address(each.address)) addresses.push_back(*own);
+    const auto own = parse_ip_address(each.address);
+    if (!own) continue;
+    addresses.push_back(*own);
+    own_addresses.insert(*own);
   }
   Admission::Objection objection;
   if (knows_users) {
-    objection = [](const IpEndpoint& local, const IpEndpoint& remote) {
-      return objection_to_owner(local, remote, true);
+    objection = [own = std::move(own_addresses)](const IpEndpoint& local,
+                                                 const IpEndpoint& remote) {
+      const bool is_here = is_loopback(remote.address) || own.contains(remote.address);
+      return is_here ? objection_to_owner(local, remote) : std::string();
     };
   }
   return Admission(addresses, job.options.rendezvous.store_allow, std::move(objection));

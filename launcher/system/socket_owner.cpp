@@ -107,12 +107,11 @@ bool kernel_tells_owners(const IpEndpoint& listening) {
   }
 }
 
-std::string objection_to_owner(const IpEndpoint& local, const IpEndpoint& peer, bool others_pass) {
+std::string objection_to_owner(const IpEndpoint& local, const IpEndpoint& peer) {
   try {
     const auto owner = owner_of_local_peer(local, peer);
-    if (owner == ::geteuid()) return {};
+    if (owner == ::geteuid() || owner == 0) return {};
     if (owner) return fmt::format("whose process belongs to uid {}", *owner);
-    if (others_pass && !is_loopback(peer.address)) return {};
     return "which is no process on this machine, or one that has gone";
   } catch (const std::system_error& error) {
     return fmt::format("of which the kernel does not tell the user ({})", error.what());

@@ -21,12 +21,9 @@ namespace ddprun {
 /// socket that listens at `listening`.
 [[nodiscard]] bool kernel_tells_owners(const IpEndpoint& listening);
 
-/// Why the process at `peer`, which has connected to `local`, is none of this user's on this
-/// machine, as in "store: refused 127.0.0.1, <this>"; empty: it is. With `others_pass`, a peer that
-/// is not at a loopback address and unknown to the kernel is taken for one on another machine, to
-/// which there is no objection here.
-[[nodiscard]] std::string objection_to_owner(const IpEndpoint& local,
-                                             const IpEndpoint& peer,
-                                             bool others_pass);
+/// Why the process at `peer`, which has connected to `local`, is none of this user's or root's on
+/// this machine, as in "store: refused 127.0.0.1, <this>"; empty: it is. One that has closed its
+/// end is refused, since the kernel has forgotten its user, while what it sent can still be read.
+[[nodiscard]] std::string objection_to_owner(const IpEndpoint& local, const IpEndpoint& peer);
 
 }  // namespace ddprun

@@ -93,6 +93,8 @@ std::size_t KeyValue::cost_of(const StoreRequest& request) const {
     const auto held = data_.find(key);
     const bool is_copied = held != data_.end() && (held->second.is_shared() || is_watched(key));
     if (is_copied) cost += held->second.size();
+  } else if (request.operation == StoreOperation::barrier) {
+    cost += waits_.bytes_of(request.keys);
   }
   return cost;
 }

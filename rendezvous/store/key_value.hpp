@@ -30,6 +30,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -116,9 +117,9 @@ class KeyValue {
   StoreCharge charge_;   // of entries_bytes_ and the waits; values charge for themselves
   StoreValue no_value_;  // empty
   StoreMap<StoreValue> data_;
-  std::size_t key_bytes_ = 0;                // of data_
-  StoreMap<std::deque<StoreValue>> queues_;  // never an empty one
-  std::size_t entries_bytes_ = 0;            // of keys, queued values and watches
+  std::size_t key_bytes_ = 0;               // of data_
+  StoreMap<std::list<StoreValue>> queues_;  // never an empty one; a deque begins with 600 bytes
+  std::size_t entries_bytes_ = 0;           // of keys, queued values and watches
   StoreWaits waits_;
   std::deque<SessionId> woken_;  // due, in the order of waking; some may wait no longer
   StoreHash hash_;

@@ -33,6 +33,15 @@ void ReplyBytes::append(ReplyBytes&& more) {
   more = {};
 }
 
+std::size_t ReplyBytes::part_of_shared() const {
+  std::size_t bytes = 0;
+  for (std::size_t i = first_shared_; i < shared_.size(); ++i) {
+    const auto& value = shared_[i].value;
+    bytes += value->text.size() / static_cast<std::size_t>(value.use_count());
+  }
+  return bytes;
+}
+
 std::size_t ReplyBytes::front(std::span<std::string_view> views, std::size_t bytes_max) const {
   std::size_t count = 0;
   const auto add = [&](std::string_view bytes) {

@@ -1,7 +1,5 @@
 #include "rendezvous/store/session_ledger.hpp"
 
-#include <algorithm>
-
 namespace ddprun {
 
 void SessionLedger::on_opened(SessionId id, const IpAddress& from) {
@@ -41,17 +39,6 @@ void SessionLedger::note_spoken(SessionId id, Session& session) {
   if (address.has_spoken) return;
   address.has_spoken = true;
   for (const std::int64_t other : address.sessions) silent_.erase(other);
-}
-
-void SessionLedger::on_held(SessionId id, std::size_t bytes) {
-  sessions_.at(id.value).held = bytes;
-}
-
-std::optional<SessionId> SessionLedger::largest(std::size_t bytes_min) const {
-  const auto most =
-      std::ranges::max_element(sessions_, {}, [](const auto& entry) { return entry.second.held; });
-  if (most == sessions_.end() || most->second.held <= bytes_min) return std::nullopt;
-  return SessionId{most->first};
 }
 
 std::optional<SessionId> SessionLedger::oldest_silent() const {

@@ -1,13 +1,11 @@
-// What each connection of the store has cost so far, and which one has to go when something runs
-// short. The time comes with each call.
+// Which connections of the store have said nothing, or only a part of a request, and which one of
+// them has to go. The time comes with each call.
 //
 // Rules
-//   L1  Memory is short: whoever holds most of it in requests that are not whole and replies that
-//       it does not read.
-//   L2  Connections are short: the oldest one that has never said anything. None from an address
+//   L1  Connections are short: the oldest one that has never said anything. None from an address
 //       where another one has spoken: the second connection of an old PyTorch client says nothing,
 //       and that client spins on a core once it is closed.
-//   L3  A request that was begun is whole after `request_time_max`, or its connection ends.
+//   L2  A request that was begun is whole after `request_time_max`, or its connection ends.
 #pragma once
 
 #include "rendezvous/ip_network.hpp"
@@ -34,21 +32,16 @@ class SessionLedger {
   /// Bytes have come from it: they have completed a request or more, or none; and another one is
   /// begun, or none.
   void on_bytes(SessionId id, bool have_completed, bool have_begun, Instant now);
-  /// It holds so many bytes now.
-  void on_held(SessionId id, std::size_t bytes);
 
-  /// L1; nothing if none holds more than `bytes_min`.
-  [[nodiscard]] std::optional<SessionId> largest(std::size_t bytes_min) const;
-  /// L2
+  /// L1
   [[nodiscard]] std::optional<SessionId> oldest_silent() const;
-  /// L3
+  /// L2
   [[nodiscard]] std::optional<SessionId> overdue(Instant now) const;
   [[nodiscard]] std::optional<Instant> next_deadline() const;
 
  private:
   struct Session {
     IpAddress from;
-    std::size_t held = 0;
     bool has_spoken = false;
     std::optional<Instant> begun;  // of a request that is not whole
   };

@@ -10,8 +10,9 @@
 // Bounds
 //   Half of the process's descriptors, and `sessions_max`, for connections; StoreLimits for
 //   requests; one budget for all memory. Beyond `unread_reply_bytes_max` nothing more is read from
-//   a client or executed for it. Where memory or connections are short, session_ledger.hpp says
-//   who is closed. As many addresses of PyTorch 2.1 as connections are remembered.
+//   a client or executed for it. Where memory is short, whoever has most of it is closed; where
+//   connections are, session_ledger.hpp says who. As many addresses of PyTorch 2.1 as connections
+//   are remembered.
 #pragma once
 
 #include "rendezvous/result.hpp"

@@ -119,15 +119,25 @@ bool StoreService::close_a_silent_one() {
 
 bool StoreService::make_room(std::size_t bytes) {
   while (!budget_.has_room(bytes)) {
-    const auto largest = ledger_.largest(worth_closing);
-    if (!largest) return false;
-    const Session& session = sessions_.at(largest->value);
-    refuse(*largest,
-           shortage(fmt::format("it had {} bytes of replies unread, and {} of requests",
-                                session.outbox.size(),
-                                session.decoder.held() + session.requests_bytes)));
+    if (!close_the_largest()) return false;
   }
   return true;
+}
+
+bool StoreService::close_the_largest() {
+  const auto largest = std::ranges::max_element(
+      sessions_, {}, [](const auto& entry) { return memory_of(entry.second); });
+  if (largest == sessions_.end() || memory_of(largest->second) <= worth_closing) return false;
+  const Session& session = largest->second;
+  refuse({largest->first},
+         shortage(fmt::format("it had {} bytes of replies unread, and {} of requests",
+                              session.outbox.size(),
+                              session.decoder.held() + session.requests_bytes)));
+  return true;
+}
+
+std::size_t StoreService::memory_of(const Session& session) {
+  return session.charge.bytes() + session.outbox.part_of_shared();
 }
 
 std::string StoreService::shortage(const std::string& what) const {
@@ -169,7 +179,7 @@ void StoreService::on_readable(SessionId id) {
     ledger_.on_bytes(id, !session.requests.empty(), session.decoder.has_begun(), time_now());
     set_deadline();
   }
-  settle(id, session);
+  settle(session);
   if (!make_room(0)) return refuse(id, shortage("its request was refused"));
   serve(id);
 }
@@ -203,19 +213,16 @@ void StoreService::set_deadline() {
   });
 }
 
-void StoreService::settle(SessionId id, Session& session) {
+void StoreService::settle(Session& session) {
   const std::size_t unfinished = session.decoder.held() + session.requests_bytes;
   session.charge.resize(session_bytes + unfinished + session.outbox.held());
-  const std::size_t held = unfinished + session.outbox.size();
-  if (std::exchange(session.held, held) != held) ledger_.on_held(id, held);
 }
 
 void StoreService::serve(SessionId id) {
   while (Session* session = with_request(id)) {
     if (has_enough_to_read(*session)) return;  // on_writable goes on
-    make_room(key_value_->cost_of(session->requests[session->executed]));
-    session = with_request(id);  // it may have been the largest
-    if (session == nullptr) return;
+    if (!make_room_for_request(id)) return;
+    session = with_request(id);
     StoreRequest request = std::move(session->requests[session->executed++]);
     statistics_.on_request(request.operation);
     const auto done =
@@ -229,8 +236,17 @@ void StoreService::serve(SessionId id) {
   if (!session.decoded) return refuse(id, session.decoded.error().message());
   session.requests = {};
   session.executed = session.requests_bytes = 0;
-  settle(id, session);
+  settle(session);
   if (!session.reading && !has_enough_to_read(session)) wait_for_bytes(id);
+}
+
+/// It costs less once those are closed that share the value which it changes.
+bool StoreService::make_room_for_request(SessionId id) {
+  while (const Session* session = with_request(id)) {
+    const std::size_t cost = key_value_->cost_of(session->requests[session->executed]);
+    if (budget_.has_room(cost) || !close_the_largest()) return true;
+  }
+  return false;  // it was the largest
 }
 
 StoreService::Session* StoreService::with_request(SessionId id) {
@@ -270,7 +286,7 @@ void StoreService::deliver() {
     if (found == sessions_.end()) continue;
     if (found->second.outbox.empty()) touched.push_back(reply.session);
     found->second.outbox.append(std::move(reply.bytes));
-    settle(reply.session, found->second);
+    settle(found->second);
   }
   replies_.clear();
   for (const SessionId id : touched) flush(id);
@@ -289,7 +305,7 @@ void StoreService::flush(SessionId id) {
   const std::size_t written = session.socket.write_some(std::span(buffers).first(count), error);
   if (error && error != boost::asio::error::would_block) return close_session(id);
   session.outbox.drop_front(written);
-  settle(id, session);
+  settle(session);
   if (session.outbox.empty()) return;
   session.writing = true;
   session.socket.async_wait(tcp::socket::wait_write, [this, id](error_code failed) {

@@ -72,7 +72,6 @@ class StoreService {
     Result<void> decoded;                // an error: the bytes after the requests are invalid
     ReplyBytes outbox;                   // what the kernel has not taken yet
     StoreCharge charge;
-    std::size_t held = 0;  // as the ledger knows it
     bool writing = false;  // waits until the socket takes more
     bool reading = false;  // waits until bytes arrive
   };
@@ -80,11 +79,17 @@ class StoreService {
   void open_session(boost::asio::ip::tcp::socket socket,
                     const boost::asio::ip::tcp::endpoint& peer);
 
-  /// L2 of session_ledger.hpp; false if there is none.
+  /// L1 of session_ledger.hpp; false if there is none.
   bool close_a_silent_one();
 
-  /// L1 of session_ledger.hpp, until there is so much memory; false if that did not help.
+  /// Closes the largest until there is so much memory; false if that did not help.
   bool make_room(std::size_t bytes);
+  /// The same for its next request; false if it was closed itself.
+  bool make_room_for_request(SessionId id);
+  /// Whoever holds most memory; false if none has much.
+  bool close_the_largest();
+  /// Of values that it shares, its part.
+  [[nodiscard]] static std::size_t memory_of(const Session& session);
   [[nodiscard]] std::string shortage(const std::string& what) const;
   [[nodiscard]] bool is_admitted(const IpEndpoint& local, const IpEndpoint& peer);
   void wait_for_bytes(SessionId id);
@@ -94,11 +99,11 @@ class StoreService {
   /// its address.
   void decode(Session& session, std::string_view bytes);
 
-  /// L3 of session_ledger.hpp.
+  /// L2 of session_ledger.hpp.
   void set_deadline();
 
   /// What it holds now is taken from the budget.
-  void settle(SessionId id, Session& session);
+  static void settle(Session& session);
 
   /// Executes what the client has asked for, as long as it reads the replies; then reads on.
   void serve(SessionId id);

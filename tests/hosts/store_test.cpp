@@ -99,6 +99,32 @@ TEST_CASE("hosts: connections that say nothing make room for one that asks") {
   job.expect_success();
 }
 
+TEST_CASE("hosts: another user of the store's host sets no key, though he hangs up at once") {
+  if (!can_hold_hosts()) return;
+  Besieged job;
+  const std::size_t blank = job.master.find(' ');
+  const std::string at = job.master.substr(0, blank);
+  const std::string at_port = job.master.substr(blank + 1);
+  const auto keys_count = [&] {
+    Program& asked = job[0].run({"python3", HOSTS_TALK, "keys", at, at_port});
+    CHECK(asked.wait() == 0);
+    return asked.out();
+  };
+  const std::string before = keys_count();
+  Program& other = job[0].run({"setpriv",
+                               "--reuid=54321",
+                               "--clear-groups",
+                               "python3",
+                               HOSTS_TALK,
+                               "intrude",
+                               at,
+                               at_port,
+                               "200"});
+  (void)other.wait();  // it fails where the store was faster
+  CHECK(keys_count() == before);
+  job.expect_success();
+}
+
 TEST_CASE("hosts: a host that comes to the store by another of its addresses is served") {
   if (!can_hold_hosts()) return;
   Training job(2, {{"nnodes", "2"}});

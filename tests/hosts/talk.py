@@ -9,6 +9,9 @@ waits for it to come back, and sends the next. Both print how many came, as "hea
 
 `hold ADDRESS PORT COUNT` makes connections that say nothing, prints "held", and keeps them.
 
+`intrude ADDRESS PORT COUNT` asks a store COUNT times to set a key, and hangs up without a pause.
+`keys ADDRESS PORT` prints how many keys the store has.
+
 `hear PORT` and `tell ADDRESS PORT` are datagrams one way: "heard 10" and "told 10". Who tells ends
 with "refused" when anybody answers that it is in vain.
 """
@@ -16,6 +19,7 @@ with "refused" when anybody answers that it is in vain.
 import select
 import signal
 import socket
+import struct
 import sys
 
 REST_S = 0.01  # between two bytes
@@ -100,12 +104,28 @@ def hold(address, port, count):
     del lines
 
 
+def intrude(address, port, count):
+    for number in range(count):
+        key = b"intruder %d" % number
+        with socket.create_connection((address, port)) as line:
+            line.sendall(b"\0" + struct.pack("<Q", len(key)) + key + struct.pack("<Q", 0))
+            line.shutdown(socket.SHUT_WR)
+
+
+def keys(address, port):
+    with socket.create_connection((address, port)) as line:
+        line.sendall(b"\6")
+        say(struct.unpack("<q", line.recv(8, socket.MSG_WAITALL))[0])
+
+
 def main(verb, *where):
     verbs = {
         "listen": listen,
         "connect": connect,
         "ask": ask,
         "hold": hold,
+        "intrude": intrude,
+        "keys": keys,
         "hear": hear,
         "tell": tell,
     }

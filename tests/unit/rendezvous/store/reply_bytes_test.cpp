@@ -104,5 +104,21 @@ TEST_CASE("reply bytes: a large value is shared, a small one copied, and neither
   CHECK(bytes.held() == 0);
 }
 
+TEST_CASE("reply bytes: of a shared value each who holds it has a part, until it is sent") {
+  StoreBudget memory(1'000'000);
+  ReplyBytes one;
+  ReplyBytes other;
+  {
+    const StoreValue value(std::string(3'000, 'v'), memory);
+    one.add_value(value);
+    other.add_value(value);
+    CHECK(one.part_of_shared() == 1'000);
+  }
+  CHECK(one.part_of_shared() == 1'500);
+  other.drop_front(other.size());
+  CHECK(one.part_of_shared() == 3'000);
+  CHECK(other.part_of_shared() == 0);
+}
+
 }  // namespace
 }  // namespace ddprun

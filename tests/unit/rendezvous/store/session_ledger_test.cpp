@@ -17,21 +17,7 @@ SessionLedger with_sessions(std::initializer_list<IpAddress> addresses) {
   return ledger;
 }
 
-TEST_CASE("session ledger: L1 who holds most goes first, unless it is too little") {
-  SessionLedger ledger = with_sessions({address_1, address_1, address_2});
-  CHECK_FALSE(ledger.largest(0));
-  ledger.on_held({1}, 10);
-  ledger.on_held({2}, 30);
-  ledger.on_held({3}, 20);
-  CHECK(ledger.largest(29) == SessionId{2});
-  CHECK_FALSE(ledger.largest(30));
-  ledger.on_held({2}, 0);
-  CHECK(ledger.largest(0) == SessionId{3});
-  ledger.on_closed({3});
-  CHECK(ledger.largest(0) == SessionId{1});
-}
-
-TEST_CASE("session ledger: L2 the oldest that is silent goes, from no address where one spoke") {
+TEST_CASE("session ledger: L1 the oldest that is silent goes, from no address where one spoke") {
   SessionLedger ledger = with_sessions({address_1, address_2, address_2, address_1});
   CHECK(ledger.oldest_silent() == SessionId{1});
   ledger.on_bytes({4}, true, false, Instant{0});
@@ -49,7 +35,7 @@ TEST_CASE("session ledger: L2 the oldest that is silent goes, from no address wh
   CHECK(ledger.oldest_silent() == SessionId{6});
 }
 
-TEST_CASE("session ledger: L3 a request that is not whole in time is overdue") {
+TEST_CASE("session ledger: L2 a request that is not whole in time is overdue") {
   SessionLedger ledger = with_sessions({address_1, address_2});
   CHECK_FALSE(ledger.next_deadline());
   ledger.on_bytes({1}, false, true, Instant{100});
