@@ -33,11 +33,10 @@ void ReplyBytes::append(ReplyBytes&& more) {
   more = {};
 }
 
-std::size_t ReplyBytes::part_of_shared() const {
+std::size_t ReplyBytes::held_of_old() const {
   std::size_t bytes = 0;
   for (std::size_t i = first_shared_; i < shared_.size(); ++i) {
-    const auto& value = shared_[i].value;
-    bytes += value->text.size() / static_cast<std::size_t>(value.use_count());
+    if (shared_[i].value->values_count == 0) bytes += shared_[i].value->text.size();
   }
   return bytes;
 }

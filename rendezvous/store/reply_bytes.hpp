@@ -34,8 +34,8 @@ class ReplyBytes {
   [[nodiscard]] std::size_t held() const {
     return own_.size() + shared_.size() * sizeof(SharedPart);
   }
-  /// Of the values that are left to send, as much as falls to one of those who share them.
-  [[nodiscard]] std::size_t part_of_shared() const;
+  /// The bytes of values that are left to send, and that the store does not hold any more.
+  [[nodiscard]] std::size_t held_of_old() const;
   /// Fills `views` with the next bytes, `bytes_max` of them at most, and returns how many of the
   /// views it has used. They are valid until the next change.
   [[nodiscard]] std::size_t front(std::span<std::string_view> views, std::size_t bytes_max) const;

@@ -137,7 +137,7 @@ bool StoreService::close_the_largest() {
 }
 
 std::size_t StoreService::memory_of(const Session& session) {
-  return session.charge.bytes() + session.outbox.part_of_shared();
+  return session.charge.bytes() + session.outbox.held_of_old();
 }
 
 std::string StoreService::shortage(const std::string& what) const {

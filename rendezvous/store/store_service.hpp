@@ -88,7 +88,7 @@ class StoreService {
   bool make_room_for_request(SessionId id);
   /// Whoever holds most memory; false if none has much.
   bool close_the_largest();
-  /// Of values that it shares, its part.
+  /// With the values that replies to it keep, and the store does not hold any more.
   [[nodiscard]] static std::size_t memory_of(const Session& session);
   [[nodiscard]] std::string shortage(const std::string& what) const;
   [[nodiscard]] bool is_admitted(const IpEndpoint& local, const IpEndpoint& peer);

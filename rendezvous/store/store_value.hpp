@@ -18,12 +18,29 @@ struct ChargedText {
       : text(std::move(its)), charge(budget, text.size()) {}
   std::string text;
   StoreCharge charge;
+  int values_count = 0;  // that hold it; 0: the store has another one by now, or none
 };
 
 class StoreValue {
  public:
   StoreValue(std::string text, StoreBudget& budget)
-      : held_(std::make_shared<ChargedText>(std::move(text), budget)) {}
+      : held_(std::make_shared<ChargedText>(std::move(text), budget)) {
+    ++held_->values_count;
+  }
+  StoreValue(const StoreValue& other) : held_(other.held_) { ++held_->values_count; }
+  StoreValue(StoreValue&& other) noexcept : held_(std::move(other.held_)) {}
+  StoreValue& operator=(const StoreValue& other) {
+    StoreValue copy(other);
+    held_.swap(copy.held_);
+    return *this;
+  }
+  StoreValue& operator=(StoreValue&& other) noexcept {
+    held_.swap(other.held_);
+    return *this;
+  }
+  ~StoreValue() {
+    if (held_) --held_->values_count;
+  }
 
   [[nodiscard]] const std::string& text() const { return held_->text; }
   [[nodiscard]] std::size_t size() const { return held_->text.size(); }
@@ -31,7 +48,7 @@ class StoreValue {
   /// Replies that share it keep what was there.
   void replace(std::string text, StoreBudget& budget) {
     if (is_shared()) {
-      held_ = std::make_shared<ChargedText>(std::move(text), budget);
+      *this = StoreValue(std::move(text), budget);
     } else {
       held_->text = std::move(text);
       held_->charge.resize(held_->text.size());
@@ -40,7 +57,7 @@ class StoreValue {
 
   /// Costs the bytes of `more`, unless the value is shared: then it is copied first.
   void append(std::string_view more, StoreBudget& budget) {
-    if (is_shared()) held_ = std::make_shared<ChargedText>(held_->text, budget);
+    if (is_shared()) *this = StoreValue(held_->text, budget);
     held_->text += more;
     held_->charge.resize(held_->text.size());
   }

@@ -104,20 +104,27 @@ TEST_CASE("reply bytes: a large value is shared, a small one copied, and neither
   CHECK(bytes.held() == 0);
 }
 
-TEST_CASE("reply bytes: of a shared value each who holds it has a part, until it is sent") {
+TEST_CASE("reply bytes: a value that the store has replaced is held by those who shared it") {
   StoreBudget memory(1'000'000);
-  ReplyBytes one;
-  ReplyBytes other;
+  ReplyBytes bytes;
+  StoreValue value(std::string(3'000, 'v'), memory);
+  bytes.add_value(value);
+  const StoreValue copy = value;
+  StoreValue moved = std::move(value);
+  CHECK(bytes.held_of_old() == 0);
+  moved.append("w", memory);
+  CHECK(bytes.held_of_old() == 0);  // the copy has it still
   {
-    const StoreValue value(std::string(3'000, 'v'), memory);
-    one.add_value(value);
-    other.add_value(value);
-    CHECK(one.part_of_shared() == 1'000);
+    const StoreValue last = copy;
+    moved = last;
   }
-  CHECK(one.part_of_shared() == 1'500);
-  other.drop_front(other.size());
-  CHECK(one.part_of_shared() == 3'000);
-  CHECK(other.part_of_shared() == 0);
+  moved.replace(std::string(5'000, 'w'), memory);
+  CHECK(bytes.held_of_old() == 0);
+  bytes.add_value(moved);
+  moved.replace("x", memory);
+  CHECK(bytes.held_of_old() == 5'000);
+  bytes.drop_front(bytes.size());
+  CHECK(bytes.held_of_old() == 0);
 }
 
 }  // namespace
