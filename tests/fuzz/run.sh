@@ -29,9 +29,9 @@ for target in "${targets[@]}"; do
         exit 1
     }
     export FUZZ_TARGET=$target
-    work="$build/work/$target" corpus="tests/fuzz/corpus/$target" log="$build/$target.log"
-    mkdir -p "$work" "$corpus"
-    "$build/bin/fuzz" "$work" "$corpus" "$build/seeds/$target" -max_total_time="$seconds" \
+    found="$build/found/$target" corpus="tests/fuzz/corpus/$target" log="$build/$target.log"
+    mkdir -p "$found" "$corpus"
+    "$build/bin/fuzz" "$found" "$corpus" "$build/seeds/$target" -max_total_time="$seconds" \
         -timeout=10 -rss_limit_mb=4096 -max_len=20000 -print_final_stats=1 \
         -artifact_prefix="$build/found/$target-" >"$log" 2>&1 || {
         tail -n 60 "$log"
@@ -39,11 +39,11 @@ for target in "${targets[@]}"; do
         exit 1
     }
     echo "$target: $(figures "$log")"
-    rm -rf "$work.merged" "$work.control"
-    mkdir "$work.merged"
-    "$build/bin/fuzz" -set_cover_merge=1 -merge_control_file="$work.control" -max_len=20000 \
-        "$work.merged" "$corpus" "$work" "$build/seeds/$target" >>"$log" 2>&1
-    python3 tests/fuzz/keep.py "$work.control" "$corpus"
-    rm -rf "$work"
-    mv "$work.merged" "$work"
+    rm -rf "$found.merged" "$found.control"
+    mkdir "$found.merged"
+    "$build/bin/fuzz" -set_cover_merge=1 -merge_control_file="$found.control" -max_len=20000 \
+        "$found.merged" "$corpus" "$found" "$build/seeds/$target" >>"$log" 2>&1
+    python3 tests/fuzz/keep.py "$found.control" "$corpus"
+    rm -rf "$found"
+    mv "$found.merged" "$found"
 done
