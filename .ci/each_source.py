@@ -1,6 +1,6 @@
 """Compiles each source alone, without a result, as the build in FOLDER would: a missing include
-that the sources of a target lend each other is an error here. Sources that share a precompiled
-header, as those with LibTorch do, are left out.
+that the sources of a target lend each other is an error here. Left out are sources that share a
+precompiled header, as those with LibTorch do, and those that the build itself writes.
 
 Usage: each_source.py FOLDER [JOBS [PART/PARTS]]. Prints the errors, and how many sources there
 were; of three parts, 2/3 is each third source from the second on.
@@ -26,7 +26,8 @@ folder = pathlib.Path(sys.argv[1])
 jobs = int(sys.argv[2]) if len(sys.argv) > 2 else os.cpu_count() or 1
 steps = json.loads((folder / "compile_commands.json").read_text(encoding="utf-8"))
 steps = [step for step in steps
-         if step["file"].endswith(".cpp") and "cmake_pch" not in step["command"]]
+         if step["file"].endswith(".cpp") and "cmake_pch" not in step["command"]
+         and folder.resolve() not in pathlib.Path(step["file"]).parents]
 if len(sys.argv) > 3:
     part, parts = map(int, sys.argv[3].split("/"))
     steps = steps[part - 1::parts]
