@@ -14,7 +14,13 @@ std::string expect_one_generation(Case& test, const std::string& attack) {
       "[ $RANK = 0 ] || { until [ -e over ]; do sleep 0.01; done; exit 0; }; RDZV_PORT=" +
       std::to_string(nodes.port) + " python3 " E2E_SOURCE_DIR "/store_attacks.py " + attack +
       " && : > over";
-  const auto jobs = nodes.start_all(2, {"--dead-after", "1s", "--store-memory", "160MiB"}, program);
+  std::vector<Job*> jobs;
+  for (const int node : {0, 1}) {
+    Setup setup = nodes.setup(
+        node, {"--nnodes", "2", "--dead-after", "1s", "--store-memory", "160MiB"}, program);
+    setup.environment["ASAN_OPTIONS"] = "quarantine_size_mb=1";  // else it keeps what was freed
+    jobs.push_back(&test.start(setup));
+  }
   for (Job* job : jobs) {
     CHECK_MESSAGE(job->wait() == 0, job->err);
     CHECK_MESSAGE(count_of("generation 2", job->err) == 0, job->err);

@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <hdf5.h>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -120,35 +122,42 @@ bool is_bytes_of_variable_length(const Hdf5Object& type) {
 void* allocate_value(std::size_t bytes, void* /*unused*/) {
   return bytes <= encoded_bytes_max ? std::malloc(bytes) : nullptr;
 }
-void* allocate_name(std::size_t bytes, void* /*unused*/) {
-  return bytes <= class_name_bytes_max ? std::malloc(bytes) : nullptr;
-}
 void free_value(void* value, void* /*unused*/) {
   std::free(value);
 }
 
+/// Owns the memory of names: a read that fails forgets those that it has allocated.
+using NameMemory = std::vector<std::unique_ptr<char[]>>;
+
+/// Memory for one name in the room that `memory`, a NameMemory, still has.
+void* allocate_name(std::size_t bytes, void* memory) {
+  NameMemory& names = *static_cast<NameMemory*>(memory);
+  if (bytes > class_name_bytes_max || names.size() == names.capacity()) return nullptr;
+  return names.emplace_back(new (std::nothrow) char[bytes]).get();
+}
+void keep_name(void* /*name*/, void* /*memory*/) {}
+
 /// How values of variable length are read.
-Hdf5Object transfer_with(H5MM_allocate_t allocate) {
+Hdf5Object transfer_with(H5MM_allocate_t allocate, H5MM_free_t release, void* memory) {
   Hdf5Object transfer("make a list of properties", H5Pcreate(H5P_DATASET_XFER), &H5Pclose);
   require_success("set the memory of a transfer",
-                  H5Pset_vlen_mem_manager(transfer.get(), allocate, nullptr, &free_value, nullptr));
+                  H5Pset_vlen_mem_manager(transfer.get(), allocate, memory, release, memory));
   return transfer;
 }
 
 std::vector<std::string> variable_strings(const Hdf5Object& dataset,
                                           const Hdf5Object& type,
                                           std::size_t count) {
-  const Hdf5Object transfer = transfer_with(&allocate_name);
-  std::vector<char*> values(count, nullptr);
-  const herr_t result =
-      H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, transfer.get(), values.data());
-  const std::string reason = result < 0 ? hdf5_reason() : "";
+  NameMemory memory;
+  memory.reserve(count);
+  const Hdf5Object transfer = transfer_with(&allocate_name, &keep_name, &memory);
+  std::vector<const char*> values(count, nullptr);
+  require_success(
+      "read classes",
+      H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, transfer.get(), values.data()));
   std::vector<std::string> strings;
-  for (char* value : values) {  // after a failure some of them
-    strings.emplace_back(value != nullptr ? value : "");
-    std::free(value);
-  }
-  if (result < 0) throw Error("cannot read classes: " + reason);
+  strings.reserve(count);
+  for (const char* value : values) strings.emplace_back(value != nullptr ? value : "");
   return strings;
 }
 
@@ -178,7 +187,7 @@ struct Hdf5File::State {
         images(open_dataset(file, "images")),
         labels(open_dataset(file, "labels")),
         bytes_type("make a type", H5Tvlen_create(H5T_NATIVE_UCHAR), &H5Tclose),
-        transfer(transfer_with(&allocate_value)),
+        transfer(transfer_with(&allocate_value, &free_value, nullptr)),
         shape(shape_of(images)) {
     const Hdf5Object type = dataset_type(images);
     is_encoded = shape.size() == 1 && is_bytes_of_variable_length(type);
