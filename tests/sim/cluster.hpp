@@ -131,6 +131,7 @@ class Cluster {
   void note_outage(const Fault& fault);
   void note_knowledge(const Host& at);
   [[nodiscard]] bool could_go_on(int host, Instant from, Instant until) const;
+  [[nodiscard]] bool is_decision_known(const std::set<AgentId>& well) const;
   [[nodiscard]] bool could_decide(const std::set<AgentId>& well) const;
   [[nodiscard]] bool is_decided_by(const Voters& voters, const std::set<AgentId>& well) const;
   void ended_early(int index, const Outcome& outcome);

@@ -160,6 +160,17 @@ void Cluster::note_knowledge(const Host& at) {
   before = known;
 }
 
+/// Whether one of those that are well knows of the newest decided record that it is. The others then
+/// learn it from that one's vote; else nobody can tell, although a majority has accepted it.
+bool Cluster::is_decision_known(const std::set<AgentId>& well) const {
+  return std::ranges::any_of(hosts_, [&](const auto& each) {
+    const Succession* succession = each->succession();
+    return succession != nullptr && well.contains(each->agent_id()) && succession->knowledge() &&
+           succession->knowledge()->decided &&
+           succession->knowledge()->record.number == decided_.rbegin()->first;
+  });
+}
+
 /// Those after the newest record that anybody has, has forgotten, or had who ended early, decided
 /// or not, or that is claimed: nobody may be left who knows of it.
 bool Cluster::could_decide(const std::set<AgentId>& well) const {
@@ -169,8 +180,9 @@ bool Cluster::could_decide(const std::set<AgentId>& well) const {
   }
   if (claims_ && !decided_.empty()) return false;  // its folder is closed
   const auto leaves_majority = [&](const Knowledge& known) {
-    const bool old = !decided_.empty() && known.record.number <= decided_.rbegin()->first;
-    return old || known.decided ||
+    const bool old = !decided_.empty() && known.record.number < decided_.rbegin()->first;
+    const bool newest = !decided_.empty() && known.record.number == decided_.rbegin()->first;
+    return old || known.decided || (newest && is_decision_known(well)) ||
            (are_most(known.record.voters, well) && are_most(known.before, well));
   };
   return std::ranges::all_of(last_known_, leaves_majority) &&
