@@ -1,4 +1,4 @@
-// A dry run as programs read it: one JSON document, which ddprun(1) describes. Pure.
+// A dry run as programs read it: one JSON document, which ddprun-events(5) describes. Pure.
 #pragma once
 
 #include "launcher/commands/dry_run.hpp"

@@ -23,7 +23,7 @@ constexpr const char* hostlist_usage =
     "Usage: ddprun hostlist expand LIST      # one name a line\n"
     "       ddprun hostlist fold [NAME...]   # from standard input without names\n"
     "       ddprun hostlist count LIST\n"
-    "A LIST is 'n[1-3,5],login', in quotes for the shell. See ddprun(1).\n";
+    "A LIST is 'n[1-3,5],login', in quotes for the shell. See ddprun-hostlist(1).\n";
 
 [[noreturn]] void refuse_words(std::string what, std::string fix) {
   throw Failure(Error(ExitStatus::usage, "ddprun hostlist" + std::move(what), "", std::move(fix)));

@@ -50,6 +50,11 @@ std::string manual() {
   return file_text("man/ddprun.1");
 }
 
+/// Of ddprun-environment(7).
+std::string environment_section() {
+  return section(file_text("man/ddprun-environment.7"), "ENVIRONMENT");
+}
+
 /// What --help says, as one line.
 std::string help_words() {
   std::string text = help_text(100);
@@ -207,24 +212,24 @@ TEST_CASE("manual: ddprun-torchrun(7) has every option of torchrun's, and names 
   CHECK(count > 40);
 }
 
-TEST_CASE("manual: the PET_ variables that ddprun(1) names are those that are read") {
+TEST_CASE("manual: the PET_ variables that ddprun-environment(7) names are those that are read") {
   std::vector<std::string> read;
   for (const OptionSpec& option : option_table()) {
     const bool has_one = option.torchrun && !option.has_no_pet && !option.command_only;
     if (has_one) read.push_back(variable_name("PET_", option.name));
   }
   std::ranges::sort(read);
-  CHECK(names_with("PET_", section(manual(), "ENVIRONMENT")) == read);
+  CHECK(names_with("PET_", environment_section()) == read);
 }
 
-TEST_CASE("manual: ddprun(1) names every variable that workers get, and no other") {
+TEST_CASE("manual: ddprun-environment(7) names every variable that workers get, and no other") {
   std::set<std::string> given;
   for (const auto& [name, value] : full_environment()) given.insert(name);
   given.insert("DDPRUN_CONTROL_FD");
-  CHECK(as_set(variables_in(section(manual(), "What workers get"))) == given);
+  CHECK(as_set(variables_in(section(environment_section(), "What workers get"))) == given);
 }
 
-TEST_CASE("manual: ddprun(1) says of a worker's variables which options change them") {
+TEST_CASE("manual: ddprun-environment(7) says of a variable which options change it") {
   const std::map<std::string, std::vector<std::string>> changed_by{
       {"LOCAL_RANK", {"virtual-local-rank"}},
       {"ROLE_NAME", {"role"}},
@@ -235,7 +240,7 @@ TEST_CASE("manual: ddprun(1) says of a worker's variables which options change t
       {"OMP_NUM_THREADS", {"cpu-bind", "numa-binding"}},
       {"GLOO_SOCKET_IFNAME", {"master-addr"}}};
   std::size_t found = 0;
-  for (const Item& item : items_in(section(manual(), "What workers get"))) {
+  for (const Item& item : items_in(section(environment_section(), "What workers get"))) {
     const auto changed = changed_by.find(item.head.substr(item.head.find(' ') + 1));
     if (changed == changed_by.end()) continue;
     ++found;
