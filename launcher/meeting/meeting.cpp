@@ -10,6 +10,7 @@
 #include <sodium.h>
 
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 namespace ddprun {
@@ -45,6 +46,16 @@ std::uint16_t own_door(const RendezvousOptions& options, const std::vector<Inter
   return 0;
 }
 
+Error no_token(std::string what, std::string why, std::string_view otherwise) {
+  return {ExitStatus::usage,
+          std::move(what),
+          std::move(why),
+          fmt::format("make one, in a home that all nodes share, and name it on each{}:\n"
+                      "  (umask 077; openssl rand -hex 32 > ~/.ddprun-token)\n"
+                      "  export DDPRUN_TOKEN_FILE=~/.ddprun-token",
+                      otherwise)};
+}
+
 }  // namespace
 
 Result<Meeting> prepare_meeting(const RendezvousOptions& options,
@@ -74,14 +85,21 @@ Result<Meeting> prepare_meeting(const RendezvousOptions& options,
     meeting.marks_folder = marks_folder(options.state_dir, meeting.name);
     meeting.mark = newest_mark(meeting.marks_folder);
   }
-  if (options.requires_token && !meeting.credentials.authenticated) {
-    return Error(ExitStatus::usage,
-                 "--require-token: there is no token",
-                 "",
-                 "set DDPRUN_TOKEN, or DDPRUN_TOKEN_FILE, to the same on all nodes: openssl rand "
-                 "-hex 32");
-  }
   return meeting;
+}
+
+Result<void> check_token(const Options& options, const Meeting& meeting) {
+  const bool draws_one = options.is_task_of_many() || options.starts_agents();
+  if (meeting.credentials.authenticated || draws_one) return {};
+  const RendezvousOptions& rendezvous = options.rendezvous;
+  if (rendezvous.requires_token) return no_token("--require-token: there is no token", "", "");
+  if (meeting.plan.is_on_one_host || rendezvous.is_insecure || is_torchrun(options.called_as)) {
+    return {};
+  }
+  return no_token(
+      "a job of several hosts has no token",
+      fmt::format("anyone who reaches {} could take part in it", text_of(*rendezvous.endpoint)),
+      ", or give --insecure");
 }
 
 Result<Meeting> prepare_alone(const RendezvousOptions& options) {

@@ -3,6 +3,7 @@
 
 #include "launcher/meeting/interfaces.hpp"
 #include "launcher/meeting/rendezvous_plan.hpp"
+#include "launcher/options/options.hpp"
 #include "launcher/options/rendezvous_options.hpp"
 #include "launcher/text/environment.hpp"
 #include "rendezvous/membership/messages.hpp"
@@ -34,6 +35,11 @@ struct Meeting {
 [[nodiscard]] Result<Meeting> prepare_meeting(const RendezvousOptions& options,
                                               const Environment& environment,
                                               const std::string& host);
+
+/// Refuses a job of several hosts that anyone could take part in: without a token, unless that was
+/// asked for or ddprun was called as torchrun. With --require-token jobs of one host are refused as
+/// well. Slurm's scripts and tasks draw a token themselves.
+[[nodiscard]] Result<void> check_token(const Options& options, const Meeting& meeting);
 
 /// For options of one node: where its workers find their store, 127.0.0.1 unless it is asked for.
 [[nodiscard]] Result<Meeting> prepare_alone(const RendezvousOptions& options);

@@ -145,7 +145,11 @@ constexpr OptionSpec table[] = {
      .help = "'2.1' if workers run PyTorch 2.1, which looks like older versions at first."},
     {.name = "require-token",
      .group = nodes,
-     .help = "Refuse to run many nodes without DDPRUN_TOKEN."},
+     .help = "Refuse to run many nodes without DDPRUN_TOKEN, also on one host and as torchrun."},
+    {.name = "insecure",
+     .group = nodes,
+     .help = "Run several hosts without DDPRUN_TOKEN: anyone who reaches the endpoint and knows "
+             "--rdzv-id may take part."},
     {.name = "rdzv-backend",
      .value_name = "NAME",
      .words = "c10d static",

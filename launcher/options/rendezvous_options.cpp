@@ -200,6 +200,10 @@ Result<void> check(const Settings& all, const RendezvousOptions& options) {
                            "needs an endpoint where the nodes meet",
                            "add --rdzv-endpoint HOST:PORT, the same on all nodes");
   }
+  if (options.requires_token && options.is_insecure) {
+    return refused_setting(
+        "insecure", all.at("insecure"), "contradicts --require-token", "keep one of them");
+  }
   return {};
 }
 
@@ -244,6 +248,9 @@ Result<RendezvousOptions> read_rendezvous_options(const Settings& all) {
   const auto requires_token = read_flag("require-token", all.at("require-token"));
   if (!requires_token) return requires_token.error();
   options.requires_token = *requires_token;
+  const auto is_insecure = read_flag("insecure", all.at("insecure"));
+  if (!is_insecure) return is_insecure.error();
+  options.is_insecure = *is_insecure;
   options.advertise = all.at(is_given(all.at("advertise")) ? "advertise" : "local-addr").value;
   options.interface = all.at("interface").value;
   options.hostname_suffix = all.at("hostname-suffix").value;

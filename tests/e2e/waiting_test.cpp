@@ -17,7 +17,7 @@ TEST_CASE_FIXTURE(Case, "e2e waiting: for a coordinator that does not answer") {
 TEST_CASE_FIXTURE(Case, "e2e waiting: for a host that nobody knows") {
   Job& alone =
       start(Words{"--nnodes", "2", "--node-rank", "1", "--rdzv-endpoint", "nosuch.invalid:29500"} +
-            shell(stay));
+            Words{"--insecure"} + shell(stay));
   alone.wait_for_err("waiting 3 s for a coordinator: ");
   CHECK(count_of("nosuch.invalid", alone.err) >= 1);
   alone.send(SIGINT);

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <utility>
+
 namespace hosts {
 namespace {
 
@@ -49,6 +52,33 @@ TEST_CASE("hosts: a second head is refused, founds no other job and is told who 
                    {{"node-rank", "0"}},
                    {"n2 asks for the place of node 0, which the coordinator's host n0 has"});
   }
+}
+
+TEST_CASE("hosts: without a token several hosts are refused, but with --insecure and as torchrun") {
+  if (!can_hold_hosts()) return;
+  Cluster cluster(1);
+  const auto run = [&](const std::string& program, const Words& options) -> Program& {
+    Words words{"env", "-u", "DDPRUN_TOKEN", program, "--nnodes=2", "--rdzv-endpoint=n0"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--join-timeout=1s", "--no-python", "/bin/true"});
+    return cluster[0].run(words);
+  };
+  Program& refused = run(E2E_DDPRUN, {});
+  CHECK(refused.wait() == 2);
+  CHECK(says(refused, "a job of several hosts has no token: anyone who reaches n0:29400 could"));
+  CHECK(says(refused, "\n  (umask 077; openssl rand -hex 32 > ~/.ddprun-token)\n"));
+  CHECK(says(refused, "\n  export DDPRUN_TOKEN_FILE=~/.ddprun-token\n"));
+  const std::string torchrun = cluster.test().folder() / "torchrun";
+  std::filesystem::create_symlink(E2E_DDPRUN, torchrun);
+  for (const auto& [program, options] :
+       {std::pair{std::string(E2E_DDPRUN), Words{"--insecure"}}, std::pair{torchrun, Words{}}}) {
+    Program& warned = run(program, options);
+    CHECK(warned.wait() == status_no_rendezvous);
+    CHECK_MESSAGE(says(warned, "not authenticated"), warned.err());
+  }
+  Program& both = run(E2E_DDPRUN, {"--insecure", "--require-token"});
+  CHECK(both.wait() == 2);
+  CHECK(says(both, "--insecure: 'true' from the command line contradicts --require-token"));
 }
 
 TEST_CASE("hosts: too few nodes end with status 69 and how many there were") {

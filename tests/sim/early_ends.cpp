@@ -160,8 +160,8 @@ void Cluster::note_knowledge(const Host& at) {
   before = known;
 }
 
-/// Whether one of those that are well knows of the newest decided record that it is. The others then
-/// learn it from that one's vote; else nobody can tell, although a majority has accepted it.
+/// Whether one of those that are well knows that the newest decided record is decided. The others
+/// then learn it from that one's vote; else nobody can tell, although a majority has accepted it.
 bool Cluster::is_decision_known(const std::set<AgentId>& well) const {
   return std::ranges::any_of(hosts_, [&](const auto& each) {
     const Succession* succession = each->succession();
