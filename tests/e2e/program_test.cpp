@@ -140,6 +140,25 @@ TEST_CASE_FIXTURE(Case, "e2e program: the job file of the manual is a job, with 
   CHECK(count_of("job.yaml:14:21 (profile mahti)", dry_run("mahti")) == 1);
 }
 
+/// The first block that is indented below "## A first job" of README.
+std::string first_job_of_readme() {
+  std::ifstream file(E2E_SOURCE_DIR "/../../README.md");
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::string indent = "\n\n    ";
+  const std::size_t begin = text.find(indent, text.find("\n## A first job\n")) + indent.size();
+  return text.substr(begin, text.find("\n\n", begin) - begin);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e program: the first job of README shows a line of each worker") {
+  const std::string here = std::filesystem::path(E2E_DDPRUN).parent_path();
+  const Job& job = run(Setup{.arguments = {"-c", first_job_of_readme()},
+                             .environment = {{"PATH", here + ":/usr/bin:/bin"}},
+                             .program = "/bin/sh"});
+  CHECK(job.status() == 0);
+  CHECK(count_of(prefix(0) + "rank 0 of 2\n", job.out) == 1);
+  CHECK(count_of(prefix(1) + "rank 1 of 2\n", job.out) == 1);
+}
+
 TEST_CASE_FIXTURE(Case, "e2e program: --version and --help print and succeed") {
   const Job& version = run({"--version"});
   CHECK(version.status() == 0);
