@@ -26,10 +26,24 @@ fetch_sources() {
     )
 }
 
+# debian_mirror: prints DDPRUN_DEBIAN_MIRROR, or else where this machine's apt gets Debian 12 from.
+debian_mirror() {
+    local mirrors=${DDPRUN_DEBIAN_MIRROR:-}
+    [[ -n $mirrors ]] || mirrors=$(apt-get update --print-uris 2>/dev/null |
+        sed -n "s,^'\(.*\)/dists/bookworm/InRelease' .*,\1,p")
+    if [[ -z $mirrors ]]; then
+        echo "build.sh: apt has no source of Debian 12 (bookworm), whose sources of libraries" \
+            "are needed; set DDPRUN_DEBIAN_MIRROR to the address of a mirror" >&2
+        return 1
+    fi
+    echo "${mirrors%%$'\n'*}"
+}
+
 # apt_get_source PACKAGE...: into this folder. The machine's own lists of apt stay as they are. No
 # keyring is needed, since fetch_sources knows each file that it uses by its sum.
 apt_get_source() {
-    local apt=$PWD/apt mirror=${DDPRUN_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+    local apt=$PWD/apt mirror
+    mirror=$(debian_mirror)
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
     echo "deb-src [trusted=yes] $mirror bookworm main" >"$apt/sources.list"
     local options=(-qq -o "Dir::Etc::SourceList=$apt/sources.list"
