@@ -12,24 +12,30 @@ void SessionLedger::on_opened(SessionId id, const IpAddress& from) {
 void SessionLedger::on_closed(SessionId id) {
   const auto ended = sessions_.extract(id.value);
   if (ended.empty()) return;
-  const Session& session = ended.mapped();
-  if (session.begun) begun_.erase({*session.begun, id.value});
+  forget_begun(id, ended.mapped());
   silent_.erase(id.value);
-  const auto address = addresses_.find(session.from);
+  const auto address = addresses_.find(ended.mapped().from);
   address->second.sessions.erase(id.value);
   if (address->second.sessions.empty()) addresses_.erase(address);
 }
 
-void SessionLedger::on_bytes(SessionId id, bool have_completed, bool have_begun, Instant now) {
+void SessionLedger::on_bytes(SessionId id, bool have_completed, bool have_begun) {
   Session& session = sessions_.at(id.value);
   if (!session.has_spoken) note_spoken(id, session);
-  if (session.begun && (have_completed || !have_begun)) {
-    begun_.erase({*session.begun, id.value});
-    session.begun.reset();
-  }
-  if (session.begun || !have_begun) return;
-  session.begun = now;
-  begun_.emplace(now, id.value);
+  if (have_completed || !have_begun) forget_begun(id, session);
+}
+
+void SessionLedger::on_rest_awaited(SessionId id) {
+  Session& session = sessions_.at(id.value);
+  if (session.begun) return;
+  session.begun = looks_;
+  begun_.emplace(looks_, id.value);
+}
+
+void SessionLedger::forget_begun(SessionId id, Session& session) {
+  if (!session.begun) return;
+  begun_.erase({*session.begun, id.value});
+  session.begun.reset();
 }
 
 void SessionLedger::note_spoken(SessionId id, Session& session) {
@@ -46,15 +52,9 @@ std::optional<SessionId> SessionLedger::oldest_silent() const {
   return SessionId{*silent_.begin()};
 }
 
-std::optional<SessionId> SessionLedger::overdue(Instant now) const {
-  const auto deadline = next_deadline();
-  if (!deadline || *deadline > now) return std::nullopt;
+std::optional<SessionId> SessionLedger::overdue() const {
+  if (begun_.empty() || looks_ - begun_.begin()->first < request_looks_max_) return std::nullopt;
   return SessionId{begun_.begin()->second};
-}
-
-std::optional<Instant> SessionLedger::next_deadline() const {
-  if (begun_.empty()) return std::nullopt;
-  return begun_.begin()->first + request_time_max_;
 }
 
 }  // namespace ddprun

@@ -1,11 +1,13 @@
 // Which connections of the store have said nothing, or only a part of a request, and which one of
-// them has to go. The time comes with each call.
+// them has to go.
 //
 // Rules
 //   L1  Connections are short: the oldest one that has never said anything. None from an address
 //       where another one has spoken: the second connection of an old PyTorch client says nothing,
 //       and that client spins on a core once it is closed.
-//   L2  A request that was begun is whole after `request_time_max`, or its connection ends.
+//   L2  The rest of a request that was begun comes before `request_looks_max` looks, or its
+//       connection ends. The store takes a look each second between reads. While it is stopped or
+//       starved it takes none, so a client has its time although nobody reads.
 #pragma once
 
 #include "rendezvous/ip_network.hpp"
@@ -23,7 +25,7 @@ namespace ddprun {
 
 class SessionLedger {
  public:
-  explicit SessionLedger(Millis request_time_max) : request_time_max_(request_time_max) {}
+  explicit SessionLedger(int request_looks_max) : request_looks_max_(request_looks_max) {}
 
   /// `id` is larger than those before it.
   void on_opened(SessionId id, const IpAddress& from);
@@ -31,19 +33,26 @@ class SessionLedger {
 
   /// Bytes have come from it: they have completed a request or more, or none; and another one is
   /// begun, or none.
-  void on_bytes(SessionId id, bool have_completed, bool have_begun, Instant now);
+  void on_bytes(SessionId id, bool have_completed, bool have_begun);
+
+  /// A request is begun, and the store is ready to read more of it.
+  void on_rest_awaited(SessionId id);
 
   /// L1
   [[nodiscard]] std::optional<SessionId> oldest_silent() const;
+
+  /// A second is over, in which the store has read what there was.
+  void on_look() { ++looks_; }
   /// L2
-  [[nodiscard]] std::optional<SessionId> overdue(Instant now) const;
-  [[nodiscard]] std::optional<Instant> next_deadline() const;
+  [[nodiscard]] std::optional<SessionId> overdue() const;
+  /// Whether there is a rest to wait for; else no look is needed.
+  [[nodiscard]] bool awaits_rest() const { return !begun_.empty(); }
 
  private:
   struct Session {
     IpAddress from;
     bool has_spoken = false;
-    std::optional<Instant> begun;  // of a request that is not whole
+    std::optional<std::int64_t> begun;  // looks before the rest of a request
   };
   struct Address {
     std::set<std::int64_t> sessions;
@@ -51,12 +60,14 @@ class SessionLedger {
   };
 
   void note_spoken(SessionId id, Session& session);
+  void forget_begun(SessionId id, Session& session);
 
-  Millis request_time_max_;
+  int request_looks_max_;
+  std::int64_t looks_ = 0;
   std::unordered_map<std::int64_t, Session> sessions_;
   std::map<IpAddress, Address> addresses_;
-  std::set<std::int64_t> silent_;  // of the addresses where none has spoken
-  std::set<std::pair<Instant, std::int64_t>> begun_;
+  std::set<std::int64_t> silent_;                          // of the addresses where none has spoken
+  std::set<std::pair<std::int64_t, std::int64_t>> begun_;  // looks before, session
 };
 
 }  // namespace ddprun

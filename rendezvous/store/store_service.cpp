@@ -23,7 +23,8 @@ namespace {
 constexpr std::size_t slice_bytes_max = 1024 * 1024;  // written to one client at once
 constexpr std::size_t slice_parts_max = 16;
 constexpr std::size_t worth_closing = 65'536;  // bytes that a connection holds
-constexpr Millis request_time_max{60'000};
+constexpr int request_looks_max = 60;
+constexpr std::chrono::seconds looks_apart(1);
 
 /// How many connections the process can hold for the store: half of its descriptors are for
 /// workers, and for the job's other nodes.
@@ -31,11 +32,6 @@ std::size_t connections_max() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return sessions_max;
   return std::min<std::size_t>(sessions_max, files.rlim_cur / 2);
-}
-
-Instant time_now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
 }
 
 /// Nothing for a socket that is gone.
@@ -62,8 +58,8 @@ StoreService::StoreService(boost::asio::io_context& context,
       notes_(std::make_shared<StrangerNotes>(context, on_note)),
       on_note_(std::move(on_note)),
       budget_(memory_max),
-      ledger_(request_time_max),
-      deadline_(context) {
+      ledger_(request_looks_max),
+      look_(context) {
   key_value_.emplace(budget_, KeyValueLimits{}, seeded_hash());
   Acceptor::Handlers handlers;
   handlers.on_connection = [this](tcp::socket socket, const tcp::endpoint& peer) {
@@ -160,6 +156,10 @@ bool StoreService::is_admitted(const IpEndpoint& local, const IpEndpoint& peer) 
 void StoreService::wait_for_bytes(SessionId id) {
   Session& session = sessions_.at(id.value);
   session.reading = true;
+  if (session.decoder.has_begun()) {
+    ledger_.on_rest_awaited(id);
+    look_later();
+  }
   session.socket.async_wait(tcp::socket::wait_read, [this, id](error_code error) {
     if (!error) on_readable(id);
   });
@@ -176,8 +176,7 @@ void StoreService::on_readable(SessionId id) {
   decode(session, {buffer_.data(), count});
   for (const StoreRequest& each : session.requests) session.requests_bytes += bytes_of(each);
   if (count > 0) {
-    ledger_.on_bytes(id, !session.requests.empty(), session.decoder.has_begun(), time_now());
-    set_deadline();
+    ledger_.on_bytes(id, !session.requests.empty(), session.decoder.has_begun());
   }
   settle(session);
   if (!make_room(0)) return refuse(id, shortage("its request was refused"));
@@ -197,19 +196,18 @@ void StoreService::decode(Session& session, std::string_view bytes) {
   if (is_of_2_1 && addresses_of_2_1_.size() < sessions_max) addresses_of_2_1_.insert(address);
 }
 
-void StoreService::set_deadline() {
-  const auto next = ledger_.next_deadline();
-  if (!next || (timed_ && *timed_ <= *next)) return;
-  timed_ = next;
-  deadline_.expires_after(std::chrono::milliseconds((*next - time_now()).count));
-  deadline_.async_wait([this](error_code error) {
+void StoreService::look_later() {
+  if (looks_ || !ledger_.awaits_rest()) return;
+  looks_ = true;
+  look_.expires_after(looks_apart);
+  look_.async_wait([this](error_code error) {
     if (error) return;
-    timed_.reset();
-    while (const auto late = ledger_.overdue(time_now())) {
-      refuse(*late,
-             fmt::format("its request is not whole after {} s", in_seconds(request_time_max)));
+    looks_ = false;
+    ledger_.on_look();
+    while (const auto late = ledger_.overdue()) {
+      refuse(*late, fmt::format("its request is not whole after {} s", request_looks_max));
     }
-    set_deadline();
+    look_later();
   });
 }
 

@@ -100,7 +100,7 @@ class StoreService {
   void decode(Session& session, std::string_view bytes);
 
   /// L2 of session_ledger.hpp.
-  void set_deadline();
+  void look_later();
 
   /// What it holds now is taken from the budget.
   static void settle(Session& session);
@@ -135,8 +135,8 @@ class StoreService {
   StoreBudget budget_;  // before all that is charged to it
   std::unordered_map<std::int64_t, Session> sessions_;
   SessionLedger ledger_;
-  boost::asio::steady_timer deadline_;
-  std::optional<Instant> timed_;       // when deadline_ ends
+  boost::asio::steady_timer look_;
+  bool looks_ = false;                 // look_ runs
   std::optional<KeyValue> key_value_;  // always one
   StoreStatistics statistics_;
   std::vector<StoreReply> replies_;

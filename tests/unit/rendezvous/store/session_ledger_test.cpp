@@ -9,9 +9,10 @@ namespace {
 
 const IpAddress address_1{{1}};
 const IpAddress address_2{{2}};
+constexpr int looks_max = 3;
 
 SessionLedger with_sessions(std::initializer_list<IpAddress> addresses) {
-  SessionLedger ledger(Millis{1'000});
+  SessionLedger ledger(looks_max);
   std::int64_t id = 0;
   for (const IpAddress& address : addresses) ledger.on_opened({++id}, address);
   return ledger;
@@ -20,7 +21,7 @@ SessionLedger with_sessions(std::initializer_list<IpAddress> addresses) {
 TEST_CASE("session ledger: L1 the oldest that is silent goes, from no address where one spoke") {
   SessionLedger ledger = with_sessions({address_1, address_2, address_2, address_1});
   CHECK(ledger.oldest_silent() == SessionId{1});
-  ledger.on_bytes({4}, true, false, Instant{0});
+  ledger.on_bytes({4}, true, false);
   CHECK(ledger.oldest_silent() == SessionId{2});
   ledger.on_opened({5}, address_1);
   ledger.on_closed({2});
@@ -35,31 +36,62 @@ TEST_CASE("session ledger: L1 the oldest that is silent goes, from no address wh
   CHECK(ledger.oldest_silent() == SessionId{6});
 }
 
-TEST_CASE("session ledger: L2 a request that is not whole in time is overdue") {
+void begin(SessionLedger& ledger, SessionId id) {
+  ledger.on_bytes(id, false, true);
+  ledger.on_rest_awaited(id);
+}
+
+void look(SessionLedger& ledger, int times) {
+  for (int i = 0; i < times; ++i) ledger.on_look();
+}
+
+TEST_CASE("session ledger: L2 a request whose rest has not come after so many looks is overdue") {
   SessionLedger ledger = with_sessions({address_1, address_2});
-  CHECK_FALSE(ledger.next_deadline());
-  ledger.on_bytes({1}, false, true, Instant{100});
-  ledger.on_bytes({2}, false, true, Instant{200});
-  ledger.on_bytes({1}, false, true, Instant{900});  // a byte more is not a new beginning
-  CHECK(ledger.next_deadline() == Instant{1'100});
-  CHECK_FALSE(ledger.overdue(Instant{1'099}));
-  CHECK(ledger.overdue(Instant{1'100}) == SessionId{1});
+  CHECK_FALSE(ledger.awaits_rest());
+  begin(ledger, {1});
+  CHECK(ledger.awaits_rest());
+  look(ledger, 1);
+  begin(ledger, {2});
+  begin(ledger, {1});  // a byte more is not a new beginning
+  look(ledger, looks_max - 2);
+  CHECK_FALSE(ledger.overdue());
+  look(ledger, 1);
+  CHECK(ledger.overdue() == SessionId{1});
   SUBCASE("whole") {
-    ledger.on_bytes({1}, true, false, Instant{1'000});
-    CHECK(ledger.next_deadline() == Instant{1'200});
+    ledger.on_bytes({1}, true, false);
+    CHECK_FALSE(ledger.overdue());
+    look(ledger, 1);
+    CHECK(ledger.overdue() == SessionId{2});
   }
   SUBCASE("whole, and the next is begun") {
-    ledger.on_bytes({1}, true, true, Instant{1'000});
-    CHECK(ledger.next_deadline() == Instant{1'200});
+    ledger.on_bytes({1}, true, true);
+    ledger.on_rest_awaited({1});
     ledger.on_closed({2});
-    CHECK(ledger.next_deadline() == Instant{2'000});
+    look(ledger, looks_max - 1);
+    CHECK_FALSE(ledger.overdue());
+    look(ledger, 1);
+    CHECK(ledger.overdue() == SessionId{1});
   }
   SUBCASE("closed") {
     ledger.on_closed({1});
-    CHECK(ledger.overdue(Instant{5'000}) == SessionId{2});
+    look(ledger, looks_max);
+    CHECK(ledger.overdue() == SessionId{2});
     ledger.on_closed({2});
-    CHECK_FALSE(ledger.overdue(Instant{5'000}));
+    CHECK_FALSE(ledger.overdue());
+    CHECK_FALSE(ledger.awaits_rest());
   }
+}
+
+TEST_CASE("session ledger: L2 looks count from when the store is ready to read the rest") {
+  SessionLedger ledger = with_sessions({address_1});
+  ledger.on_bytes({1}, true, true);  // answers that nobody reads keep the store from reading on
+  CHECK_FALSE(ledger.awaits_rest());
+  look(ledger, looks_max);
+  CHECK_FALSE(ledger.overdue());
+  ledger.on_rest_awaited({1});
+  CHECK_FALSE(ledger.overdue());
+  look(ledger, looks_max);
+  CHECK(ledger.overdue() == SessionId{1});
 }
 
 }  // namespace
