@@ -15,6 +15,7 @@ void SessionLedger::on_closed(SessionId id) {
   forget_begun(id, ended.mapped());
   silent_.erase(id.value);
   const auto address = addresses_.find(ended.mapped().from);
+  if (ended.mapped().is_of_2_1) --address->second.of_2_1_count;
   address->second.sessions.erase(id.value);
   if (address->second.sessions.empty()) addresses_.erase(address);
 }
@@ -45,6 +46,17 @@ void SessionLedger::note_spoken(SessionId id, Session& session) {
   if (address.has_spoken) return;
   address.has_spoken = true;
   for (const std::int64_t other : address.sessions) silent_.erase(other);
+}
+
+void SessionLedger::on_2_1(SessionId id) {
+  Session& session = sessions_.at(id.value);
+  if (std::exchange(session.is_of_2_1, true)) return;
+  ++addresses_.at(session.from).of_2_1_count;
+}
+
+bool SessionLedger::is_of_2_1(const IpAddress& from) const {
+  const auto address = addresses_.find(from);
+  return address != addresses_.end() && address->second.of_2_1_count > 0;
 }
 
 std::optional<SessionId> SessionLedger::oldest_silent() const {

@@ -1,5 +1,5 @@
-// Which connections of the store have said nothing, or only a part of a request, and which one of
-// them has to go.
+// Which connections of the store have said nothing, or only a part of a request, which one of them
+// has to go, and which addresses are of PyTorch 2.1.
 //
 // Rules
 //   L1  Connections are short: the oldest one that has never said anything. None from an address
@@ -8,6 +8,7 @@
 //   L2  The rest of a request that was begun comes before `request_looks_max` looks, or its
 //       connection ends. The store takes a look each second between reads. While it is stopped or
 //       starved it takes none, so a client has its time although nobody reads.
+//   L3  An address is of PyTorch 2.1 while a connection from it that is of 2.1 is open.
 #pragma once
 
 #include "rendezvous/ip_network.hpp"
@@ -38,6 +39,11 @@ class SessionLedger {
   /// A request is begun, and the store is ready to read more of it.
   void on_rest_awaited(SessionId id);
 
+  /// It has shown that it is of PyTorch 2.1, or was taken for one.
+  void on_2_1(SessionId id);
+  /// L3
+  [[nodiscard]] bool is_of_2_1(const IpAddress& from) const;
+
   /// L1
   [[nodiscard]] std::optional<SessionId> oldest_silent() const;
 
@@ -52,11 +58,13 @@ class SessionLedger {
   struct Session {
     IpAddress from;
     bool has_spoken = false;
+    bool is_of_2_1 = false;
     std::optional<std::int64_t> begun;  // looks before the rest of a request
   };
   struct Address {
     std::set<std::int64_t> sessions;
-    bool has_spoken = false;  // one of them has
+    bool has_spoken = false;       // one of them has
+    std::size_t of_2_1_count = 0;  // of them
   };
 
   void note_spoken(SessionId id, Session& session);

@@ -11,8 +11,7 @@
 //   Half of the process's descriptors, and `sessions_max`, for connections; StoreLimits for
 //   requests; one budget for all memory. Beyond `unread_reply_bytes_max` nothing more is read from
 //   a client or executed for it. Where memory is short, whoever has most of it is closed; where
-//   connections are, session_ledger.hpp says who. As many addresses of PyTorch 2.1 as connections
-//   are remembered.
+//   connections are, session_ledger.hpp says who.
 #pragma once
 
 #include "rendezvous/result.hpp"
@@ -48,8 +47,8 @@ class StoreServer {
                                                                    NoteHandler on_note);
 
   /// From now on connections are taken from whoever is admitted; others are closed unread. One
-  /// without a greeting is of `ungreeted`, legacy or torch_2_1. It is of the latter, too, if its
-  /// address has shown that it runs PyTorch 2.1. Call once.
+  /// without a greeting is of `ungreeted`, legacy or torch_2_1. It is of the latter, too, if
+  /// another one that is open has shown that its address runs PyTorch 2.1. Call once.
   void open_for(Admission admission, StoreDialect ungreeted);
 
   /// `handler` is called if the store has closed because it ran out of memory. Call before

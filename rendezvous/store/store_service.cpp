@@ -173,7 +173,7 @@ void StoreService::on_readable(SessionId id) {
   error_code error;
   const std::size_t count = session.socket.read_some(boost::asio::buffer(buffer_), error);
   if (error && error != boost::asio::error::would_block) return close_session(id);
-  decode(session, {buffer_.data(), count});
+  decode(id, session, {buffer_.data(), count});
   for (const StoreRequest& each : session.requests) session.requests_bytes += bytes_of(each);
   if (count > 0) {
     ledger_.on_bytes(id, !session.requests.empty(), session.decoder.has_begun());
@@ -183,17 +183,15 @@ void StoreService::on_readable(SessionId id) {
   serve(id);
 }
 
-void StoreService::decode(Session& session, std::string_view bytes) {
-  const IpAddress& address = session.peer.address;
-  if (ungreeted_ == StoreDialect::torch_2_1 || addresses_of_2_1_.contains(address)) {
+void StoreService::decode(SessionId id, Session& session, std::string_view bytes) {
+  if (ungreeted_ == StoreDialect::torch_2_1 || ledger_.is_of_2_1(session.peer.address)) {
     session.decoder.assume_2_1();
   }
   const StoreDialect before = session.decoder.dialect();
   session.decoded = session.decoder.feed(bytes, session.requests);
   const StoreDialect now = session.decoder.dialect();
   statistics_.on_dialect(before, now);
-  const bool is_of_2_1 = now == StoreDialect::torch_2_1;
-  if (is_of_2_1 && addresses_of_2_1_.size() < sessions_max) addresses_of_2_1_.insert(address);
+  if (now == StoreDialect::torch_2_1) ledger_.on_2_1(id);
 }
 
 void StoreService::look_later() {

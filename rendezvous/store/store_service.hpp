@@ -28,7 +28,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -96,8 +95,8 @@ class StoreService {
   void on_readable(SessionId id);
 
   /// A connection of PyTorch 2.1 shows late that it is one: so what one has shown holds for all of
-  /// its address.
-  void decode(Session& session, std::string_view bytes);
+  /// its address, by L3 of session_ledger.hpp.
+  void decode(SessionId id, Session& session, std::string_view bytes);
 
   /// L2 of session_ledger.hpp.
   void look_later();
@@ -129,7 +128,6 @@ class StoreService {
   std::shared_ptr<StrangerNotes> notes_;
   NoteHandler on_note_;
   StoreDialect ungreeted_ = StoreDialect::legacy;  // what connections without a greeting are
-  std::set<IpAddress> addresses_of_2_1_;
   Admission admission_{{}, {}};
   SessionId newest_session_;
   StoreBudget budget_;  // before all that is charged to it

@@ -94,5 +94,20 @@ TEST_CASE("session ledger: L2 looks count from when the store is ready to read t
   CHECK(ledger.overdue() == SessionId{1});
 }
 
+TEST_CASE("session ledger: L3 an address is of PyTorch 2.1 while a connection of that is open") {
+  SessionLedger ledger = with_sessions({address_1, address_1, address_1, address_2});
+  CHECK_FALSE(ledger.is_of_2_1(address_1));
+  for (const std::int64_t id : {1, 2, 2}) ledger.on_2_1({id});
+  CHECK(ledger.is_of_2_1(address_1));
+  CHECK_FALSE(ledger.is_of_2_1(address_2));
+  ledger.on_closed({1});
+  CHECK(ledger.is_of_2_1(address_1));
+  ledger.on_closed({2});
+  CHECK_FALSE(ledger.is_of_2_1(address_1));  // the third connection is still open
+  ledger.on_closed({3});
+  ledger.on_opened({5}, address_1);
+  CHECK_FALSE(ledger.is_of_2_1(address_1));
+}
+
 }  // namespace
 }  // namespace ddprun
