@@ -1,12 +1,13 @@
 #include "launcher/commands/store_command.hpp"
 
+#include "launcher/commands/port_file.hpp"
 #include "launcher/meeting/interfaces.hpp"
 #include "launcher/meeting/rendezvous_plan.hpp"
 #include "launcher/processes/process.hpp"
 #include "launcher/system/complain.hpp"
+#include "launcher/system/ignored_signal.hpp"
 #include "launcher/system/socket_owner.hpp"
 #include "launcher/system/time_of_day.hpp"
-#include "launcher/system/whole_file.hpp"
 #include "rendezvous/endpoint_text.hpp"
 #include "rendezvous/printable.hpp"
 #include "rendezvous/result.hpp"
@@ -17,10 +18,9 @@
 #include <boost/asio/signal_set.hpp>
 #include <fmt/format.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,15 +47,6 @@ std::string address_to_bind(const StoreCommandOptions& options) {
                       "ip -brief address lists both"));
 }
 
-void write_port(const std::string& path, std::uint16_t port) {
-  const std::string why = write_whole_file(path, fmt::format("{}\n", port));
-  if (why.empty()) return;
-  throw Failure(Error(ExitStatus::system_refused,
-                      fmt::format("--port-file: cannot write '{}'", printable(path)),
-                      why,
-                      "name a file in a folder that this user may write to"));
-}
-
 /// Each signal prints the statistics, and all but SIGUSR1 then stop the context.
 void tell_on_signals(boost::asio::signal_set& signals,
                      StoreServer& store,
@@ -77,7 +68,10 @@ int store_command(const StoreCommandOptions& options) {
   (void)raise_files_max();
   boost::asio::io_context context(1);
   boost::asio::signal_set signals(context, SIGINT, SIGTERM, SIGUSR1);
+  if (!is_ignored(SIGHUP)) signals.add(SIGHUP);
   const std::string address = address_to_bind(options);
+  std::optional<PortFile> port_file;
+  if (!options.port_file.empty()) port_file.emplace(options.port_file);
   const auto store =
       StoreServer::listen(context, address, options.port, options.memory_max, print_note).value();
   ExitStatus status = ExitStatus::success;
@@ -86,11 +80,11 @@ int store_command(const StoreCommandOptions& options) {
     context.stop();
   });
   store->open_for(Admission::without_job(options.allow, objection_to_owner), options.ungreeted);
-  if (!options.port_file.empty()) write_port(options.port_file, store->port());
+  if (port_file) port_file->write(store->port());
   print_note("store: listening at " + endpoint_text(address, store->port()));
   tell_on_signals(signals, *store, context);
   context.run();
-  if (!options.port_file.empty()) (void)::unlink(options.port_file.c_str());
+  port_file.reset();  // before its port closes
   return static_cast<int>(status);
 }
 

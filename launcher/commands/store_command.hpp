@@ -5,8 +5,8 @@
 
 namespace ddprun {
 
-/// Serves until SIGINT or SIGTERM, and returns the status to exit with. Throws Failure if it cannot
-/// listen, or cannot write the port's file.
+/// Serves until SIGINT, SIGTERM, or a SIGHUP that nohup does not ignore, and returns the status to
+/// exit with. Throws Failure if it cannot listen, or cannot write the port's file.
 [[nodiscard]] int store_command(const StoreCommandOptions& options);
 
 }  // namespace ddprun

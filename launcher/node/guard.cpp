@@ -4,6 +4,7 @@
 #include "launcher/processes/descendants.hpp"
 #include "launcher/system/clock.hpp"
 #include "launcher/system/complain.hpp"
+#include "launcher/system/ignored_signal.hpp"
 #include "launcher/system/terminal.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/worker_end.hpp"
@@ -37,13 +38,6 @@ int wait_for(int pid) {
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   return status;
-}
-
-/// Whether this program was started with `signal` ignored, as nohup does with SIGHUP. A blocked
-/// signal is delivered to a signalfd even so.
-bool is_ignored(int signal) {
-  struct sigaction action {};
-  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 /// Without /proc an error says why it is needed.
@@ -188,6 +182,7 @@ int run_guarded(const GuardOptions& options, const std::function<int(GuardLink)>
   sigemptyset(&forwarded);
   sigaddset(&forwarded, SIGCHLD);
   for (const int signal : forwarded_signals) {
+    // A blocked signal is delivered to a signalfd even if it is ignored.
     if (!is_ignored(signal)) sigaddset(&forwarded, signal);
   }
   const Fd signal_fd(::signalfd(-1, &forwarded, SFD_CLOEXEC | SFD_NONBLOCK));

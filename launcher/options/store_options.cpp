@@ -86,6 +86,16 @@ Result<Settings> store_settings(const std::vector<std::string>& words) {
   return settings;
 }
 
+/// An empty value would be as if the option were not there.
+Result<void> refuse_empty_values(const Settings& settings) {
+  for (const StoreOptionSpec& option : store_option_table) {
+    const Setting& setting = settings.at(std::string(option.name));
+    if (setting.origin == "default" || !setting.value.empty() || !option.fallback.empty()) continue;
+    return refused_setting(option.name, setting, "is empty", "write a value, or omit the option");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<StoreDialect> read_store_dialect(const Setting& setting) {
@@ -100,6 +110,7 @@ Result<StoreCommandOptions> read_store_options(const std::vector<std::string>& w
   if (options.wants_help) return options;
   const auto settings = store_settings(words);
   if (!settings) return settings.error();
+  if (const auto refused = refuse_empty_values(*settings); !refused) return refused.error();
   options.bind = settings->at("bind").value;
   options.port_file = settings->at("port-file").value;
   constexpr int port_max = std::numeric_limits<std::uint16_t>::max();

@@ -85,8 +85,8 @@ TEST_CASE_FIXTURE(StoreCase, "e2e store command: a PyTorch job without a launche
   end_store(store);
 }
 
-TEST_CASE_FIXTURE(StoreCase, "e2e store command: SIGINT and SIGTERM end it with 0") {
-  for (const int signal : {SIGINT, SIGTERM}) {
+TEST_CASE_FIXTURE(StoreCase, "e2e store command: SIGINT, SIGTERM and SIGHUP end it with 0") {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     Job& store = start_store();
     store.wait_for_err("store: listening at 127.0.0.1:" + port() + "\n");
     store.send(signal);
@@ -94,6 +94,17 @@ TEST_CASE_FIXTURE(StoreCase, "e2e store command: SIGINT and SIGTERM end it with 
     CHECK(store.out.empty());
     CHECK_FALSE(has("port"));
   }
+}
+
+TEST_CASE_FIXTURE(StoreCase, "e2e store command: a SIGHUP that nohup ignores does not end it") {
+  Job& store =
+      start(Setup{.arguments = {"store", "--port-file", "port"}, .ignored_signals = {SIGHUP}});
+  store.wait_for_file("port");
+  store.send(SIGHUP);
+  store.send(SIGUSR1);
+  store.wait_for_err("; 0 keys; 0 requests\n");
+  CHECK_FALSE(store.ended());
+  end_store(store);
 }
 
 TEST_CASE_FIXTURE(StoreCase, "e2e store command: SIGUSR1 and the end print what it has done") {
@@ -192,6 +203,7 @@ TEST_CASE_FIXTURE(StoreCase, "e2e store command: options that make no sense end 
        "cannot open a store on 192.0.2.1: Cannot assign requested address; check the address, and "
        "ulimit -n",
        71},
+      {{"--port-file", "."}, "--port-file: '.' is there and is no file; name a new file"},
       {{"--port-file", "none/port"},
        "--port-file: cannot write 'none/port': No such file or directory; name a file in a folder "
        "that this user may write to",

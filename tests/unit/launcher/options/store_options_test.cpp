@@ -50,6 +50,16 @@ TEST_CASE("store options: what cannot be read is named, with what to write") {
         "networks such as 10.1.0.0/16,fd00::/8");
 }
 
+TEST_CASE("store options: an empty value is not taken for an option that is not there") {
+  for (const std::string option : {"--bind", "--port-file", "--allow"}) {
+    const std::string refusal =
+        option + ": '' from the command line is empty; write a value, or omit the option";
+    CHECK(store_refusal({option, ""}) == refusal);
+    CHECK(store_refusal({option + "="}) == refusal);
+    CHECK(store_refusal({option, "", option, "127.0.0.1"}).empty());  // the last one holds
+  }
+}
+
 TEST_CASE("store options: clients without a greeting are of PyTorch 2.1 only by its name") {
   CHECK(read_store_options({}).value().ungreeted == StoreDialect::legacy);
   CHECK(read_store_options({"--store-dialect", "auto"}).value().ungreeted == StoreDialect::legacy);

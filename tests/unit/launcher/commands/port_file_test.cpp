@@ -1,0 +1,83 @@
+#include "launcher/commands/port_file.hpp"
+
+#include "rendezvous/result.hpp"
+#include "tests/unit/temp_folder.hpp"
+
+#include <doctest/doctest.h>
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+
+namespace ddprun {
+namespace {
+
+std::string port_in(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_CASE("port file: it has the port, and goes with its store") {
+  const TempFolder folder;
+  const std::string path = folder.at("port");
+  {
+    PortFile file(path);
+    CHECK_FALSE(std::filesystem::exists(path));
+    file.write(29'500);
+    CHECK(port_in(path) == "29500\n");
+  }
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("port file: an older one is gone before the new port is known") {
+  const TempFolder folder;
+  const std::string path = folder.write("port", "1\n");
+  const PortFile file(path);
+  CHECK_FALSE(std::filesystem::exists(path));
+}
+
+TEST_CASE("port file: the end of a store leaves that of a newer one") {
+  const TempFolder folder;
+  const std::string path = folder.at("port");
+  std::optional<PortFile> older(path);
+  older->write(29'500);
+  std::optional<PortFile> between(path);
+  between->write(29'501);
+  between.reset();
+  PortFile newer(path);
+  newer.write(29'500);  // the same text, and perhaps the first file's number if that is free again
+  older.reset();
+  CHECK(port_in(path) == "29500\n");
+}
+
+TEST_CASE("port file: what is no file is left, and named") {
+  const TempFolder folder;
+  const std::string pipe = folder.at("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const std::string link = folder.at("link");
+  std::filesystem::create_symlink(folder.write("target", "text"), link);
+  for (const std::string& path : {folder.path(), pipe, link}) {
+    const std::string message =
+        "--port-file: '" + path + "' is there and is no file; name a new file";
+    CHECK_THROWS_WITH_AS(PortFile{path}, message.c_str(), Failure);
+    CHECK(std::filesystem::exists(path));
+  }
+}
+
+TEST_CASE("port file: where it cannot be written, the reason is told") {
+  const TempFolder folder;
+  PortFile file(folder.at("none/port"));
+  CHECK_THROWS_WITH_AS(file.write(1),
+                       ("--port-file: cannot write '" + folder.at("none/port") +
+                        "': No such file or directory; name a file in a folder that this user may "
+                        "write to")
+                           .c_str(),
+                       Failure);
+}
+
+}  // namespace
+}  // namespace ddprun
