@@ -1,15 +1,14 @@
 #include "launcher/commands/store_command.hpp"
 
 #include "launcher/commands/port_file.hpp"
+#include "launcher/commands/store_bind.hpp"
 #include "launcher/meeting/interfaces.hpp"
-#include "launcher/meeting/rendezvous_plan.hpp"
 #include "launcher/processes/process.hpp"
 #include "launcher/system/complain.hpp"
 #include "launcher/system/ignored_signal.hpp"
 #include "launcher/system/socket_owner.hpp"
 #include "launcher/system/time_of_day.hpp"
 #include "rendezvous/endpoint_text.hpp"
-#include "rendezvous/printable.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/store/admission.hpp"
 #include "rendezvous/store/store_server.hpp"
@@ -18,33 +17,15 @@
 #include <boost/asio/signal_set.hpp>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <csignal>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace ddprun {
 namespace {
 
 void print_note(const std::string& text) {
   complain("ddprun {}: {}\n", time_of_day(), text);
-}
-
-std::string address_to_bind(const StoreCommandOptions& options) {
-  const std::vector<Interface> interfaces = network_interfaces();
-  if (options.bind.empty()) {
-    return options.allow.empty() ? "127.0.0.1" : every_address(interfaces);
-  }
-  const auto named = std::ranges::find(interfaces, options.bind, &Interface::name);
-  if (named != interfaces.end()) return named->address;
-  if (parse_ip_address(options.bind)) return options.bind;
-  throw Failure(Error(ExitStatus::usage,
-                      fmt::format("--bind: '{}' from the command line is neither an address nor an "
-                                  "interface of this machine",
-                                  printable(options.bind)),
-                      "",
-                      "ip -brief address lists both"));
 }
 
 /// Each signal prints the statistics, and all but SIGUSR1 then stop the context.
@@ -69,7 +50,7 @@ int store_command(const StoreCommandOptions& options) {
   boost::asio::io_context context(1);
   boost::asio::signal_set signals(context, SIGINT, SIGTERM, SIGUSR1);
   if (!is_ignored(SIGHUP)) signals.add(SIGHUP);
-  const std::string address = address_to_bind(options);
+  const std::string address = address_to_bind(options, network_interfaces()).value();
   std::optional<PortFile> port_file;
   if (!options.port_file.empty()) port_file.emplace(options.port_file);
   const auto store =

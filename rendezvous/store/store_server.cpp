@@ -10,6 +10,7 @@
 
 #include <signal.h>
 
+#include <cerrno>
 #include <exception>
 #include <system_error>
 #include <thread>
@@ -33,6 +34,22 @@ class SignalsBlocked {
  private:
   sigset_t before_;
 };
+
+std::string advice_on(const boost::system::error_code& error) {
+  switch (error.value()) {
+    case EADDRNOTAVAIL:
+      return "this machine has no such address; ip -brief address lists those that it has";
+    case EADDRINUSE:
+      return "name another port, or none: any that is free does";
+    case EACCES:
+      return "name another port, such as 29500, or none: those below 1024 are for root";
+    case EMFILE:
+    case ENFILE:
+      return "raise ulimit -n";
+    default:
+      return "name another address";
+  }
+}
 
 }  // namespace
 
@@ -120,8 +137,7 @@ Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context
     return Error(ExitStatus::system_refused,
                  fmt::format("cannot open a store on {}", place),
                  error.code().message(),
-                 port == 0 ? "check the address, and ulimit -n"
-                           : "name another port, or none: any that is free does");
+                 advice_on(error.code()));
   } catch (const std::system_error& error) {
     return Error(ExitStatus::system_refused,
                  "cannot start a thread for the store",

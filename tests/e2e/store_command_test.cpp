@@ -186,6 +186,16 @@ TEST_CASE_FIXTURE(StoreCase, "e2e store command: one that runs out of memory end
 #endif
 }
 
+TEST_CASE_FIXTURE(StoreCase, "e2e store command: a second one at a port is told to take another") {
+  Job& store = start_store();
+  const Job& second = run({"store", "--port", port()});
+  CHECK(second.err == "ddprun: cannot open a store on 127.0.0.1:" + port() +
+                          ": Address already in use; name another port, or none: any that is free "
+                          "does\n");
+  CHECK(second.status() == 71);
+  end_store(store);
+}
+
 TEST_CASE_FIXTURE(StoreCase, "e2e store command: options that make no sense end it at once") {
   const std::vector<RefusedStore> table{
       {{"--prot", "1"}, "ddprun store: unknown word '--prot'; did you mean '--port'?"},
