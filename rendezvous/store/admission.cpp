@@ -29,19 +29,27 @@ std::string Admission::objection(const IpEndpoint& local, const IpEndpoint& peer
   return objection_ ? objection_(local, peer) : std::string();
 }
 
-std::optional<std::string> Admission::refuse(const IpAddress& peer, const std::string& why) {
-  if (named_.size() >= named_max || !named_.insert(peer).second) return std::nullopt;
+std::optional<std::string> Admission::refuse(const IpEndpoint& local,
+                                             const IpEndpoint& peer,
+                                             const std::string& why) {
+  if (named_.size() >= named_max || !named_.insert(peer.address).second) return std::nullopt;
   return fmt::format("store: refused {}, {}; {}{}",
-                     text_of(peer),
+                     text_of(peer.address),
                      why,
-                     advice(peer),
+                     advice(local.address, peer.address),
                      named_.size() == named_max ? "; further addresses are not reported" : "");
 }
 
-std::string Admission::advice(const IpAddress& peer) const {
-  if (is_without_job_) return fmt::format("to admit it, add --allow {}", text_of(peer));
-  return fmt::format("to admit it, for example behind NAT, add --store-allow {} on all nodes",
-                     text_of(peer));
+/// This machine connects to itself from the address that it connects to.
+std::string Admission::advice(const IpAddress& local, const IpAddress& peer) const {
+  const std::string text = text_of(peer);
+  const std::string option =
+      is_without_job_ ? "--allow " + text : "--store-allow " + text + " on all nodes";
+  if (is_loopback(peer) || peer == local) {
+    return "run it as the user of the store, or admit all users of this machine by " + option;
+  }
+  if (is_without_job_) return "to admit it, add " + option;
+  return "to admit it, for example behind NAT, add " + option;
 }
 
 }  // namespace ddprun

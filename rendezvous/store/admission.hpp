@@ -39,11 +39,14 @@ class Admission {
   /// Why `peer`, which has connected to `local`, is refused; empty: it is admitted.
   [[nodiscard]] std::string objection(const IpEndpoint& local, const IpEndpoint& peer) const;
 
-  /// The message about a peer that is not admitted; nothing if enough were named.
-  [[nodiscard]] std::optional<std::string> refuse(const IpAddress& peer, const std::string& why);
+  /// The message about `peer`, which has connected to `local` and is not admitted; nothing if
+  /// enough were named.
+  [[nodiscard]] std::optional<std::string> refuse(const IpEndpoint& local,
+                                                  const IpEndpoint& peer,
+                                                  const std::string& why);
 
  private:
-  [[nodiscard]] std::string advice(const IpAddress& peer) const;
+  [[nodiscard]] std::string advice(const IpAddress& local, const IpAddress& peer) const;
 
   std::set<IpAddress> addresses_;
   std::vector<IpNetwork> networks_;

@@ -149,7 +149,7 @@ bool StoreService::is_admitted(const IpEndpoint& local, const IpEndpoint& peer) 
   const std::string objection = admission_.objection(local, peer);
   if (objection.empty()) return true;
   statistics_.on_refused();
-  if (const auto said = admission_.refuse(peer.address, objection)) on_note_(*said);
+  if (const auto said = admission_.refuse(local, peer, objection)) on_note_(*said);
   return false;
 }
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
 
 namespace ddprun {
@@ -13,6 +14,12 @@ IpAddress peer(const std::string& text) {
 
 bool admits(const Admission& admission, const std::string& text) {
   return admission.objection({peer("10.0.0.1"), 29'500}, {peer(text), 40'000}).empty();
+}
+
+std::optional<std::string> refuse(Admission& admission,
+                                  const std::string& text,
+                                  const std::string& why) {
+  return admission.refuse({peer("10.0.0.1"), 29'500}, {peer(text), 40'000}, why);
 }
 
 constexpr const char* not_a_node = "which is no address of this generation's nodes";
@@ -48,7 +55,7 @@ TEST_CASE("admission: of nodes and of the host, those to whom there is no object
 }
 
 TEST_CASE("admission: without a job, whoever is in no network may be objected to, loopback too") {
-  Admission admission =
+  const Admission admission =
       Admission::without_job({*parse_ip_network("10.1.0.0/16")},
                              [](const IpEndpoint& local, const IpEndpoint& remote) -> std::string {
                                CHECK(local.port == 29'500);
@@ -57,18 +64,34 @@ TEST_CASE("admission: without a job, whoever is in no network may be objected to
   CHECK(admits(admission, "10.1.2.3"));
   CHECK_FALSE(admits(admission, "127.0.0.1"));
   CHECK(admission.objection({peer("127.0.0.1"), 29'500}, {peer("127.0.0.1"), 1}).empty());
-  CHECK(admission.refuse(peer("127.0.0.1"), "whose process belongs to uid 7") ==
-        "store: refused 127.0.0.1, whose process belongs to uid 7; to admit it, add --allow "
-        "127.0.0.1");
+}
+
+TEST_CASE("admission: who is refused for his user, on this machine, is not told of NAT") {
+  const std::string why = "whose process belongs to uid 7";
+  Admission of_job({}, {});
+  for (const std::string here : {"127.0.0.1", "10.0.0.1"}) {  // the second is where it connects to
+    CHECK(refuse(of_job, here, why) ==
+          "store: refused " + here +
+              ", whose process belongs to uid 7; run it as the user of the store, or admit all "
+              "users of this machine by --store-allow " +
+              here + " on all nodes");
+  }
+  Admission without_job = Admission::without_job({}, nullptr);
+  CHECK(refuse(without_job, "127.0.0.1", why) ==
+        "store: refused 127.0.0.1, whose process belongs to uid 7; run it as the user of the "
+        "store, or admit all users of this machine by --allow 127.0.0.1");
+  CHECK(refuse(without_job, "10.0.0.9", "which is no process on this machine") ==
+        "store: refused 10.0.0.9, which is no process on this machine; to admit it, add --allow "
+        "10.0.0.9");
 }
 
 TEST_CASE("admission: a peer that is refused is named once, with what to do") {
   Admission admission({}, {});
-  CHECK(admission.refuse(peer("10.0.0.9"), not_a_node) ==
+  CHECK(refuse(admission, "10.0.0.9", not_a_node) ==
         "store: refused 10.0.0.9, which is no address of this generation's nodes; to admit "
         "it, for example behind NAT, add --store-allow 10.0.0.9 on all nodes");
-  CHECK_FALSE(admission.refuse(peer("10.0.0.9"), not_a_node));
-  CHECK(admission.refuse(peer("10.0.0.8"), not_a_node));
+  CHECK_FALSE(refuse(admission, "10.0.0.9", not_a_node));
+  CHECK(refuse(admission, "10.0.0.8", not_a_node));
 }
 
 TEST_CASE("admission: many peers that are refused are not all named") {
@@ -76,7 +99,7 @@ TEST_CASE("admission: many peers that are refused are not all named") {
   std::size_t named = 0;
   std::string last;
   for (int i = 0; i < 250; ++i) {
-    const auto said = admission.refuse(peer("10.0.0." + std::to_string(i)), not_a_node);
+    const auto said = refuse(admission, "10.0.0." + std::to_string(i), not_a_node);
     if (!said) continue;
     ++named;
     last = *said;
