@@ -1,6 +1,7 @@
 #include "rendezvous/store/store_service.hpp"
 
 #include "rendezvous/endpoint_text.hpp"
+#include "rendezvous/keep_alive.hpp"
 #include "rendezvous/store/store_server.hpp"
 
 #include <boost/asio/post.hpp>
@@ -25,6 +26,9 @@ constexpr std::size_t slice_parts_max = 16;
 constexpr std::size_t worth_closing = 65'536;  // bytes that a connection holds
 constexpr int request_looks_max = 60;
 constexpr std::chrono::seconds looks_apart(1);
+// A client that says nothing may wait for a key for hours. Its machine is given up after 16 minutes
+// without an answer, as long as the kernel goes on sending to one (tcp_retries2 in tcp(7)).
+constexpr KeepAlive client_is_there{.idle_s = 60, .probe_s = 60, .probes_max = 15};
 
 /// How many connections the process can hold for the store: half of its descriptors are for
 /// workers, and for the job's other nodes.
@@ -100,6 +104,7 @@ void StoreService::open_session(tcp::socket socket, const tcp::endpoint& peer) {
     return notes_->add(shortage("one more connection was refused"));
   }
   socket.set_option(tcp::no_delay(true), error);
+  keep_alive(socket.native_handle(), client_is_there);
   statistics_.on_connected();
   const SessionId id = ++newest_session_;
   sessions_.emplace(id.value, Session(std::move(socket), *remote, budget_));

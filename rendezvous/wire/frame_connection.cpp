@@ -1,13 +1,11 @@
 #include "rendezvous/wire/frame_connection.hpp"
 
+#include "rendezvous/keep_alive.hpp"
+
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/address_v6.hpp>
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
-
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 
 #include <array>
 #include <utility>
@@ -22,21 +20,8 @@ namespace {
 
 constexpr std::size_t read_bytes = 16 * 1024;
 
-// When a machine is gone nothing is heard, and where nothing is said either, nothing is missed: the
-// kernel asks after a minute, and gives the connection up a minute later.
-constexpr int idle_s_max = 60;
-constexpr int probe_s = 10;
-constexpr int probes_max = 6;
-
-void keep_alive(tcp::socket& socket) {
-  const auto set = [&](int level, int option, int value) {
-    (void)::setsockopt(socket.native_handle(), level, option, &value, sizeof(value));
-  };
-  set(IPPROTO_TCP, TCP_KEEPIDLE, idle_s_max);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, probe_s);
-  set(IPPROTO_TCP, TCP_KEEPCNT, probes_max);
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-}
+// A machine that is gone is given up two minutes after its last byte.
+constexpr KeepAlive machine_is_there{.idle_s = 60, .probe_s = 10, .probes_max = 6};
 
 bool would_block(const error_code& error) {
   return error == boost::asio::error::would_block || error == boost::asio::error::interrupted;
@@ -61,7 +46,7 @@ void FrameConnection::begin() {
   socket_.non_blocking(true, error);
   if (!error) socket_.set_option(tcp::no_delay(true), error);
   if (error) return end_lost(error.message());
-  keep_alive(socket_);
+  keep_alive(socket_.native_handle(), machine_is_there);
   channel_.start(outbox_);
   flush();
   wait_for_bytes();

@@ -2,6 +2,8 @@
 // versions of PyTorch.
 #include "tests/e2e/kit.hpp"
 
+#include <fmt/format.h>
+
 #include <unistd.h>
 
 #include <csignal>
@@ -139,6 +141,19 @@ TEST_CASE_FIXTURE(StoreCase,
   Job& store = start_store({"--allow", "10.0.0.0/8,127.0.0.0/8", "--bind", "lo"});
   CHECK(words_of(key_count()) == Words{"0"});
   if (is_root()) CHECK(words_of(key_count("54321")) == Words{"0"});
+  end_store(store);
+}
+
+TEST_CASE_FIXTURE(StoreCase, "e2e store command: the kernel asks whether a client is there") {
+  Job& store = start_store();
+  const std::string store_end = fmt::format(":{:04X} [0-9A-F]*:[0-9A-F]* 01 ", std::stoi(port()));
+  const std::string keep_alive_runs = "[^ ]* 02:";  // in proc(5): the timer that is active
+  const Job& client = run(
+      Setup{.arguments = {"-c",
+                          "exec 3<>/dev/tcp/127.0.0.1/" + port() + "; until grep -q '" + store_end +
+                              keep_alive_runs + "' /proc/net/tcp; do sleep 0.01; done"},
+            .program = "/bin/bash"});
+  CHECK(client.status() == 0);
   end_store(store);
 }
 
