@@ -101,7 +101,7 @@ void StoreService::open_session(tcp::socket socket, const tcp::endpoint& peer) {
   }
   if (!make_room(session_bytes)) {
     statistics_.on_refused();
-    return notes_->add(shortage("one more connection was refused"));
+    return notes_->add(shortage("store: one more connection was refused"));
   }
   socket.set_option(tcp::no_delay(true), error);
   keep_alive(socket.native_handle(), client_is_there);
