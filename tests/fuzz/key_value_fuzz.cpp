@@ -17,11 +17,17 @@ namespace ddprun::fuzz {
 namespace {
 
 constexpr std::int64_t clients_count = 4;
-constexpr int names_count = 6;
+/// Short ones, one that begins another, and long ones that differ at their end or in their length.
+constexpr std::array<std::string_view, 6> key_names{"/k",
+                                                    "/key",
+                                                    "/keys",
+                                                    "default_pg/0//store_based_barrier_key:1",
+                                                    "default_pg/0//store_based_barrier_key:2",
+                                                    "default_pg/0//store_based_barrier_key:1:last"};
 constexpr auto operations_count = static_cast<std::size_t>(StoreOperation::watch_key) + 1;
 
 std::string a_name(std::size_t number) {
-  return std::string(1, static_cast<char>('a' + number % names_count));
+  return std::string(key_names[number % key_names.size()]);
 }
 
 std::string a_value(Choices& choices) {
@@ -63,16 +69,18 @@ constexpr KeyValueLimits narrow_limits{.keys_max = 3, .watches_max = 4, .looks_m
 constexpr std::size_t narrow_budget = 4'000;
 constexpr std::size_t wide_budget = std::size_t{1} << 20;
 
-/// Keys come in no order.
-void sort_names(std::string& reply) {
-  constexpr std::size_t count_bytes = 8;
-  std::vector<std::string> names;
-  for (std::size_t at = count_bytes; at < reply.size(); at += count_bytes + 1) {
-    names.push_back(reply.substr(at, count_bytes + 1));
+/// The keys of list_keys come in no order: in `reply` they get that of NaiveStore.
+void sort_keys(std::string& reply) {
+  constexpr std::size_t number_bytes = 8;
+  std::vector<std::string> keys;
+  for (std::size_t at = number_bytes; at < reply.size();) {
+    const auto size = static_cast<unsigned char>(reply[at]);  // the others of its bytes are 0
+    keys.push_back(reply.substr(at + number_bytes, size));
+    at += number_bytes + size;
   }
-  std::ranges::sort(names);
-  reply.resize(std::min(reply.size(), count_bytes));
-  for (const std::string& name : names) reply += name;
+  std::ranges::sort(keys);
+  reply.resize(std::min(reply.size(), number_bytes));
+  for (const std::string& key : keys) encode_string(key, reply);
 }
 
 class Clients {
@@ -99,7 +107,7 @@ class Clients {
   void end() {
     NaiveStore::Heard heard;
     for (std::int64_t client = 0; client < clients_count; ++client) leave(client);
-    for (std::size_t i = 0; i < names_count; ++i) {
+    for (std::size_t i = 0; i < key_names.size(); ++i) {
       ask(1, {StoreOperation::delete_key, {a_name(i)}, {}, 0}, heard);
       const StoreRequest pop{StoreOperation::queue_pop, {a_name(i)}, {}, 0};
       for (std::string popped = "some"; popped != std::string(8, '\0');) {
@@ -148,7 +156,7 @@ void fuzz_key_value(std::string_view bytes) {
     NaiveStore::Heard expected;
     const bool may = naive.on_request(client, Clients::dialect_of(client), request, expected);
     if (!may) naive.on_session_lost(client);
-    if (request.operation == StoreOperation::list_keys) sort_names(heard[client]);
+    if (request.operation == StoreOperation::list_keys) sort_keys(heard[client]);
     std::erase_if(heard, [](const auto& each) { return each.second.empty(); });
     std::erase_if(expected, [](const auto& each) { return each.second.empty(); });
     require(is_good == may, "a request is refused where NaiveStore refuses it");

@@ -14,6 +14,9 @@ def counted(text):
 def store_codec():
     """Conversations as clients of PyTorch 1.13 and of 2.6 and later begin them."""
     key, value = counted(b"/k"), counted(b"v1")
+    barrier = b"default_pg/0//store_based_barrier_key:1"
+    long, longer = counted(barrier), counted(barrier + b":last")
+    other = counted(barrier[:-1] + b"2")
     old = [
         b"\x03" + counted(b"init/") + struct.pack("<q", 1),
         b"\x00" + key + value,
@@ -32,6 +35,8 @@ def store_codec():
         b"\x0a" + struct.pack("<Q", 2) + key + key,
         b"\x0e" + key + value + b"\x0f" + key + b"\x10" + key + b"\x11",
         b"\x12" + key + struct.pack("<q", 2),
+        b"\x01" + long + value + b"\x01" + longer + value + b"\x03" + other + b"\x08" + long,
+        b"\x06" + struct.pack("<Q", 3) + longer + other + long,
     ]
     greeting = b"\x00\xce\xf7\x85\x3c"
     return [b"\x03" + x for x in [*old, b"".join(old), greeting + b"".join(new)]]
