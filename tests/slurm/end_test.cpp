@@ -50,6 +50,7 @@ TEST_CASE("slurm: workers save before the time limit, and the job ends with 75")
   training.generation(1, 4);
   expect_saved(training, job, 4);
   training.slurm().expect_output(job, ": workers get SIGTERM, so that they save");
+  training.slurm().expect_output(job, " in 0 s: workers get SIGTERM", 0);
   training.slurm().expect_output(job, "exit status 75: stopped before its time limit");
 }
 

@@ -40,6 +40,7 @@ TEST_CASE("slurm: SIGTERM to the script alone ends a job that could go on with f
   training.slurm().ask({"scancel", "--batch", "--signal=TERM", std::to_string(job)});
   CHECK(training.slurm().wait_for_end(job).at("ExitCode") == "143:0");
   expect_one_end(training, job);
+  training.slurm().expect_output(job, "asks to leave the job", 0);
 }
 
 TEST_CASE("slurm: a time limit ends a job that could go on with fewer nodes, with 75") {
@@ -51,7 +52,7 @@ TEST_CASE("slurm: a time limit ends a job that could go on with fewer nodes, wit
   expect_one_end(training, job);
 }
 
-TEST_CASE("slurm: a node that is drained stays in the job that it has") {
+TEST_CASE("slurm: a node that is drained stays in the job that it has, and may come back to it") {
   if (!can_run_slurm()) return;
   Training training(3);
   const int job = training.start({two_or_three});
@@ -59,8 +60,11 @@ TEST_CASE("slurm: a node that is drained stays in the job that it has") {
   training.slurm().wait_until("a node that drains", [&] {
     return training.slurm().node(2).at("State").find("DRAIN") != std::string::npos;
   });
-  training.complete(job);
   CHECK_FALSE(training.slurm().test().has("start.2.0"));
+  training.end_agent(2);
+  training.generation(2, 2);
+  CHECK(training.generation(3, 3).at(2).host == "n2");
+  training.complete(job);
 }
 
 TEST_CASE("slurm: a node leaves when its agent gets SIGTERM, which is started again and joins") {
