@@ -211,6 +211,22 @@ Findings check_words(const SourceFile& file) {
   return findings;
 }
 
+Findings check_test_names(const SourceFile& file) {
+  Findings findings;
+  for (const char* macro : {"TEST_CASE", "TEST_CASE_FIXTURE"}) {
+    for (std::size_t at = find_word(file.code, macro, 0); at != std::string::npos;
+         at = find_word(file.code, macro, at + 1)) {
+      const std::size_t begin = std::min(file.code.find('"', at), file.code.size());
+      const std::string_view name =
+          std::string_view(file.text).substr(begin, file.code.find('"', begin + 1) - begin);
+      if (name.find(';') == std::string_view::npos) continue;
+      findings.push_back(finding(
+          file, line_at(file.code, at), "a semicolon in a test's name: ctest would never run it"));
+    }
+  }
+  return findings;
+}
+
 Findings check_co_await(const SourceFile& file) {
   Findings findings;
   if (!is_cpp(file)) return findings;

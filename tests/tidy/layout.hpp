@@ -23,6 +23,10 @@ constexpr std::size_t columns_max = 100;
 /// tests, a sleep that is not in a loop which looks again for its event.
 [[nodiscard]] Findings check_words(const SourceFile& file);
 
+/// CMake takes a semicolon in a test's name for the end of it, and a program of tests whose cases
+/// all have other names succeeds.
+[[nodiscard]] Findings check_test_names(const SourceFile& file);
+
 /// g++ 12 destroys the temporaries of a full expression with co_await twice if they are aggregates,
 /// initializer lists or capturing closures: name them on a line of their own, then move them.
 [[nodiscard]] Findings check_co_await(const SourceFile& file);

@@ -213,6 +213,15 @@ TEST_CASE("tidy: words that must not stand") {
   expect_none_in_tree(check_words);
 }
 
+TEST_CASE("tidy: names of tests reach ctest whole") {
+  CHECK(breaks(check_test_names, "tests/unit/x_test.cpp", "TEST_CASE(\"x: a; b\") {}\n"));
+  CHECK(breaks(
+      check_test_names, "tests/unit/x_test.cpp", "TEST_CASE_FIXTURE(X,\n    \"x: a; b\") {}\n"));
+  CHECK_FALSE(breaks(
+      check_test_names, "tests/unit/x_test.cpp", "TEST_CASE(\"x: a, b\") {\n  f(\"a; b\");\n}\n"));
+  expect_none_in_tree(check_test_names);
+}
+
 TEST_CASE("tidy: no temporary that g++ 12 destroys twice stands beside co_await") {
   CHECK(awaits_badly("co_await f(Two{a, b});"));
   CHECK(awaits_badly("co_await f({a, b});"));

@@ -43,7 +43,7 @@ std::ptrdiff_t files_count(const std::filesystem::path& folder) {
 
 /// At 33 pixels a BatchNorm has four values of a picture. So with a batch of two, ranks and devices
 /// normalise the same pictures together: each its own one.
-TEST_CASE("cifar100: its losses are Python's; two devices compute what two ranks do") {
+TEST_CASE("cifar100: its losses are Python's, two devices compute what two ranks do") {
   const TemporaryFolder folder;
   const char* const chosen = std::getenv("PARITY_STEPS");
   const int steps = chosen != nullptr ? std::atoi(chosen) : 3;

@@ -139,7 +139,7 @@ TEST_CASE("dogs_vs_cats: a training that ends in its first phase is tested befor
   CHECK(contains(cut.output, "result: epochs=0 steps=1 "));
 }
 
-TEST_CASE("dogs_vs_cats: the validation is the test where there is none; classes are two") {
+TEST_CASE("dogs_vs_cats: the validation is the test where there is none, classes are two") {
   const TemporaryFolder folder;
   const auto open = [&] {
     return dogs::open_pictures(

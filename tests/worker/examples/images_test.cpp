@@ -93,7 +93,7 @@ TEST_CASE("fashion_mnist: a job goes on with another number of ranks, and says w
   CHECK(after.position.step == 6);
 }
 
-TEST_CASE("cifar10: it learns, keeps the best model and writes curves; a restart goes on") {
+TEST_CASE("cifar10: it learns, keeps the best model and writes curves, a restart goes on") {
   const TemporaryFolder folder;
   const auto write_records = [&](const std::string& name, int count) {
     std::string records;

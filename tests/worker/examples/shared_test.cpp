@@ -90,7 +90,7 @@ TEST_CASE("examples: a choice takes its words alone, and may have no default") {
                  "--mode is \"x\"; give single, double or ddp; usage: job [OPTIONS]; --help"));
 }
 
-TEST_CASE("examples: --help tells the defaults and ends with 0; a usage error with 2") {
+TEST_CASE("examples: --help tells the defaults and ends with 0, a usage error with 2") {
   const TemporaryFolder folder;
   const CommandResult help = run_command(folder, EXAMPLE_TOY " --help");
   CHECK(help.status == 0);

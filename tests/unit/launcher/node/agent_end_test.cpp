@@ -122,7 +122,7 @@ TEST_CASE("agent: a node whose workers have all ended still says why the others 
         Lines{"note: rank 2 has failed", "kill all"});
 }
 
-TEST_CASE("agent: who has asked for the end is not told of it; others are, and of a kill as well") {
+TEST_CASE("agent: who has asked for the end is not told of it, others are, and of a kill as well") {
   Node asked = running_node();
   (void)asked.gets(SIGINT);
   CHECK(asked.is_stopped(1, SIGINT, Millis{9'000}, "stopped by SIGINT (2)") ==

@@ -395,7 +395,7 @@ TEST_CASE("agent: without a coordinator it ends, once no process is left") {
   CHECK(node.meets(AllGone{}) == Lines{"close the store", "exit with status 75: alone"});
 }
 
-TEST_CASE("agent: TERM or HUP said twice at once is one wish; INT counts each time") {
+TEST_CASE("agent: TERM or HUP said twice at once is one wish, INT counts each time") {
   const Lines hup{"tell: stop by SIGHUP (1)"};
   const Lines interrupt{"note: SIGINT (2): killing the workers", "tell: stop by SIGINT (2)"};
   Node node = node_in(Phase::running);

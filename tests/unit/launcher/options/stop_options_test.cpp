@@ -88,7 +88,7 @@ TEST_CASE("stop options: SIGTERM is for one node or all, unless it is told what 
         std::string::npos);
 }
 
-TEST_CASE("stop options: signals by which a node leaves; the last word for each counts") {
+TEST_CASE("stop options: signals by which a node leaves, the last word for each counts") {
   const auto leaving = [](const std::string& words) {
     return read_stop({.on_signal = words}).value().leaving_signals;
   };

@@ -134,7 +134,7 @@ TEST_CASE("coordinator: a member that has stopped and is lost then does not hold
   CHECK(cause_of(next) == "restart 1 of 1: rank 0 (pid 70 on n0) exited with 1");
 }
 
-TEST_CASE("coordinator: a member that stopped by itself was cut off; that spends no budget") {
+TEST_CASE("coordinator: a member that stopped by itself was cut off, that spends no budget") {
   JobStory job = two_to_three();
   CHECK(job.joins(1, 1) ==
         Actions{stop(1, SIGTERM, Millis{1'000}, 0), stop(1, SIGTERM, Millis{1'000}, 2)});

@@ -35,7 +35,7 @@ TEST_CASE("doors: the leader's place twice, then in turn with a voter's, the end
 }
 
 TEST_CASE(
-    "doors: without a leader the others' alone; the endpoint first where there are no voters") {
+    "doors: without a leader the others' alone, the endpoint first where there are no voters") {
   Doors doors({"end:1", "a:1"});
   CHECK(next_of(doors, 4, std::nullopt) == Places{"end:1", "a:1", "end:1", "a:1"});
   CHECK(doors.is_endpoint("end:1"));

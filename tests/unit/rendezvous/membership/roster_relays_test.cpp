@@ -36,7 +36,7 @@ struct RelayedStory : RosterStory {
   }
 };
 
-TEST_CASE("roster: a few agents have no relays; of many, the first of each group is one") {
+TEST_CASE("roster: a few agents have no relays, of many the first of each group is one") {
   RelayedStory story;
   story.come(1, 3);
   CHECK(story.after(500).empty());
@@ -48,7 +48,7 @@ TEST_CASE("roster: a few agents have no relays; of many, the first of each group
   CHECK(story.after(500).empty());  // they are told once
 }
 
-TEST_CASE("roster: the next of the group follows a relay that is gone; the first one returns") {
+TEST_CASE("roster: the next of the group follows a relay that is gone, the first one returns") {
   RelayedStory story;
   story.come(1, 5);
   (void)story.after(500);

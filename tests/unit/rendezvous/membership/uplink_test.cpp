@@ -77,7 +77,7 @@ UplinkStory unleased() {
 }
 
 TEST_CASE(
-    "uplink: without a lease nothing is started, nor confirmed; a lease is asked for at once") {
+    "uplink: without a lease nothing is started, nor confirmed, a lease is asked for at once") {
   UplinkStory story = unleased();
   CHECK(story.hears(start_number(1)) == Lines{"1: heartbeat 2 got 0"});
   (void)story.is_answered(2);
