@@ -60,6 +60,9 @@ class Screen {
       return ("\n" + seen + "\n").find("\n" + row + "\n") != std::string::npos;
     });
   }
+  void wait_for_files(const Words& names) {
+    for (const std::string& name : names) server_->wait_for_file(name);
+  }
   void wait_for_end(int status) { wait_for_row("ended " + std::to_string(status)); }
 
   void wait_until(const std::string& what,
@@ -137,8 +140,10 @@ TEST_CASE_FIXTURE(Case, "e2e screen: of two terminals each has the row of its ow
   Screen errors(*this, "tty > terminal; echo there; read line", "errors");
   errors.wait_for("there");
   write("work",
-        "trap '' INT; printf 'loading 10%%\\r'; until [ -e go ]; do sleep 0.02; done; echo end");
+        "trap '' INT; : > up.$RANK; printf 'loading 10%%\\r';"
+        "until [ -e go ]; do sleep 0.02; done; echo end");
   Screen screen(*this, ddprun("--grace=1h --nproc-per-node=2 sh work 2> $(cat terminal)"));
+  screen.wait_for_files({"up.0", "up.1"});  // one bar may be drawn before the other worker is there
   screen.wait_for("loading 10%");
   screen.type("C-c");
   errors.wait_for(" s for rank 0, 1 to end, or SIGKILL in 359");
@@ -214,8 +219,10 @@ TEST_CASE_FIXTURE(Case, "e2e screen: a wait takes the place of the workers' step
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
         "control = socket.socket(fileno=int(os.environ['DDPRUN_CONTROL_FD']))\n"
         "control.send(b'hello 1\\nstep 5 100\\n')\n"
+        "open('up.' + os.environ['RANK'], 'w').close()\n"
         "while not os.path.exists('go'): time.sleep(0.02)\n");
   Screen screen(*this, ddprun("--grace=1h --nproc-per-node=2 work.py"));
+  screen.wait_for_files({"up.0", "up.1"});
   screen.wait_for_row("ddprun: step 5, 10.0 steps/s");
   screen.type("C-c");
   screen.wait_for(" s for rank 0, 1 to end, or SIGKILL in 359");
