@@ -21,7 +21,6 @@ Options usual_options() {
           {"rdzv-endpoint", std::string("n0:") + rendezvous_port},
           {"rdzv-id", "job"},
           {"dead-after", std::to_string(dead_after.count()) + "ms"},
-          {"last-call", "1s"},
           {"join-timeout", std::to_string(join_timeout.count()) + "ms"},
           {"replace-timeout", "5s"},
           {"join-policy", "now"}};
@@ -95,13 +94,16 @@ Program& Training::start_in_container(int host) {
 Words Training::command(const Words& program, const Options& options) const {
   Words words{E2E_DDPRUN};
   if (program.empty()) words.emplace_back("coordinator");
-  add_options(words, merged(options_, options));
+  Options all = merged(options_, options);
+  all.try_emplace("last-call", "1s");  // some of the nodes may not be started
+  add_options(words, all);
   words.insert(words.end(), program.begin(), program.end());
   return words;
 }
 
 void Training::start_all() {
-  for (int host = 0; host < cluster_.size(); ++host) start(host);
+  const Options until_all_joined = merged({{"last-call", "30s"}}, options_);
+  for (int host = 0; host < cluster_.size(); ++host) start(host, until_all_joined);
 }
 
 int Training::agent_process(int host) {

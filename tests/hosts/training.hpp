@@ -59,7 +59,7 @@ class Training {
   Program& start_in_container(int host);
   /// Runs a coordinator without workers there.
   Program& start_coordinator(int host);
-  /// On every host, in order.
+  /// On every host, in order; a first generation waits for all of them, however slow a machine is.
   void start_all();
   /// The newest ddprun of a host.
   [[nodiscard]] Program& agent_of(int host) { return *cluster_[host].programs().back(); }
