@@ -42,7 +42,7 @@ struct RendezvousOptions {
   std::size_t store_memory = 0;                       ///< Bytes that it may take.
   StoreDialect store_dialect = StoreDialect::legacy;  ///< Of connections without a greeting.
   bool requires_token = false;
-  bool is_insecure = false;  ///< Hosts may meet without a token.
+  bool is_insecure = false;              ///< Hosts may meet without a token.
   std::vector<std::string> unused_conf;  ///< Keys of --rdzv-conf that ddprun does not know.
 
   [[nodiscard]] bool has_many_nodes() const { return gathering.nodes_max > 1; }
