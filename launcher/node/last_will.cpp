@@ -60,9 +60,7 @@ class Line {
 
 /// The other side answers a will by ending the connection.
 bool say(const Line& line, const LastWill& last, const std::string& address) {
-  Nonce nonce{};
-  randombytes_buf(nonce.data(), nonce.size());
-  SecureChannel channel(Side::agent, last.credentials, nonce, address);
+  SecureChannel channel(Side::agent, last.credentials, random_ephemeral_key(), address);
   std::string to_send;
   channel.start(to_send);
   bool said = false;

@@ -9,7 +9,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
-#include <sodium.h>
 
 #include <sys/socket.h>
 
@@ -226,11 +225,10 @@ class AgentClient::Impl : public std::enable_shared_from_this<Impl> {
       return try_next(id, line);
     }
     line->local_address = address_text(local.address());
-    Nonce nonce{};
-    randombytes_buf(nonce.data(), nonce.size());
-    line->connection = FrameConnection::start(std::move(line->socket),
-                                              SecureChannel(Side::agent, credentials_, nonce, peer),
-                                              handlers_of(id, line, line->tried));
+    line->connection = FrameConnection::start(
+        std::move(line->socket),
+        SecureChannel(Side::agent, credentials_, random_ephemeral_key(), peer),
+        handlers_of(id, line, line->tried));
   }
 
   FrameHandlers handlers_of(ConnectionId id,

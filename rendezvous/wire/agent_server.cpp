@@ -10,7 +10,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
-#include <sodium.h>
 
 #include <chrono>
 #include <map>
@@ -100,14 +99,13 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
       return notes_->add(
           fmt::format("a connection from {}: there are {} already", peer, sessions_.size()));
     }
-    Nonce nonce{};
-    randombytes_buf(nonce.data(), nonce.size());
     const SessionId id = ++newest_session_;
     strangers_.insert(id);
     sessions_[id] = {
-        FrameConnection::start(std::move(socket),
-                               SecureChannel(Side::coordinator, credentials_, nonce, peer),
-                               handlers_of(id)),
+        FrameConnection::start(
+            std::move(socket),
+            SecureChannel(Side::coordinator, credentials_, random_ephemeral_key(), peer),
+            handlers_of(id)),
         peer,
         Clock::now()};
     if (strangers_.size() == 1) wait_for_patience();

@@ -17,15 +17,16 @@ constexpr std::string_view magic =
 constexpr std::size_t head_bytes = magic.size() + 1 + 2;  // flight, version
 constexpr std::size_t job_bytes = 16;
 constexpr std::size_t hash_bytes = 32;
-constexpr std::size_t nonce_bytes = std::tuple_size_v<Nonce>;
+constexpr std::size_t key_bytes = crypto_scalarmult_BYTES;
 constexpr std::size_t header_bytes = crypto_secretstream_xchacha20poly1305_HEADERBYTES;
 constexpr std::size_t seal_bytes = crypto_secretstream_xchacha20poly1305_ABYTES;
 constexpr std::size_t length_bytes = 4;
 static_assert(hash_bytes == crypto_secretstream_xchacha20poly1305_KEYBYTES);
+static_assert(key_bytes == crypto_scalarmult_SCALARBYTES);
 
 enum Flight : std::uint8_t { opening = 1, answer = 2, proof = 3, refusal = 4 };
-constexpr std::size_t opening_bytes = head_bytes + 1 + job_bytes + nonce_bytes;
-constexpr std::size_t answer_bytes = head_bytes + nonce_bytes + hash_bytes;
+constexpr std::size_t opening_bytes = head_bytes + 1 + job_bytes + key_bytes;
+constexpr std::size_t answer_bytes = head_bytes + key_bytes + hash_bytes;
 constexpr std::size_t proof_bytes = head_bytes + hash_bytes + header_bytes;
 constexpr std::size_t refusal_bytes = head_bytes + 1;
 
@@ -75,16 +76,22 @@ std::string membership(const Credentials& credentials) {
 
 }  // namespace
 
+EphemeralKey random_ephemeral_key() {
+  EphemeralKey key{};
+  randombytes_buf(key.data(), key.size());
+  return key;
+}
+
 SecureChannel::SecureChannel(Side side,
                              const Credentials& credentials,
-                             const Nonce& own_random,
+                             const EphemeralKey& own_key,
                              std::string peer)
-    : side_(side), credentials_(credentials), nonce_(own_random), peer_(std::move(peer)) {}
+    : side_(side), credentials_(credentials), own_key_(own_key), peer_(std::move(peer)) {}
 
 void SecureChannel::start(std::string& to_send) {
   if (side_ == Side::coordinator) return;
   opening_ = flight_header(Flight::opening) + membership(credentials_);
-  opening_ += as_text(nonce_);
+  opening_ += public_key();
   to_send += opening_;
 }
 
@@ -171,22 +178,26 @@ Result<void> SecureChannel::take_opening(std::string& to_send) {
     return refuse(Disagreement::job, to_send);
   }
   if (theirs.front() != ours.front()) return refuse(Disagreement::token_use, to_send);
-  transcript_ = hash_of(pending_ + std::string(as_text(nonce_)), hash_bytes);
+  const std::string own = public_key();
+  their_public_key_ = pending_.substr(head_bytes + 1 + job_bytes);
+  transcript_ = hash_of(pending_ + own, hash_bytes);
   to_send += flight_header(Flight::answer);
-  to_send += as_text(nonce_);
-  to_send += derive("coordinator's proof");
+  to_send += own;
+  to_send += proof_of("coordinator");
   state_ = State::proving;
   return {};
 }
 
 Result<void> SecureChannel::take_answer(std::string& to_send) {
   const std::string_view answer = pending_;
-  transcript_ = hash_of(opening_ + std::string(answer.substr(head_bytes, nonce_bytes)), hash_bytes);
-  if (!same_secret(answer.substr(head_bytes + nonce_bytes), derive("coordinator's proof"))) {
+  their_public_key_ = answer.substr(head_bytes, key_bytes);
+  transcript_ = hash_of(opening_ + their_public_key_, hash_bytes);
+  if (!same_secret(answer.substr(head_bytes + key_bytes), proof_of("coordinator"))) {
     return refuse(Disagreement::token, to_send);
   }
+  if (!agree()) return error("its public key leaves no secret", "it was closed");
   to_send += flight_header(Flight::proof);
-  to_send += derive("agent's proof");
+  to_send += proof_of("agent");
   to_send += start_sealing();
   state_ = State::open;
   return {};
@@ -194,9 +205,10 @@ Result<void> SecureChannel::take_answer(std::string& to_send) {
 
 Result<void> SecureChannel::take_proof(std::string& to_send) {
   const std::string_view flight = pending_;
-  if (!same_secret(flight.substr(head_bytes, hash_bytes), derive("agent's proof"))) {
+  if (!same_secret(flight.substr(head_bytes, hash_bytes), proof_of("agent"))) {
     return refuse(Disagreement::token, to_send);
   }
+  if (!agree()) return error("its public key leaves no secret", "it was closed");
   if (!start_unsealing(flight.substr(head_bytes + hash_bytes))) {
     return error("its stream cannot begin like that", "it was closed");
   }
@@ -257,24 +269,54 @@ std::string SecureChannel::flight_header(std::uint8_t flight) const {
   return std::string(magic) + static_cast<char>(flight) + little_endian(protocol_version, 2);
 }
 
-/// What only those can know who have the job's key, for this connection and this purpose alone.
-std::string SecureChannel::derive(std::string_view purpose) const {
-  return hash_of(std::string(purpose) + transcript_, hash_bytes, as_text(credentials_.key));
+std::string SecureChannel::public_key() const {
+  std::string key(key_bytes, '\0');
+  crypto_scalarmult_base(as_bytes(key), own_key_.data());
+  return key;
+}
+
+/// Makes the secret, which no third side can know. False: the other's public key leaves no secret.
+/// It is asked for after the proof, since it costs more than all else here.
+bool SecureChannel::agree() {
+  shared_secret_.assign(key_bytes, '\0');
+  const int made = crypto_scalarmult(
+      as_bytes(shared_secret_), own_key_.data(), as_bytes(std::string_view(their_public_key_)));
+  sodium_memzero(own_key_.data(), own_key_.size());
+  return made == 0;
+}
+
+/// What only those can know who have the job's key, for this connection and this side alone.
+std::string SecureChannel::proof_of(std::string_view side) const {
+  return hash_of(
+      fmt::format("{}'s proof{}", side, transcript_), hash_bytes, as_text(credentials_.key));
+}
+
+/// W3
+std::string SecureChannel::stream_key(std::string_view direction) const {
+  return hash_of(fmt::format("{}{}{}", direction, transcript_, shared_secret_),
+                 hash_bytes,
+                 as_text(credentials_.key));
 }
 
 std::string SecureChannel::start_sealing() {
-  const std::string key = derive(side_ == Side::agent ? "to the coordinator" : "to the agent");
+  std::string key = stream_key(side_ == Side::agent ? "to the coordinator" : "to the agent");
   std::string header(header_bytes, '\0');
   crypto_secretstream_xchacha20poly1305_init_push(
       &sealing_, as_bytes(header), as_bytes(std::string_view(key)));
+  sodium_memzero(key.data(), key.size());
+  if (header_taken_) sodium_memzero(shared_secret_.data(), shared_secret_.size());
   return header;
 }
 
+/// Of the agent's two streams this one begins last, of the coordinator's first.
 bool SecureChannel::start_unsealing(std::string_view header) {
-  const std::string key = derive(side_ == Side::agent ? "to the agent" : "to the coordinator");
+  std::string key = stream_key(side_ == Side::agent ? "to the agent" : "to the coordinator");
   header_taken_ = true;
-  return crypto_secretstream_xchacha20poly1305_init_pull(
-             &unsealing_, as_bytes(header), as_bytes(std::string_view(key))) == 0;
+  const bool can_begin = crypto_secretstream_xchacha20poly1305_init_pull(
+                             &unsealing_, as_bytes(header), as_bytes(std::string_view(key))) == 0;
+  sodium_memzero(key.data(), key.size());
+  if (side_ == Side::agent) sodium_memzero(shared_secret_.data(), shared_secret_.size());
+  return can_begin;
 }
 
 /// Tells the other side too.

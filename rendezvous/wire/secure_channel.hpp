@@ -8,8 +8,10 @@
 //   failed    nothing more is read or sent
 // Invariants
 //   W1  No message is delivered before the other side has proven that it has the job's key, for
-//       this connection: the proof covers a number that this side has just drawn.
+//       this connection: the proof covers a key that this side has just drawn.
 //   W2  Messages arrive unchanged, once and in order, or the connection fails.
+//   W3  Who learns the job's key cannot read what was recorded before: the streams' keys are made
+//       of a secret (X25519) that no side keeps.
 // Bounds
 //   `frame_bytes_max` a frame, checked before its bytes are waited for; one frame is held.
 //
@@ -30,23 +32,25 @@
 
 namespace ddprun {
 
-constexpr std::uint16_t protocol_version = 1;
+constexpr std::uint16_t protocol_version = 2;
 constexpr std::size_t frame_bytes_max = 1024 * 1024;  ///< Of a sealed message, without its length.
 constexpr std::size_t message_bytes_max =
     frame_bytes_max - crypto_secretstream_xchacha20poly1305_ABYTES;
 
 enum class Side : std::uint8_t { agent, coordinator };
 
-/// Drawn at random for each connection.
-using Nonce = std::array<unsigned char, 32>;
+/// A private key of X25519, drawn at random for one connection.
+using EphemeralKey = std::array<unsigned char, crypto_scalarmult_SCALARBYTES>;
+
+[[nodiscard]] EphemeralKey random_ephemeral_key();
 
 class SecureChannel {
  public:
   /// `peer` names the other side in errors: "10.0.0.1:29400". The streams' headers are drawn at
-  /// random by libsodium and not made of `own_random`; nothing but their bytes depends on them.
+  /// random by libsodium and not made of `own_key`; nothing but their bytes depends on them.
   SecureChannel(Side side,
                 const Credentials& credentials,
-                const Nonce& own_random,
+                const EphemeralKey& own_key,
                 std::string peer);
 
   /// Appends what the agent's side says first. The coordinator's side waits to be spoken to.
@@ -85,20 +89,25 @@ class SecureChannel {
   [[nodiscard]] std::size_t wanted() const;
 
   [[nodiscard]] std::string flight_header(std::uint8_t flight) const;
-  [[nodiscard]] std::string derive(std::string_view purpose) const;
+  [[nodiscard]] std::string public_key() const;
+  [[nodiscard]] bool agree();
+  [[nodiscard]] std::string proof_of(std::string_view side) const;
+  [[nodiscard]] std::string stream_key(std::string_view direction) const;
   [[nodiscard]] std::string start_sealing();
   [[nodiscard]] bool start_unsealing(std::string_view header);
   [[nodiscard]] Error refuse(std::uint8_t code, std::string& to_send);
   [[nodiscard]] Error disagree(std::uint8_t code);
   Side side_;
   Credentials credentials_;
-  Nonce nonce_;
+  EphemeralKey own_key_;  // of zeros once it was used
   std::string peer_;
   State state_ = State::opening;
   bool incompatible_ = false;
   std::string opening_;     // the agent's, as sent
-  std::string transcript_;  // hash of what both sides drew
-  std::string pending_;     // received and not used yet; at most `wanted()`
+  std::string transcript_;  // hash of what both sides have said of themselves
+  std::string their_public_key_;
+  std::string shared_secret_;  // of zeros once both streams have begun
+  std::string pending_;        // received and not used yet; at most `wanted()`
   std::uint16_t peer_version_ = protocol_version;
   bool header_taken_ = false;    // of the stream that arrives
   std::size_t frame_bytes_ = 0;  // of the frame that arrives; 0: its length is yet to come

@@ -1,6 +1,9 @@
-// Four clients of one store, one of them of PyTorch up to 2.0, with six keys. Rules: each hears
+// Four clients of one store, two of them of PyTorch up to 2.0, with six keys. Rules: each hears
 // what NaiveStore says, however few waits are looked at in a turn; with narrow bounds requests are
 // refused, but nothing else happens; and what all have left takes no room.
+//
+// Two clients wait and the others watch, as PyTorch's do, which watch over a connection of their
+// own: whether a wait's end or a later notice is told first is open.
 #include "rendezvous/store/key_value.hpp"
 #include "tests/fuzz/choices.hpp"
 #include "tests/fuzz/launcher_targets.hpp"
@@ -17,6 +20,7 @@ namespace ddprun::fuzz {
 namespace {
 
 constexpr std::int64_t clients_count = 4;
+constexpr std::int64_t first_watcher = 2;
 /// Short ones, one that begins another, and long ones that differ at their end or in their length.
 constexpr std::array<std::string_view, 6> key_names{"/k",
                                                     "/key",
@@ -83,6 +87,12 @@ void sort_keys(std::string& reply) {
   for (const std::string& key : keys) encode_string(key, reply);
 }
 
+bool may_ask(std::int64_t client, StoreOperation operation) {
+  if (operation == StoreOperation::watch_key) return client >= first_watcher;
+  const bool waits = operation == StoreOperation::wait || operation == StoreOperation::barrier;
+  return !waits || client < first_watcher;
+}
+
 class Clients {
  public:
   Clients(KeyValueLimits limits, std::size_t bytes_max)
@@ -122,7 +132,7 @@ class Clients {
   }
 
   static StoreDialect dialect_of(std::int64_t client) {
-    return client == 0 ? StoreDialect::legacy : StoreDialect::validated;
+    return client % 2 == 0 ? StoreDialect::legacy : StoreDialect::validated;
   }
 
  private:
@@ -150,6 +160,7 @@ void fuzz_key_value(std::string_view bytes) {
       continue;
     }
     const StoreRequest request = a_request(choices);
+    if (!may_ask(client, request.operation)) continue;
     NaiveStore::Heard heard;
     const bool is_good = clients.ask(client, request, heard);
     if (is_narrow) continue;

@@ -22,16 +22,16 @@ inline Credentials credentials_of(const std::string& job_id = "j",
   return make_credentials(job_id, Token{digits, "DDPRUN_TOKEN"}).value();
 }
 
-inline Nonce nonce_of(unsigned char byte) {
-  Nonce nonce{};
-  nonce.fill(byte);
-  return nonce;
+inline EphemeralKey key_of(unsigned char byte) {
+  EphemeralKey key{};
+  key.fill(byte);
+  return key;
 }
 
 /// One end, with all that it has said and been told.
 struct ChannelEnd {
   ChannelEnd(Side side, const Credentials& credentials, unsigned char random)
-      : channel(side, credentials, nonce_of(random), side == Side::agent ? "c:1" : "a:2") {
+      : channel(side, credentials, key_of(random), side == Side::agent ? "c:1" : "a:2") {
     channel.start(said);
   }
 

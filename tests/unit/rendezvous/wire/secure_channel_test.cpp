@@ -4,7 +4,9 @@
 #include "tests/unit/rendezvous/wire/wire.hpp"
 
 #include <doctest/doctest.h>
+#include <sodium.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,62 @@ constexpr std::size_t proof_bytes = 66;
 constexpr std::size_t version_at = 8;
 const std::string no_ddprun =
     "a connection from a:2: it does not speak ddprun's protocol; it was closed";
+
+/// Of X25519, from private keys of 32 bytes 1 and 2; as all keys and hashes here computed by Python
+/// from RFC 7748, its hashlib, and the manual's formulas.
+const std::string agents_public_key =
+    "a4 e0 92 92 b6 51 c2 78 b9 77 2c 56 9f 5f a9 bb 13 d9 06 b4 6a b6 8c 9d f9 dc 2b 44 09 f8 a2 "
+    "09";
+const std::string coordinators_public_key =
+    "ce 8d 3a d1 cc b6 33 ec 7b 70 c1 78 14 a5 c7 6e cd 02 96 85 05 0d 34 47 45 ba 05 87 0e 58 7d "
+    "59";
+const std::string key_to_the_agent =
+    "40 45 11 13 29 16 59 67 1f de 56 30 10 dc a1 b0 76 64 88 14 a7 53 2d c7 26 7d a5 42 86 81 ee "
+    "ef";
+
+std::string keyed_hash(const std::string& text) {
+  std::string hash(32, '\0');
+  const Key key = credentials_of().key;
+  crypto_generichash(reinterpret_cast<unsigned char*>(hash.data()),
+                     hash.size(),
+                     reinterpret_cast<const unsigned char*>(text.data()),
+                     text.size(),
+                     key.data(),
+                     key.size());
+  return hash;
+}
+
+std::string plain_hash(const std::string& text) {
+  std::string hash(32, '\0');
+  crypto_generichash(reinterpret_cast<unsigned char*>(hash.data()),
+                     hash.size(),
+                     reinterpret_cast<const unsigned char*>(text.data()),
+                     text.size(),
+                     nullptr,
+                     0);
+  return hash;
+}
+
+/// The message in the first frame of a recorded stream, or nothing if `key` does not open it.
+std::optional<std::string> opened(const std::string& stream, const std::string& key) {
+  constexpr std::size_t header = crypto_secretstream_xchacha20poly1305_HEADERBYTES;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(stream.data());
+  const std::size_t size = stream.size() - header - 4;
+  crypto_secretstream_xchacha20poly1305_state state{};
+  std::string message(size - crypto_secretstream_xchacha20poly1305_ABYTES, '\0');
+  crypto_secretstream_xchacha20poly1305_init_pull(
+      &state, bytes, reinterpret_cast<const unsigned char*>(key.data()));
+  const int pulled =
+      crypto_secretstream_xchacha20poly1305_pull(&state,
+                                                 reinterpret_cast<unsigned char*>(message.data()),
+                                                 nullptr,
+                                                 nullptr,
+                                                 bytes + header + 4,
+                                                 size,
+                                                 nullptr,
+                                                 0);
+  return pulled == 0 ? std::optional(message) : std::nullopt;
+}
 
 using Messages = std::vector<std::string>;
 
@@ -50,23 +108,22 @@ TEST_CASE(
   ChannelPair pair;
   const std::string opening = pair.agent.heard();
   REQUIRE(opening.size() == opening_bytes);
-  CHECK(hex(opening.substr(0, 11)) == hex(wire("dd 'ddprun' 01 01 00 01")));
-  CHECK(opening.substr(27) == std::string(32, '\1'));
+  CHECK(hex(opening.substr(0, 11)) == hex(wire("dd 'ddprun' 01 02 00 01")));
+  CHECK(hex(opening.substr(27)) == hex(wire(agents_public_key)));
   pair.coordinator.take(opening);
   const std::string answer = pair.coordinator.heard();
   REQUIRE(answer.size() == answer_bytes);
-  CHECK(hex(answer.substr(0, 10)) == hex(wire("dd 'ddprun' 02 01 00")));
-  CHECK(answer.substr(10, 32) == std::string(32, '\2'));
+  CHECK(hex(answer.substr(0, 10)) == hex(wire("dd 'ddprun' 02 02 00")));
+  CHECK(hex(answer.substr(10, 32)) == hex(wire(coordinators_public_key)));
   pair.agent.take(answer);
   const std::string proof = pair.agent.heard();
   REQUIRE(proof.size() == proof_bytes);
-  CHECK(hex(proof.substr(0, 10)) == hex(wire("dd 'ddprun' 03 01 00")));
+  CHECK(hex(proof.substr(0, 10)) == hex(wire("dd 'ddprun' 03 02 00")));
   pair.coordinator.take(proof);
   CHECK(pair.coordinator.heard().size() == 24);
   CHECK(hex(pair.agent.channel.seal("abc").substr(0, 4)) == hex(wire("14 00 00 00")));
 }
 
-// Computed by Python's hashlib from the manual's formulas.
 TEST_CASE("secure channel: what is hashed over what is what the manual says") {
   ChannelPair pair;
   const std::string opening = pair.agent.heard();
@@ -74,12 +131,39 @@ TEST_CASE("secure channel: what is hashed over what is what the manual says") {
         hex(wire("57 70 c7 28 f6 39 3f 28 80 d4 5c 15 d3 84 35 53")));
   pair.coordinator.take(opening);
   const std::string answer = pair.coordinator.heard();
-  CHECK(hex(answer.substr(42)) == hex(wire("fb 7c d5 b8 60 8f 33 79 72 07 ed 91 66 67 e8 20 "
-                                           "81 4a 34 38 2f 54 fc c6 31 cc 96 ce 70 44 af 58")));
+  CHECK(hex(answer.substr(42)) == hex(wire("b4 41 4e eb 91 14 ad 75 79 7a 8b a7 16 3c 21 66 "
+                                           "a6 74 a1 b3 3a 62 62 af 4b ad bc 7d 25 93 a0 68")));
   pair.agent.take(answer);
   CHECK(hex(pair.agent.heard().substr(10, 32)) ==
-        hex(wire("8a 05 93 af 7c e9 a0 10 b6 c9 69 ce a2 aa 23 b9 "
-                 "5c a4 82 59 01 bf 71 2d 34 e8 de 30 80 3c e5 b8")));
+        hex(wire("e0 3a 43 08 5f 10 a0 3d 48 d6 57 28 3b 6c c5 67 "
+                 "43 18 da c6 34 94 51 7c 2e 92 a8 b9 a1 7f 20 be")));
+}
+
+TEST_CASE("secure channel: W3 who has recorded all and knows the job's key opens no frame") {
+  ChannelPair pair;
+  const std::string opening = pair.agent.heard();
+  pair.coordinator.take(opening);
+  const std::string answer = pair.coordinator.heard();
+  pair.agent.take(answer);
+  pair.coordinator.take(pair.agent.heard());
+  const std::string stream = pair.coordinator.heard() + pair.coordinator.channel.seal("secret");
+  const std::string transcript = plain_hash(opening + answer.substr(10, 32));
+  CHECK(opened(stream, keyed_hash("to the agent" + transcript)) == std::nullopt);
+  CHECK(opened(stream, wire(key_to_the_agent)) == "secret");
+}
+
+TEST_CASE(
+    "secure channel: a public key that leaves no secret is refused, also with a right proof") {
+  ChannelEnd coordinator(Side::coordinator, credentials_of(), 2);
+  ChannelEnd agent(Side::agent, credentials_of(), 1);
+  const std::string opening = agent.heard().substr(0, 27) + std::string(32, '\0');
+  coordinator.take(opening);
+  const std::string transcript = plain_hash(opening + coordinator.heard().substr(10, 32));
+  coordinator.take(wire("dd 'ddprun' 03 02 00") + keyed_hash("agent's proof" + transcript) +
+                   std::string(24, 'h'));
+  CHECK(coordinator.error ==
+        "a connection from a:2: its public key leaves no secret; it was closed");
+  CHECK_FALSE(coordinator.channel.established());
 }
 
 TEST_CASE("secure channel: who is not established hands over nothing and is not opened") {
@@ -98,7 +182,7 @@ TEST_CASE("secure channel: another token is told on both sides, before a proof i
   pair.coordinator.take(pair.agent.heard());
   pair.agent.take(pair.coordinator.heard());
   const std::string refusal = pair.agent.heard();
-  CHECK(hex(refusal) == hex(wire("dd 'ddprun' 04 01 00 03")));
+  CHECK(hex(refusal) == hex(wire("dd 'ddprun' 04 02 00 03")));
   pair.coordinator.take(refusal);
   const std::string why = "its token differs; give every node the same DDPRUN_TOKEN";
   CHECK(pair.agent.error == "the coordinator at c:1: " + why);
@@ -139,14 +223,14 @@ TEST_CASE("secure channel: another version is told on both sides, with both numb
   opening[version_at] = 9;
   pair.coordinator.take(opening);
   CHECK(pair.coordinator.error ==
-        "a connection from a:2: it speaks version 9 of ddprun's protocol, this node version 1; "
+        "a connection from a:2: it speaks version 9 of ddprun's protocol, this node version 2; "
         "install the same ddprun on every node");
   std::string refusal = pair.coordinator.heard();
-  CHECK(hex(refusal) == hex(wire("dd 'ddprun' 04 01 00 01")));
+  CHECK(hex(refusal) == hex(wire("dd 'ddprun' 04 02 00 01")));
   refusal[version_at] = 9;  // as the coordinator of that version would say it
   pair.agent.take(refusal, 1);
   CHECK(pair.agent.error ==
-        "the coordinator at c:1: it speaks version 9 of ddprun's protocol, this node version 1; "
+        "the coordinator at c:1: it speaks version 9 of ddprun's protocol, this node version 2; "
         "install the same ddprun on every node");
   CHECK(pair.agent.channel.incompatible());
 }
