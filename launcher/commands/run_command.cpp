@@ -13,6 +13,7 @@
 #include "launcher/devices/cpu_quota.hpp"
 #include "launcher/devices/devices.hpp"
 #include "launcher/devices/read_topology.hpp"
+#include "launcher/meeting/token.hpp"
 #include "launcher/node/guard.hpp"
 #include "launcher/node/supervisor.hpp"
 #include "launcher/options/torchrun_options.hpp"
@@ -237,6 +238,7 @@ int run_command(const Source& command_line,
     const bool for_programs = job.options.dry_run == DryRunFormat::json;
     return print(for_programs ? dry_run_json(dry_run) : dry_run_text(dry_run));
   }
+  forget_token_variable();
   prepare_files(job);
   const TemporaryFolder folder = prepare_output(job);  // this process, the guard, ends last
   return run_guarded(guard_options(job),

@@ -3,6 +3,7 @@
 #include "launcher/system/fd.hpp"
 
 #include <fmt/format.h>
+#include <sodium.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -80,6 +81,16 @@ Result<std::optional<Token>> token_in(const Environment& environment) {
   Result<std::string> text = text_of(*path);
   if (!text) return text.error();
   return std::optional<Token>(Token{without_white_end(std::move(*text)), *path});
+}
+
+void forget_token_variable() {
+  constexpr std::string_view name = "DDPRUN_TOKEN=";
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::size_t bytes = std::strlen(*entry);
+    if (std::string_view(*entry).starts_with(name)) {
+      sodium_memzero(*entry + name.size(), bytes - name.size());
+    }
+  }
 }
 
 bool has_token(const Environment& environment) {

@@ -18,6 +18,10 @@ constexpr std::size_t token_file_bytes_max = 4'096;
 /// token itself is right is not looked at.
 [[nodiscard]] Result<std::optional<Token>> token_in(const Environment& environment);
 
+/// Afterwards /proc/PID/environ of this process, which the job's workers may read, shows no token.
+/// current_environment() has none any more.
+void forget_token_variable();
+
 /// Whether there is one, be it right or wrong.
 [[nodiscard]] bool has_token(const Environment& environment);
 

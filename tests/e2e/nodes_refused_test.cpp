@@ -80,7 +80,12 @@ TEST_CASE_FIXTURE(Case, "e2e nodes refused: of two with one --node-rank the seco
 
 TEST_CASE_FIXTURE(Case, "e2e nodes refused: with a token only those who have it take part") {
   Nodes nodes{*this};
-  Setup setup = nodes.setup(0, {"--nnodes", "2"}, "env | grep -c DDPRUN_TOKEN; " + stay);
+  // Of the worker, its agent and that one's guard.
+  const std::string see =
+      "guard=$(cut -d ' ' -f 4 /proc/$PPID/stat); echo $(cat "
+      "/proc/self/environ /proc/$PPID/environ /proc/$guard/environ | grep -c " +
+      token + ") $(env | grep -c DDPRUN_TOKEN); ";
+  Setup setup = nodes.setup(0, {"--nnodes", "2"}, see + stay);
   setup.environment["DDPRUN_TOKEN"] = token;
   Job& head = start(setup);
   head.wait_for_err("coordinating job");
@@ -88,13 +93,13 @@ TEST_CASE_FIXTURE(Case, "e2e nodes refused: with a token only those who have it 
   const Job& stranger = run(nodes.setup(1, {"--nnodes", "2"}, stay));
   CHECK(stranger.status() == 69);
   CHECK(count_of("token", stranger.err) >= 1);
-  setup = nodes.setup(1, {"--nnodes", "2"}, "env | grep -c DDPRUN_TOKEN; " + stay);
+  setup = nodes.setup(1, {"--nnodes", "2"}, see + stay);
   write("token", token + "\n");
   std::filesystem::permissions(folder() / "token", std::filesystem::perms(0600));
   setup.environment["DDPRUN_TOKEN_FILE"] = (folder() / "token").string();
   Job& member = start(setup);
-  member.wait_for_out(prefix(3) + "0");  // no worker sees it
-  head.wait_for_out(prefix(1) + "0");
+  member.wait_for_out(prefix(3) + "0 0\n");  // no worker sees it
+  head.wait_for_out(prefix(1) + "0 0\n");
   CHECK(count_of(token.substr(0, 8), head.err + head.out + member.err + stranger.err) == 0);
   head.send(SIGTERM);
   CHECK(head.wait() == 143);
