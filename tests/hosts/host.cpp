@@ -127,7 +127,6 @@ ProgramSetup Host::setup_of(const Words& words,
   if (!on()) throw std::runtime_error(name_ + " is powered off");
   Variables own = environment;  // each host has a disk of its own, which its loss does not clear
   own.try_emplace("DDPRUN_STATE_DIR", test_.folder() / ("state." + name_));
-  own.try_emplace("DDPRUN_TOKEN", std::string(64, 'a'));
   return {.words = words,
           .variables = test_.variables(own),
           .folder = test_.folder(),

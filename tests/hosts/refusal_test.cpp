@@ -58,7 +58,7 @@ TEST_CASE("hosts: without a token several hosts are refused, but with --insecure
   if (!can_hold_hosts()) return;
   Cluster cluster(1);
   const auto run = [&](const std::string& program, const Words& options) -> Program& {
-    Words words{"env", "-u", "DDPRUN_TOKEN", program, "--nnodes=2", "--rdzv-endpoint=n0"};
+    Words words{program, "--nnodes=2", "--rdzv-endpoint=n0"};
     words.insert(words.end(), options.begin(), options.end());
     words.insert(words.end(), {"--join-timeout=1s", "--no-python", "/bin/true"});
     return cluster[0].run(words);

@@ -26,6 +26,8 @@ Options usual_options() {
           {"join-policy", "now"}};
 }
 
+const Variables with_token{{"DDPRUN_TOKEN", std::string(64, 'a')}};
+
 /// `more` wins.
 Options merged(Options options, const Options& more) {
   for (const auto& [name, value] : more) options[name] = value;
@@ -77,17 +79,17 @@ Training::~Training() {
 }
 
 Program& Training::start(int host, const Options& options) {
-  return cluster_[host].run(command(worker_, options));
+  return cluster_[host].run(command(worker_, options), with_token);
 }
 
 Program& Training::start_coordinator(int host) {
-  return cluster_[host].run(command({}, {}));
+  return cluster_[host].run(command({}, {}), with_token);
 }
 
 Program& Training::start_in_container(int host) {
   Words words{"unshare", "--pid", "--mount-proc", "--fork", "--kill-child"};
   for (const std::string& word : command(worker_, {})) words.push_back(word);
-  return cluster_[host].run(words);
+  return cluster_[host].run(words, with_token);
 }
 
 /// Of a node with that program, or of a coordinator.
