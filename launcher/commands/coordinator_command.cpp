@@ -41,7 +41,7 @@ Job coordinator_job(Source command_line, const std::string& host) {
   job.witness = true;
   job.options = read_options(std::move(command_line), environment);
   job.meeting = prepare_meeting(job.options.rendezvous, environment, host).value();
-  check_token(job.options, job.meeting).value();
+  check_token(job.options, environment, job.meeting).value();
   job.setup.host = host;
   job.setup.job_id = job.meeting.credentials.job_id;
   return job;

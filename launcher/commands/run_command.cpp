@@ -117,7 +117,7 @@ void take_part_in_allocation(Role role, Environment& environment, TokenFile& tok
 void prepare_to_meet(const Environment& environment, Job& job) {
   if (job.options.rendezvous.has_many_nodes()) {
     job.meeting = prepare_meeting(job.options.rendezvous, environment, job.setup.host).value();
-    check_token(job.options, job.meeting).value();
+    check_token(job.options, environment, job.meeting).value();
     job.setup.job_id = job.meeting.credentials.job_id;
     job.claims_folder = claims_folder(job);
   } else {

@@ -52,9 +52,9 @@ int store_command(const StoreCommandOptions& options) {
   if (!is_ignored(SIGHUP)) signals.add(SIGHUP);
   const std::string address = address_to_bind(options, network_interfaces()).value();
   std::optional<PortFile> port_file;
-  if (!options.port_file.empty()) port_file.emplace(options.port_file);
   const auto store =
       StoreServer::listen(context, address, options.port, options.memory_max, print_note).value();
+  if (!options.port_file.empty()) port_file.emplace(options.port_file);
   ExitStatus status = ExitStatus::success;
   store->on_given_up([&] {
     status = ExitStatus::system_refused;

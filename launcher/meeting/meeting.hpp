@@ -36,10 +36,13 @@ struct Meeting {
                                               const Environment& environment,
                                               const std::string& host);
 
-/// Refuses a job of several hosts that anyone could take part in: without a token, unless that was
-/// asked for or ddprun was called as torchrun. With --require-token jobs of one host are refused as
-/// well. Slurm's scripts and tasks draw a token themselves.
-[[nodiscard]] Result<void> check_token(const Options& options, const Meeting& meeting);
+/// Refuses a job that anyone of another host could take part in: without a token, unless that was
+/// asked for, ddprun was called as torchrun, or it runs within a job of Slurm, whose scripts and
+/// tasks draw a token themselves where they are given no endpoint. With --require-token all jobs
+/// without one are refused.
+[[nodiscard]] Result<void> check_token(const Options& options,
+                                       const Environment& environment,
+                                       const Meeting& meeting);
 
 /// For options of one node: where its workers find their store, 127.0.0.1 unless it is asked for.
 [[nodiscard]] Result<Meeting> prepare_alone(const RendezvousOptions& options);

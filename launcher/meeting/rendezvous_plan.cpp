@@ -185,6 +185,7 @@ Result<RendezvousPlan> plan_rendezvous(const RendezvousOptions& options,
   plan.listen_address = store_address(plan.own_address, network.interfaces);
   const bool is_only_one = own.size() == 1 && own.front() == plan.own_address;
   if (plan.is_head && !is_only_one) plan.listen_address = every_address(network.interfaces);
+  if (plan.is_on_one_host && loops_back(plan.own_address)) plan.listen_address = plan.own_address;
   const bool chosen =
       !options.advertise.empty() || !options.hostname_suffix.empty() || !options.interface.empty();
   if (plan.is_head && !chosen && has_both_families(own)) plan.own_address = options.endpoint->host;

@@ -31,7 +31,8 @@ struct RendezvousPlan {
   bool is_head = false;         ///< The coordinator is to run here.
   bool is_at_endpoint = false;  ///< --rdzv-endpoint is an address of this node.
   /// Where this process listens: at its own address, or at every one if that is none of this
-  /// node's, or if the head's is not the only one of the endpoint's that it has.
+  /// node's, or if the head's is not the only one of the endpoint's that it has. Where all agents
+  /// are here, at a loopback address, unless another one was asked for.
   std::string listen_address;
   /// The endpoint's, or that of another door that leads here, by which this node may be found
   /// later; unless that is the head's on this very machine: then 0, any that is free.

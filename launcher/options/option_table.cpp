@@ -145,7 +145,8 @@ constexpr OptionSpec table[] = {
      .help = "'2.1' if workers run PyTorch 2.1, which looks like older versions at first."},
     {.name = "require-token",
      .group = nodes,
-     .help = "Refuse to run many nodes without DDPRUN_TOKEN, also on one host and as torchrun."},
+     .help = "Refuse to run many nodes without DDPRUN_TOKEN, whatever --insecure says, also on "
+             "one host, in Slurm and as torchrun."},
     {.name = "insecure",
      .group = nodes,
      .help = "Run several hosts without DDPRUN_TOKEN: anyone who reaches the endpoint and knows "

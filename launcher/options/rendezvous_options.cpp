@@ -200,10 +200,6 @@ Result<void> check(const Settings& all, const RendezvousOptions& options) {
                            "needs an endpoint where the nodes meet",
                            "add --rdzv-endpoint HOST:PORT, the same on all nodes");
   }
-  if (options.requires_token && options.is_insecure) {
-    return refused_setting(
-        "insecure", all.at("insecure"), "contradicts --require-token", "keep one of them");
-  }
   return {};
 }
 

@@ -15,7 +15,7 @@ Error refused(const Token& token, std::string why) {
   return {ExitStatus::usage,
           "the job token in " + token.origin,
           std::move(why),
-          "make one by: head -c 32 /dev/urandom | od -An -vtx1 | tr -d ' \\n'"};
+          "make one by: openssl rand -hex 32"};
 }
 
 Result<Key> key_in(const Token& token) {

@@ -203,7 +203,8 @@ TEST_CASE_FIXTURE(StoreCase, "e2e store command: one that runs out of memory end
 
 TEST_CASE_FIXTURE(StoreCase, "e2e store command: a second one at a port is told to take another") {
   Job& store = start_store();
-  const Job& second = run({"store", "--port", port()});
+  const Job& second = run({"store", "--port", port(), "--port-file", "port"});
+  CHECK(has("port"));  // of the first one
   CHECK(second.err == "ddprun: cannot open a store on 127.0.0.1:" + port() +
                           ": Address already in use; name another port, or none: any that is free "
                           "does\n");

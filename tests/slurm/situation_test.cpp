@@ -137,7 +137,7 @@ TEST_CASE("slurm: a heterogeneous job is refused, and its parts meet as it is to
   SlurmCluster slurm(2);
   const int job = slurm.submit(ddprun_line("") + "echo status $?\nsrun --het-group=0,1 " +
                                    ddprun_line("--nnodes=2 --rdzv-endpoint=$(uname -n) "
-                                               "--rdzv-id=$SLURM_JOB_ID --insecure"),
+                                               "--rdzv-id=$SLURM_JOB_ID"),
                                {"--nodes=1", ":", "--nodes=1"});
   CHECK(slurm.wait_for_end(job).at("ExitCode") == "0:0");
   for (const char* text : {"is heterogeneous (SLURM_HET_SIZE is '2')",

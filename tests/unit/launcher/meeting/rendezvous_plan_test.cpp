@@ -126,6 +126,10 @@ TEST_CASE("rendezvous plan: an address that every node has is this one's, for al
     CHECK(first.is_at_endpoint);
     CHECK(first.is_on_one_host);
     CHECK(first.own_address == address);
+    CHECK(first.listen_address == address);  // nobody comes from elsewhere
+    RendezvousOptions asked = options();
+    asked.advertise = "10.0.0.1";
+    CHECK(plan({address}, asked).value().listen_address == "::");
   }
 }
 
@@ -133,7 +137,7 @@ TEST_CASE("rendezvous plan: whoever is told its place needs no addresses") {
   RendezvousOptions first = options();
   first.node_rank = NodeId{0};
   CHECK(plan({"127.0.0.1"}, first).value() ==
-        RendezvousPlan{true, true, "::", endpoint_port, "127.0.0.1", "lo", true});
+        RendezvousPlan{true, true, "127.0.0.1", endpoint_port, "127.0.0.1", "lo", true});
   CHECK(plan({"192.168.7.7"}, first).value() ==
         RendezvousPlan{true, false, "::", endpoint_port, "10.0.0.1", "eth0"});
   CHECK(plan({}, first).value() ==

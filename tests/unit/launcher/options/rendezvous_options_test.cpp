@@ -232,8 +232,6 @@ TEST_CASE("rendezvous options: ours") {
   CHECK(options.requires_token);
   CHECK_FALSE(options.is_insecure);
   CHECK(meeting_at("n0").with("insecure", "true").options().is_insecure);
-  CHECK(meeting_at("n0").with("insecure", "true").with("require-token", "true").error() ==
-        "--insecure: 'true' from the command line contradicts --require-token; keep one of them");
   CHECK(meeting_at("n0").with("store-allow", "10.1.0.0/16,fd00::1").options().store_allow ==
         std::vector<IpNetwork>{*parse_ip_network("10.1.0.0/16"), *parse_ip_network("fd00::1")});
   CHECK(meeting_at("n0").with("local-addr", "a").with("advertise", "b").options().advertise == "b");

@@ -49,7 +49,7 @@ TEST_CASE("credentials: capital digits are the same digits") {
 }
 
 TEST_CASE("credentials: what is not 64 hexadecimal digits is refused without being shown") {
-  const std::string fix = "; make one by: head -c 32 /dev/urandom | od -An -vtx1 | tr -d ' \\n'";
+  const std::string fix = "; make one by: openssl rand -hex 32";
   const auto error_for = [](const std::string& text) {
     return make_credentials("a", token(text)).error().message();
   };
