@@ -76,7 +76,9 @@ struct Listening {
   explicit Listening(const std::string& address)
       : socket(listener_at({parse_ip_address(address).value()})),
         at(endpoint_by(::getsockname, socket)) {}
-  [[nodiscard]] Fd accept() const { return Fd(::accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC)); }
+  [[nodiscard]] Fd accept() const {
+    return Fd(::accept4(socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  }
   Fd socket;
   IpEndpoint at;
 };
