@@ -60,6 +60,12 @@ class Screen {
       return ("\n" + seen + "\n").find("\n" + row + "\n") != std::string::npos;
     });
   }
+  /// That has the terminal.
+  void wait_for_program(const std::string& name) {
+    server_->wait_until(name + " in the foreground", [&] {
+      return tell({"display-message", "-p", "#{pane_current_command}"}).out == name + "\n";
+    });
+  }
   void wait_for_files(const Words& names) {
     for (const std::string& name : names) server_->wait_for_file(name);
   }
@@ -317,8 +323,11 @@ TEST_CASE_FIXTURE(Case, "e2e screen: in the background nothing is drawn over wha
   CHECK(rows_with("ddprun: waiting", screen.rows()) == 0);
   screen.type("fg");
   screen.type("Enter");
+  screen.wait_for_program("ddprun");  // else the shell, which still reads, gets the next key
   screen.type("C-c");
   screen.wait_for("exit status 130: ");
+  screen.wait_until("a prompt at the end",
+                    [](const std::string& seen) { return seen.ends_with("\nprompt>"); });
 }
 
 TEST_CASE_FIXTURE(Case, "e2e screen: beside a reader of its output the waits are lines") {
@@ -330,6 +339,7 @@ TEST_CASE_FIXTURE(Case, "e2e screen: beside a reader of its output the waits are
   CHECK(rows_with("ddprun: waiting", screen.rows()) == 0);
   screen.type("C-c");
   screen.wait_for("exit status 130: ");
+  screen.wait_for_end(130);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e screen: pdb in one of two ranks is there to be typed at") {
