@@ -121,7 +121,7 @@ TEST_CASE("hosts: a newcomer takes the place of a host that gets SIGTERM, by one
 /// As Kubernetes ends a pod: SIGTERM to its first process, and SIGKILL to all of it later.
 TEST_CASE("hosts: a container that gets SIGTERM leaves the job, one that is killed is lost") {
   if (!can_hold_hosts()) return;
-  Training job(3, {{"nnodes", "2:3"}, {"max-restarts", "0"}});
+  Training job(3, {{"nnodes", "2:3"}, {"max-restarts", "0"}, {"last-call", "30s"}});
   for (const int host : {0, 1}) job.start(host);
   job.start_in_container(2);
   job.generation(1, 6);
