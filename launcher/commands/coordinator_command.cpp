@@ -1,5 +1,7 @@
 #include "launcher/commands/coordinator_command.hpp"
 
+#include "launcher/meeting/token_rule.hpp"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -41,7 +43,9 @@ Job coordinator_job(Source command_line, const std::string& host) {
   job.witness = true;
   job.options = read_options(std::move(command_line), environment);
   job.meeting = prepare_meeting(job.options.rendezvous, environment, host).value();
-  check_token(job.options, environment, job.meeting).value();
+  if (!job.meeting.credentials.authenticated) {
+    check_missing_token(job.options, environment, job.meeting.plan.listen_address).value();
+  }
   job.setup.host = host;
   job.setup.job_id = job.meeting.credentials.job_id;
   return job;

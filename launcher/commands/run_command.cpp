@@ -14,6 +14,7 @@
 #include "launcher/devices/devices.hpp"
 #include "launcher/devices/read_topology.hpp"
 #include "launcher/meeting/token.hpp"
+#include "launcher/meeting/token_rule.hpp"
 #include "launcher/node/guard.hpp"
 #include "launcher/node/supervisor.hpp"
 #include "launcher/options/torchrun_options.hpp"
@@ -117,7 +118,10 @@ void take_part_in_allocation(Role role, Environment& environment, TokenFile& tok
 void prepare_to_meet(const Environment& environment, Job& job) {
   if (job.options.rendezvous.has_many_nodes()) {
     job.meeting = prepare_meeting(job.options.rendezvous, environment, job.setup.host).value();
-    check_token(job.options, environment, job.meeting).value();
+    if (!job.meeting.credentials.authenticated) {
+      const std::string& listens = job.meeting.plan.listen_address;
+      check_missing_token(job.options, environment, listens).value();
+    }
     job.setup.job_id = job.meeting.credentials.job_id;
     job.claims_folder = claims_folder(job);
   } else {

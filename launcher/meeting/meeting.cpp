@@ -10,7 +10,6 @@
 #include <sodium.h>
 
 #include <cstdint>
-#include <string_view>
 #include <utility>
 
 namespace ddprun {
@@ -46,23 +45,6 @@ std::uint16_t own_door(const RendezvousOptions& options, const std::vector<Inter
   return 0;
 }
 
-/// The last line names the cause.
-Error no_token(std::string_view what, const Endpoint& endpoint, std::string_view otherwise) {
-  return {ExitStatus::usage,
-          fmt::format("once, in a home that all nodes share: "
-                      "(umask 077; openssl rand -hex 32 > ~/.ddprun-token)\n"
-                      "ddprun: then on each node: export DDPRUN_TOKEN_FILE=~/.ddprun-token\n"
-                      "ddprun: {}",
-                      what),
-          fmt::format("anyone who reaches {} could take part in the job", text_of(endpoint)),
-          fmt::format("make a token by these two lines{}", otherwise)};
-}
-
-bool is_loopback_text(const std::string& text) {
-  const auto address = parse_ip_address(text);
-  return address && is_loopback(*address);
-}
-
 }  // namespace
 
 Result<Meeting> prepare_meeting(const RendezvousOptions& options,
@@ -93,23 +75,6 @@ Result<Meeting> prepare_meeting(const RendezvousOptions& options,
     meeting.mark = newest_mark(meeting.marks_folder);
   }
   return meeting;
-}
-
-Result<void> check_token(const Options& options,
-                         const Environment& environment,
-                         const Meeting& meeting) {
-  const bool draws_one = options.is_task_of_many() || options.starts_agents();
-  if (meeting.credentials.authenticated || draws_one) return {};
-  const RendezvousOptions& rendezvous = options.rendezvous;
-  if (rendezvous.requires_token) {
-    return no_token("--require-token: there is no token", *rendezvous.endpoint, "");
-  }
-  const bool hears_this_host_alone = is_loopback_text(meeting.plan.listen_address);
-  const bool is_in_slurm = environment.contains("SLURM_JOB_ID");
-  if (hears_this_host_alone || is_in_slurm) return {};
-  if (rendezvous.is_insecure || is_torchrun(options.called_as)) return {};
-  return no_token(
-      "a job of several hosts has no token", *rendezvous.endpoint, ", or give --insecure");
 }
 
 Result<Meeting> prepare_alone(const RendezvousOptions& options) {

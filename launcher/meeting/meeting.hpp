@@ -3,7 +3,6 @@
 
 #include "launcher/meeting/interfaces.hpp"
 #include "launcher/meeting/rendezvous_plan.hpp"
-#include "launcher/options/options.hpp"
 #include "launcher/options/rendezvous_options.hpp"
 #include "launcher/text/environment.hpp"
 #include "rendezvous/membership/messages.hpp"
@@ -35,14 +34,6 @@ struct Meeting {
 [[nodiscard]] Result<Meeting> prepare_meeting(const RendezvousOptions& options,
                                               const Environment& environment,
                                               const std::string& host);
-
-/// Refuses a job that anyone of another host could take part in: without a token, unless that was
-/// asked for, ddprun was called as torchrun, or it runs within a job of Slurm, whose scripts and
-/// tasks draw a token themselves where they are given no endpoint. With --require-token all jobs
-/// without one are refused.
-[[nodiscard]] Result<void> check_token(const Options& options,
-                                       const Environment& environment,
-                                       const Meeting& meeting);
 
 /// For options of one node: where its workers find their store, 127.0.0.1 unless it is asked for.
 [[nodiscard]] Result<Meeting> prepare_alone(const RendezvousOptions& options);

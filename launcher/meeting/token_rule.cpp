@@ -1,0 +1,46 @@
+#include "launcher/meeting/token_rule.hpp"
+
+#include "rendezvous/ip_network.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace ddprun {
+namespace {
+
+/// The last line names the cause.
+Error no_token(std::string_view what, const Endpoint& endpoint, std::string_view otherwise) {
+  return {ExitStatus::usage,
+          fmt::format("once, in a home that all nodes share: "
+                      "(umask 077; openssl rand -hex 32 > ~/.ddprun-token)\n"
+                      "ddprun: then on each node: export DDPRUN_TOKEN_FILE=~/.ddprun-token\n"
+                      "ddprun: {}",
+                      what),
+          fmt::format("anyone who reaches {} could take part in the job", text_of(endpoint)),
+          fmt::format("make a token by these two lines{}", otherwise)};
+}
+
+bool is_loopback_text(const std::string& text) {
+  const auto address = parse_ip_address(text);
+  return address && is_loopback(*address);
+}
+
+}  // namespace
+
+Result<void> check_missing_token(const Options& options,
+                                 const Environment& environment,
+                                 const std::string& listen_address) {
+  if (options.is_task_of_many() || options.starts_agents()) return {};  // it draws one
+  const RendezvousOptions& rendezvous = options.rendezvous;
+  if (rendezvous.requires_token) {
+    return no_token("--require-token: there is no token", *rendezvous.endpoint, "");
+  }
+  const bool is_in_slurm = environment.contains("SLURM_JOB_ID");
+  if (is_loopback_text(listen_address) || is_in_slurm) return {};
+  if (rendezvous.is_insecure || is_torchrun(options.called_as)) return {};
+  return no_token(
+      "a job of several hosts has no token", *rendezvous.endpoint, ", or give --insecure");
+}
+
+}  // namespace ddprun
