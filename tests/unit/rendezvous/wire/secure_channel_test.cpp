@@ -32,27 +32,24 @@ const std::string key_to_the_agent =
     "40 45 11 13 29 16 59 67 1f de 56 30 10 dc a1 b0 76 64 88 14 a7 53 2d c7 26 7d a5 42 86 81 ee "
     "ef";
 
-std::string keyed_hash(const std::string& text) {
+/// H of the manual.
+std::string hash_of(const std::string& text, const std::string& key = "") {
+  const auto bytes = [](const std::string& of) {
+    return reinterpret_cast<const unsigned char*>(of.data());
+  };
   std::string hash(32, '\0');
-  const Key key = credentials_of().key;
   crypto_generichash(reinterpret_cast<unsigned char*>(hash.data()),
                      hash.size(),
-                     reinterpret_cast<const unsigned char*>(text.data()),
+                     bytes(text),
                      text.size(),
-                     key.data(),
+                     bytes(key),
                      key.size());
   return hash;
 }
 
-std::string plain_hash(const std::string& text) {
-  std::string hash(32, '\0');
-  crypto_generichash(reinterpret_cast<unsigned char*>(hash.data()),
-                     hash.size(),
-                     reinterpret_cast<const unsigned char*>(text.data()),
-                     text.size(),
-                     nullptr,
-                     0);
-  return hash;
+std::string keyed_hash(const std::string& text) {
+  const Key key = credentials_of().key;
+  return hash_of(text, std::string(key.begin(), key.end()));
 }
 
 /// The message in the first frame of a recorded stream, or nothing if `key` does not open it.
@@ -147,7 +144,7 @@ TEST_CASE("secure channel: W3 who has recorded all and knows the job's key opens
   pair.agent.take(answer);
   pair.coordinator.take(pair.agent.heard());
   const std::string stream = pair.coordinator.heard() + pair.coordinator.channel.seal("secret");
-  const std::string transcript = plain_hash(opening + answer.substr(10, 32));
+  const std::string transcript = hash_of(opening + answer.substr(10, 32));
   CHECK(opened(stream, keyed_hash("to the agent" + transcript)) == std::nullopt);
   CHECK(opened(stream, wire(key_to_the_agent)) == "secret");
 }
@@ -158,7 +155,7 @@ TEST_CASE(
   ChannelEnd agent(Side::agent, credentials_of(), 1);
   const std::string opening = agent.heard().substr(0, 27) + std::string(32, '\0');
   coordinator.take(opening);
-  const std::string transcript = plain_hash(opening + coordinator.heard().substr(10, 32));
+  const std::string transcript = hash_of(opening + coordinator.heard().substr(10, 32));
   coordinator.take(wire("dd 'ddprun' 03 02 00") + keyed_hash("agent's proof" + transcript) +
                    std::string(24, 'h'));
   CHECK(coordinator.error ==
