@@ -14,28 +14,14 @@
 
 namespace ddprun {
 
-PortFile::PortFile(std::string path) : path_(std::move(path)) {
+PortFile::PortFile(std::string path, std::uint16_t port) : path_(std::move(path)) {
   struct stat found {};
-  if (::lstat(path_.c_str(), &found) != 0) return;
-  if (S_ISREG(found.st_mode)) {
-    (void)::unlink(path_.c_str());  // else `write` says why
-    return;
+  if (::lstat(path_.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
+    throw Failure(Error(ExitStatus::usage,
+                        fmt::format("--port-file: '{}' is there and is no file", printable(path_)),
+                        "",
+                        "name a new file"));
   }
-  throw Failure(Error(ExitStatus::usage,
-                      fmt::format("--port-file: '{}' is there and is no file", printable(path_)),
-                      "",
-                      "name a new file"));
-}
-
-PortFile::~PortFile() {
-  struct stat own {};
-  struct stat found {};
-  if (!written_.is_open() || ::fstat(written_.get(), &own) != 0) return;
-  if (::lstat(path_.c_str(), &found) != 0) return;
-  if (found.st_dev == own.st_dev && found.st_ino == own.st_ino) (void)::unlink(path_.c_str());
-}
-
-void PortFile::write(std::uint16_t port) {
   const std::string why = write_whole_file(path_, fmt::format("{}\n", port));
   if (!why.empty()) {
     throw Failure(Error(ExitStatus::system_refused,
@@ -44,6 +30,14 @@ void PortFile::write(std::uint16_t port) {
                         "name a file in a folder that this user may write to"));
   }
   written_ = Fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+}
+
+PortFile::~PortFile() {
+  struct stat own {};
+  struct stat found {};
+  if (!written_.is_open() || ::fstat(written_.get(), &own) != 0) return;
+  if (::lstat(path_.c_str(), &found) != 0) return;
+  if (found.st_dev == own.st_dev && found.st_ino == own.st_ino) (void)::unlink(path_.c_str());
 }
 
 }  // namespace ddprun

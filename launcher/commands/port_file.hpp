@@ -11,16 +11,13 @@ namespace ddprun {
 
 class PortFile {
  public:
-  /// Removes an older file at `path`, at whose port perhaps nobody listens any more. Throws Failure
-  /// if anything but a file is there.
-  explicit PortFile(std::string path);
-  /// Removes what `write` has written, if it is still at `path`.
+  /// Writes `port` to a file at `path`, whole at once and in the place of an older one. Throws
+  /// Failure if it cannot, or if anything but a file is there.
+  PortFile(std::string path, std::uint16_t port);
+  /// Removes that file, if it is still at `path`.
   ~PortFile();
   PortFile(const PortFile&) = delete;
   PortFile& operator=(const PortFile&) = delete;
-
-  /// Throws Failure if it cannot.
-  void write(std::uint16_t port);
 
  private:
   std::string path_;

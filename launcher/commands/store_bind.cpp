@@ -55,14 +55,15 @@ Result<std::string> address_to_bind(const StoreCommandOptions& options,
   if (address.empty()) address = named;
   if (!parse_ip_address(address)) {
     return refused_bind(named,
-                        "is neither an address nor an interface of this machine",
+                        "is neither an address nor an interface of this machine that has one",
                         "ip -brief address lists both");
   }
   if (!is_link_local_text(address)) return address;
   if (!names_its_interface(address, interfaces)) {
-    return refused_bind(named,
-                        "is link-local, and is not followed by % and an interface that has it",
-                        "write fe80::1%eth0: ip -brief address lists both");
+    return refused_bind(
+        named,
+        "is link-local, and is not followed by % and an interface with that address",
+        "ip -brief address lists the addresses of each interface");
   }
   if (options.allow.empty()) {
     return refused_bind(named,

@@ -51,17 +51,16 @@ int store_command(const StoreCommandOptions& options) {
   boost::asio::signal_set signals(context, SIGINT, SIGTERM, SIGUSR1);
   if (!is_ignored(SIGHUP)) signals.add(SIGHUP);
   const std::string address = address_to_bind(options, network_interfaces()).value();
-  std::optional<PortFile> port_file;
   const auto store =
       StoreServer::listen(context, address, options.port, options.memory_max, print_note).value();
-  if (!options.port_file.empty()) port_file.emplace(options.port_file);
   ExitStatus status = ExitStatus::success;
   store->on_given_up([&] {
     status = ExitStatus::system_refused;
     context.stop();
   });
   store->open_for(Admission::without_job(options.allow, objection_to_owner), options.ungreeted);
-  if (port_file) port_file->write(store->port());
+  std::optional<PortFile> port_file;
+  if (!options.port_file.empty()) port_file.emplace(options.port_file, store->port());
   print_note("store: listening at " + endpoint_text(address, store->port()));
   tell_on_signals(signals, *store, context);
   context.run();

@@ -46,7 +46,7 @@ std::string Admission::advice(const IpAddress& local, const IpAddress& peer) con
   const std::string option =
       is_without_job_ ? "--allow " + text : "--store-allow " + text + " on all nodes";
   if (is_loopback(peer) || peer == local) {
-    return "run it as the user of the store, or admit all users of this machine by " + option;
+    return "to admit all users of this machine, add " + option;
   }
   if (is_without_job_) return "to admit it, add " + option;
   return "to admit it, for example behind NAT, add " + option;

@@ -130,8 +130,8 @@ TEST_CASE_FIXTURE(StoreCase, "e2e store command: only this user's processes may 
   CHECK(key_count("54321").empty());
   const std::string said = end_store(store);
   const std::string refusal =
-      "store: refused 127.0.0.1, whose process belongs to uid 54321; run it as the user of the "
-      "store, or admit all users of this machine by --allow 127.0.0.1\n";
+      "store: refused 127.0.0.1, whose process belongs to uid 54321; to admit all users of this "
+      "machine, add --allow 127.0.0.1\n";
   CHECK_MESSAGE(count_of(refusal, said) == 1, said);
   CHECK_MESSAGE(count_of("; 1 refused; ", said) == 1, said);
 }
@@ -224,7 +224,7 @@ TEST_CASE_FIXTURE(StoreCase, "e2e store command: options that make no sense end 
        "networks such as 10.1.0.0/16,fd00::/8"},
       {{"--bind", "eth77"},
        "--bind: 'eth77' from the command line is neither an address nor an interface of this "
-       "machine; ip -brief address lists both"},
+       "machine that has one; ip -brief address lists both"},
       {{"--bind", "192.0.2.1"},
        "cannot open a store on 192.0.2.1: Cannot assign requested address; this machine has no "
        "such "

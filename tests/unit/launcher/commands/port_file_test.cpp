@@ -25,31 +25,26 @@ TEST_CASE("port file: it has the port, and goes with its store") {
   const TempFolder folder;
   const std::string path = folder.at("port");
   {
-    PortFile file(path);
-    CHECK_FALSE(std::filesystem::exists(path));
-    file.write(29'500);
+    const PortFile file(path, 29'500);
     CHECK(port_in(path) == "29500\n");
   }
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("port file: an older one is gone before the new port is known") {
+TEST_CASE("port file: it takes the place of an older one") {
   const TempFolder folder;
   const std::string path = folder.write("port", "1\n");
-  const PortFile file(path);
-  CHECK_FALSE(std::filesystem::exists(path));
+  const PortFile file(path, 29'500);
+  CHECK(port_in(path) == "29500\n");
 }
 
 TEST_CASE("port file: the end of a store leaves that of a newer one") {
   const TempFolder folder;
   const std::string path = folder.at("port");
-  std::optional<PortFile> older(path);
-  older->write(29'500);
-  std::optional<PortFile> between(path);
-  between->write(29'501);
-  between.reset();
-  PortFile newer(path);
-  newer.write(29'500);  // the same text, and perhaps the first file's number if that is free again
+  std::optional<PortFile> older(std::in_place, path, std::uint16_t{29'500});
+  { const PortFile between(path, 29'501); }
+  const PortFile newer(
+      path, 29'500);  // the same text, and perhaps the first file's number if that is free again
   older.reset();
   CHECK(port_in(path) == "29500\n");
 }
@@ -63,15 +58,14 @@ TEST_CASE("port file: what is no file is left, and named") {
   for (const std::string& path : {folder.path(), pipe, link}) {
     const std::string message =
         "--port-file: '" + path + "' is there and is no file; name a new file";
-    CHECK_THROWS_WITH_AS(PortFile{path}, message.c_str(), Failure);
+    CHECK_THROWS_WITH_AS((PortFile{path, 1}), message.c_str(), Failure);
     CHECK(std::filesystem::exists(path));
   }
 }
 
 TEST_CASE("port file: where it cannot be written, the reason is told") {
   const TempFolder folder;
-  PortFile file(folder.at("none/port"));
-  CHECK_THROWS_WITH_AS(file.write(1),
+  CHECK_THROWS_WITH_AS((PortFile{folder.at("none/port"), 1}),
                        ("--port-file: cannot write '" + folder.at("none/port") +
                         "': No such file or directory; name a file in a folder that this user may "
                         "write to")

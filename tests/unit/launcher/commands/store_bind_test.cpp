@@ -34,7 +34,7 @@ TEST_CASE("store bind: an address stands for itself, an interface for its first 
   CHECK(bind_to("eth0").value() == "10.0.0.1");
   CHECK(bind_refusal("eth77\n") ==
         "--bind: 'eth77?' from the command line is neither an address nor an interface of this "
-        "machine; ip -brief address lists both");
+        "machine that has one; ip -brief address lists both");
 }
 
 TEST_CASE("store bind: a link-local address has its interface behind it, and needs --allow") {
@@ -44,7 +44,7 @@ TEST_CASE("store bind: a link-local address has its interface behind it, and nee
     CHECK(bind_refusal(named, "fe80::/10") ==
           "--bind: '" + named +
               "' from the command line is link-local, and is not followed by % and an interface "
-              "that has it; write fe80::1%eth0: ip -brief address lists both");
+              "with that address; ip -brief address lists the addresses of each interface");
   }
   CHECK(bind_refusal("eth1") ==
         "--bind: 'eth1' from the command line leads to fe80::2%eth1, which is link-local: the "

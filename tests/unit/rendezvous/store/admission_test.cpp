@@ -72,14 +72,14 @@ TEST_CASE("admission: who is refused for his user, on this machine, is not told 
   for (const std::string here : {"127.0.0.1", "10.0.0.1"}) {  // the second is where it connects to
     CHECK(refuse(of_job, here, why) ==
           "store: refused " + here +
-              ", whose process belongs to uid 7; run it as the user of the store, or admit all "
-              "users of this machine by --store-allow " +
+              ", whose process belongs to uid 7; to admit all users of this machine, add "
+              "--store-allow " +
               here + " on all nodes");
   }
   Admission without_job = Admission::without_job({}, nullptr);
   CHECK(refuse(without_job, "127.0.0.1", why) ==
-        "store: refused 127.0.0.1, whose process belongs to uid 7; run it as the user of the "
-        "store, or admit all users of this machine by --allow 127.0.0.1");
+        "store: refused 127.0.0.1, whose process belongs to uid 7; to admit all users of this "
+        "machine, add --allow 127.0.0.1");
   CHECK(refuse(without_job, "10.0.0.9", "which is no process on this machine") ==
         "store: refused 10.0.0.9, which is no process on this machine; to admit it, add --allow "
         "10.0.0.9");
