@@ -44,7 +44,7 @@ Cluster::Cluster(Story story, Prints prints)
     hosts_.push_back(std::make_unique<Host>(*this, host_options(index)));
     const Instant start = story_.hosts[static_cast<std::size_t>(index)].start;
     outages_.strike(index, Instant{}, Outages::unknown);
-    schedule_.at(start, [this, index] { this->host(index).power_on(); });
+    power_on_after(start - Instant{}, index);
   }
   for (const Fault& fault : story_.faults) {
     waits_for_moments_ = waits_for_moments_ || fault.when != Moment::none;
