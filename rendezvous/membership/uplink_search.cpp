@@ -27,6 +27,7 @@ void Uplink::hear(Instant now, ConnectionId from, const Redirect& redirect, Acti
 void Uplink::on(Instant now, const Follow& follow, Actions& out) {
   const bool is_another = served_ && !served_->continues(follow.leader);
   const bool begins_anew = is_another && coordinator_ != 0;
+  const std::optional<Instant> waits_until = give_up_at_;
   followed_ = served_ = follow.leader;
   knows_ = follow.leader.epoch == Epoch{} ? Epoch{} : std::max(knows_, follow.leader.epoch);
   if (is_another) {
@@ -38,8 +39,9 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
   if (begins_anew) {  // U4; it may follow the earlier leader again
     ++self_.life;
     forget_all(now, out);
-  } else if (is_another && give_up_at_ && !end_asked_) {
-    give_up_at_ = now + patience();  // as in a new life
+  }
+  if (is_another && waits_until && !end_asked_) {  // this leader may be lost, too
+    give_up_at_ = std::max(*waits_until, now + options_.times.dead_after);
   }
   std::optional<ConnectionId> there;
   for (const Line& line : lines_) {

@@ -88,6 +88,46 @@ TEST_CASE("uplink: whoever wants to stop waits no longer for another leader than
   CHECK(gives_up(1));
 }
 
+/// When it gives up if nobody answers, to a millisecond; it has to be within `limit` of now.
+std::int64_t end_of_patience(UplinkStory story, std::int64_t limit) {
+  for (std::int64_t waited = 0; waited < limit; ++waited) {
+    for (const std::string& line : story.after(1)) {
+      if (line.starts_with("give up")) return story.now.ms;
+    }
+  }
+  return 0;
+}
+
+TEST_CASE("uplink: another leader that is lost, too, is not waited for anew") {
+  UplinkStory lost = leased();
+  (void)lost.breaks(1);
+  (void)lost.after(3'000);
+  REQUIRE(end_of_patience(lost, 31'000) == 33'000);
+  SUBCASE("with time left") {
+    lost.now = Instant{20'000};
+    (void)lost.follows(leader_at(2, 2));
+    CHECK(end_of_patience(lost, 31'000) == 33'000);
+  }
+  SUBCASE("at the last moment it has the time of an answer") {
+    lost.now = Instant{32'999};
+    (void)lost.follows(leader_at(2, 2));
+    CHECK(end_of_patience(lost, 31'000) == 36'999);
+  }
+  SUBCASE("nor by who never had one") {
+    UplinkStory joining;
+    (void)joining.begins();
+    (void)joining.follows(leader_at(0));
+    joining.now = Instant{590'000};
+    (void)joining.follows(leader_at(2, 2));
+    CHECK(end_of_patience(joining, 31'000) == 600'000);
+  }
+  SUBCASE("but one that takes the place of a living leader is") {
+    UplinkStory served = leased();
+    (void)served.follows(leader_at(2, 2));
+    CHECK(end_of_patience(served, 31'000) == 30'000);
+  }
+}
+
 TEST_CASE("uplink: who leads nobody is asked who does, and the answer is passed on") {
   UplinkStory story;
   (void)story.begins();
