@@ -28,8 +28,8 @@ MemberLink::MemberLink(boost::asio::io_context& context,
                    },
                .on_down =
                    [this](ConnectionId id, const ConnectionEnd& end) {
-                     const bool refused = end.kind == ConnectionEnd::Kind::incompatible;
-                     participant_->tell(ConnectionDown{id, end.why.message(), refused});
+                     const bool shut_out = end.kind == ConnectionEnd::Kind::incompatible;
+                     participant_->tell(ConnectionDown{id, end.why.message(), shut_out});
                    }}),
       courier_(context, credentials) {
   const ParticipantOptions& own = options_.participant;

@@ -57,6 +57,12 @@ std::string ParticipantNotes::lease_ended(bool coordinates, bool witness) const 
                      witness ? "" : "this node's workers are killed; ");
 }
 
+std::string ParticipantNotes::shut_out(const ShutOut& shut_out) {
+  return fmt::format("{}; asking again for {} s, since nothing proves who said so",
+                     shut_out.why,
+                     shut_out.until_final.count / 1000);
+}
+
 std::string ParticipantNotes::closed(const CloseSession& close) {
   return close.why.empty() ? std::string() : unless_said(close.why, refusal_said_);
 }

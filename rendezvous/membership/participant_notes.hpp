@@ -3,6 +3,7 @@
 
 #include "rendezvous/generations/founding.hpp"
 #include "rendezvous/membership/roster.hpp"
+#include "rendezvous/membership/uplink.hpp"
 #include "rendezvous/succession/claims.hpp"
 
 #include <set>
@@ -23,6 +24,7 @@ class ParticipantNotes {
   [[nodiscard]] std::string leads(const std::string& reason);
   [[nodiscard]] std::string silent(const Voter& voter) const;
   [[nodiscard]] std::string lease_ended(bool coordinates, bool witness) const;
+  [[nodiscard]] static std::string shut_out(const ShutOut& shut_out);
   [[nodiscard]] std::string closed(const CloseSession& close);
   [[nodiscard]] std::string kept(const MarkKept& kept) const;
   [[nodiscard]] std::string answered(const FolderAnswer& answer);

@@ -45,6 +45,7 @@ void Participant::perform(Instant now, const UplinkAction& action, Actions& out)
                         [&](const PassAcks& what) { tell_relay(now, what, out); },
                         [&](const PassOn& pass) { std::visit(to_agent, pass.instruction); },
                         [&](const LifeEnded& what) { to_agent(what); },
+                        [&](const ShutOut& what) { say(notes_.shut_out(what), out); },
                         [&](const GiveUp& what) { to_agent(what); },
                         [&](const LeaseEnded& what) {
                           say(notes_.lease_ended(office_ != nullptr, options_.witness), out);

@@ -42,6 +42,7 @@ void Uplink::on(Instant now, const ConnectionUp& up, Actions& out) {
   line->up = true;
   line->since = now;
   line->peer = up.peer;
+  if (line->at_endpoint) shut_out_since_.reset();
   greet(up.connection, out);
 }
 

@@ -19,6 +19,10 @@
 // decide for all nodes, with a better reason. But the agent gives up if it was told to start and
 // gets no lease for that: the coordinator would wait for ever.
 //
+// A refusal before the handshake's end proves nothing: whoever has the endpoint's port can send it.
+// So it ends an agent that no coordinator has answered yet, and only if it was the only answer there
+// for a while.
+//
 // Invariants
 //   U1  The lease ends at most `lease` after the sending of a heartbeat that was answered.
 //   U2  LeaseEnded comes at the first event after the lease's end, before anything else.
@@ -66,6 +70,7 @@ struct UplinkOptions {
   std::set<int> saving_signals;  ///< After an end by these the job is to go on.
   Millis retry_first{25};        ///< From a connection's end until the next attempt,
   Millis retry_max{1'000};       ///< which doubles with each one that nobody answers, up to this.
+  Millis shut_out_for{10'000};   ///< Until the endpoint's refusal of a stranger is believed.
   friend bool operator==(const UplinkOptions&, const UplinkOptions&) = default;
 };
 
@@ -77,7 +82,7 @@ struct ConnectionUp {
 struct ConnectionDown {
   ConnectionId connection;
   std::string why;
-  bool refused = false;  ///< By a coordinator that does not admit this agent.
+  bool shut_out = false;  ///< Version, job or token differ, said whoever listens there.
 };
 struct Heard {
   ConnectionId connection;
@@ -103,6 +108,11 @@ struct Connect {
   ConnectionId connection;
   std::string address;  ///< Empty: the endpoint's.
   friend bool operator==(const Connect&, const Connect&) = default;
+};
+/// A process that has not proven itself said so at the endpoint, for a reason that is not the last.
+struct ShutOut {
+  std::string why;
+  Millis until_final;
 };
 struct Disconnect {
   ConnectionId connection;
@@ -131,6 +141,7 @@ using UplinkAction = std::variant<Connect,
                                   LeaseChanged,
                                   LeaseEnded,
                                   LifeEnded,
+                                  ShutOut,
                                   GiveUp>;
 
 class Uplink {
@@ -203,6 +214,7 @@ class Uplink {
 
   void connect(Instant now, Actions& out);
   void connect_later(Instant now);
+  void be_shut_out(Instant now, const std::string& why, Actions& out);
   void forget_all(Instant now, Actions& out);
   void greet(ConnectionId connection, Actions& out) const;
   void hear_of(const Line& line, const Leader& leader, Actions& out) const;
@@ -261,6 +273,8 @@ class Uplink {
   std::string refusal_;                // the last one, unless there was a lease since
   std::optional<Instant> refused_since_;
   Leader refused_by_;
+  std::optional<Instant> shut_out_since_;  // for the same reason, and by nothing else there
+  std::string shut_out_why_;
   std::optional<News> end_asked_;  // of this node at least
   Outbox<News> outbox_;
   Inbox inbox_;

@@ -66,17 +66,26 @@ void Uplink::on(Instant now, const ConnectionDown& down, Actions& out) {
   const auto line = std::ranges::find(lines_, down.connection, &Line::id);
   if (line == lines_.end()) return;
   const bool answered = line->answered;
-  const bool is_final = down.refused && line->at_endpoint && !answered_;
+  const bool is_shut_out = down.shut_out && line->at_endpoint && !answered_;
   if (!line->refused && !down.why.empty()) why_down_ = down.why;
   lines_.erase(line);
-  if (is_final) {
-    out.emplace_back(GiveUp{{unavailable, down.why, {}}});
-    return;
-  }
+  if (is_shut_out) be_shut_out(now, down.why, out);
   if (const Line* other = newest_entered()) repeat_news(other->id, out);  // the old one lost some
   if (!lines_.empty()) return;
   if (answered && followed_) return connect(now, out);
   connect_later(now);
+}
+
+/// Final once it has lasted.
+void Uplink::be_shut_out(Instant now, const std::string& why, Actions& out) {
+  if (!shut_out_since_ || shut_out_why_ != why) {
+    shut_out_since_ = now;
+    shut_out_why_ = why;
+    out.emplace_back(ShutOut{why, options_.shut_out_for});
+  }
+  if (now - *shut_out_since_ >= options_.shut_out_for) {
+    out.emplace_back(GiveUp{{unavailable, why, {}}});
+  }
 }
 
 void Uplink::connect_later(Instant now) {

@@ -35,8 +35,7 @@ class AgentClient {
     std::function<void(ConnectionId, const std::string& local_address, const std::string& peer)>
         on_up;
     std::function<void(ConnectionId, ToAgent)> on_message;
-    /// Once for each connection, up or not, unless it was disconnected here. After
-    /// ConnectionEnd::Kind::incompatible there is no point in trying again.
+    /// Once for each connection, up or not, unless it was disconnected here.
     std::function<void(ConnectionId, const ConnectionEnd&)> on_down;
   };
 

@@ -11,7 +11,7 @@ struct ConnectionEnd {
   enum class Kind : std::uint8_t {
     lost,          ///< It could not be made, or was closed or cut. The next one may live.
     fault,         ///< The other side broke the protocol, or read nothing.
-    incompatible,  ///< It speaks ddprun's protocol; version, job or token differ. None will live.
+    incompatible,  ///< It says that version, job or token differ, which nothing proves.
   };
   Kind kind = Kind::lost;
   Error why;

@@ -57,12 +57,26 @@ TEST_CASE_FIXTURE(Case, "e2e nodes refused: a node of another job, or of more no
   head.wait_for_err("coordinating job one");
   Job& stranger = nodes.start(1, {"--nnodes", "2", "--rdzv-id", "two"}, stay);
   CHECK(stranger.wait() == 69);
-  CHECK(count_of("another job", stranger.err) == 1);
+  CHECK(count_of("another job", stranger.err) == 2);  // at once, and at the end
   Job& larger = nodes.start(1, {"--nnodes", "3", "--rdzv-id", "one"}, stay);
   CHECK(larger.wait() == 69);
   CHECK(count_of("was started with --nnodes 3:3, the coordinator with 2:2", larger.err) == 1);
   head.send(SIGINT);
   CHECK(head.wait() == 130);
+}
+
+TEST_CASE_FIXTURE(Case, "e2e nodes refused: a stranger at the endpoint ends nobody at once") {
+  Nodes nodes{*this};
+  Job& stranger = nodes.start(0, {"--nnodes", "2", "--rdzv-id", "another"}, stay);
+  stranger.wait_for_err("coordinating job another");
+  Job& member = nodes.start(1, {"--nnodes", "2", "--rdzv-id", "own"}, "echo works");
+  member.wait_for_err("asking again for 10 s, since nothing proves who said so");
+  stranger.send(SIGINT);
+  CHECK(stranger.wait() == 130);
+  Job& head = nodes.start(0, {"--nnodes", "2", "--rdzv-id", "own"}, "echo works");
+  CHECK(member.wait() == 0);
+  CHECK(head.wait() == 0);
+  CHECK(count_of("works", member.out + head.out) == 4);
 }
 
 TEST_CASE_FIXTURE(Case, "e2e nodes refused: of two with one --node-rank the second is told so") {

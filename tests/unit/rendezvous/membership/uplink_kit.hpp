@@ -54,6 +54,7 @@ inline std::string text_of(const UplinkAction& action) {
     return fmt::format(
         "give up with {}: {}", given_up->outcome.exit_status, given_up->outcome.text);
   }
+  if (const auto* shut_out = std::get_if<ShutOut>(&action)) return "shut out: " + shut_out->why;
   if (const auto* heard = std::get_if<HeardOf>(&action)) {
     return "heard of " + heard->leader.host;
   }

@@ -296,13 +296,47 @@ TEST_CASE("uplink: an answer ends the waiting") {
   CHECK(std::ranges::count(next, lost) == 0);
 }
 
-TEST_CASE("uplink: who is refused does not try again, unless he was heard before") {
+/// Connection `id` is refused at that time, before the handshake's end.
+Lines shut_out_at(UplinkStory& story,
+                  std::int64_t time,
+                  std::int64_t id,
+                  const std::string& why = "another job") {
+  story.now = Instant{time};
+  (void)story.after(0);
+  return story.meets(ConnectionDown{{id}, why, true});
+}
+
+TEST_CASE("uplink: who is shut out gives up once that was the only answer for 10 s") {
   UplinkStory story;
+  story.uplink = Uplink{{.agent = 7, .endpoint = "n0:29400", .times = usual_times}};
   (void)story.begins();
-  CHECK(story.meets(ConnectionDown{{1}, "another job", true}) ==
-        Lines{"give up with 69: another job"});
+  CHECK(shut_out_at(story, 0, 1) == Lines{"shut out: another job"});
+  CHECK(shut_out_at(story, 5'000, 2).empty());
+  SUBCASE("and no earlier") {
+    CHECK(shut_out_at(story, 9'999, 3).empty());
+    CHECK(shut_out_at(story, 11'000, 4) == Lines{"give up with 69: another job"});
+  }
+  SUBCASE("for one and the same reason") {
+    CHECK(shut_out_at(story, 9'000, 3, "no token") == Lines{"shut out: no token"});
+    CHECK(shut_out_at(story, 18'999, 4, "no token").empty());
+    CHECK(shut_out_at(story, 20'000, 5, "no token") == Lines{"give up with 69: no token"});
+  }
+  SUBCASE("and no coordinator has proven itself there") {
+    story.now = Instant{9'000};
+    (void)story.after(0);
+    (void)story.opens(3);
+    (void)story.breaks(3);
+    CHECK(shut_out_at(story, 11'000, 4) == Lines{"shut out: another job"});
+  }
+}
+
+TEST_CASE("uplink: who was heard once does not believe that it is shut out") {
   UplinkStory member = leased();
   CHECK(member.meets(ConnectionDown{{1}, "another job", true}) == Lines{"connect 2"});
+  CHECK(member.meets(ConnectionDown{{2}, "another job", true}).empty());
+}
+
+TEST_CASE("uplink: who is refused by a coordinator that has proven itself gives up") {
   CHECK(leased().hears(Refused{"no place", {}, {}}) == Lines{"give up with 69: no place"});
 }
 
