@@ -2,6 +2,7 @@
 
 #include "ddprun/error.hpp"
 #include "worker/pt/pickle_stack.hpp"
+#include "worker/pt/shown.hpp"
 #include "worker/pt/storage_view.hpp"
 
 #include <ATen/ATen.h>
@@ -256,7 +257,7 @@ std::string Reader::take_global() {
   std::string name = text(module, ".", take_line());
   if (!is_known_function(name) && !element_type_of(name)) {
     throw PickleFault(text("class ",
-                           name,
+                           shown(name),
                            " is not accepted: a snapshot holds tensors, numbers, ",
                            "strings, lists and dicts only"));
   }
@@ -281,7 +282,9 @@ void Reader::resolve_storage() {
   const std::string& key = items(id)[2].value.toStringRef();
   auto found = storages_.find(key);
   if (found == storages_.end()) found = storages_.emplace(key, storage_of_(key, bytes)).first;
-  if (found->second.nbytes() != bytes) throw PickleFault("storage " + key + " has two sizes");
+  if (found->second.nbytes() != bytes) {
+    throw PickleFault(text("storage ", shown(key), " has two sizes"));
+  }
   stack_.push_storage(found->second, *type);
 }
 

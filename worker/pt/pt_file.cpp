@@ -5,6 +5,7 @@
 #include "worker/pt/pickle_reader.hpp"
 #include "worker/pt/pickle_writer.hpp"
 #include "worker/pt/pt_content.hpp"
+#include "worker/pt/shown.hpp"
 #include "worker/pt/zip_reader.hpp"
 
 #include <ATen/ATen.h>
@@ -40,9 +41,9 @@ c10::Storage read_storage(const ZipReader& archive,
                           Contents contents) {
   const std::string record = "data/" + key;
   const auto found_bytes = archive.size_bytes(record);
-  if (!found_bytes) throw Error(text("record ", record, " is missing"));
+  if (!found_bytes) throw Error(text("record ", shown(record), " is missing"));
   if (*found_bytes != bytes) {
-    throw Error(text("record ", record, " has ", *found_bytes, " bytes, not ", bytes));
+    throw Error(text("record ", shown(record), " has ", *found_bytes, " bytes, not ", bytes));
   }
   if (contents == Contents::without_tensor_data) return storage_without_data(bytes);
   at::Tensor tensor = at::empty({static_cast<std::int64_t>(bytes)}, at::kByte);

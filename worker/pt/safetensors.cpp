@@ -4,6 +4,7 @@
 #include "worker/pt/atomic_file.hpp"
 #include "worker/pt/input_file.hpp"
 #include "worker/pt/safetensors_header.hpp"
+#include "worker/pt/shown.hpp"
 
 #include <bit>
 #include <cstdint>
@@ -42,7 +43,8 @@ torch::Tensor read_tensor(const InputFile& file,
   torch::Tensor tensor = torch::empty(entry.shape, entry.type);
   file.read_at(data + entry.begin, tensor.data_ptr(), entry.end - entry.begin);
   if (entry.type == torch::kBool && tensor.view(torch::kByte).gt(1).any().item<bool>()) {
-    throw Error(text("tensor ", entry.name, " is BOOL and has a byte that is neither 0 nor 1"));
+    throw Error(
+        text("tensor ", shown(entry.name), " is BOOL and has a byte that is neither 0 nor 1"));
   }
   return tensor;
 }

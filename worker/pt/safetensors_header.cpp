@@ -1,6 +1,7 @@
 #include "worker/pt/safetensors_header.hpp"
 
 #include "ddprun/error.hpp"
+#include "worker/pt/shown.hpp"
 #include "worker/pt/storage_view.hpp"
 
 #include <c10/util/ArrayRef.h>
@@ -48,7 +49,8 @@ c10::ScalarType type_called(const std::string& tensor, const std::string& name) 
   for (const NamedType& each : named_types) {
     if (each.name == name) return each.type;
   }
-  throw Error(text("tensor ", tensor, " has type ", name, ", not one of ", known_types()));
+  throw Error(
+      text("tensor ", shown(tensor), " has type ", shown(name), ", not one of ", known_types()));
 }
 
 std::size_t rank_of(const SafetensorsEntry& entry) {
@@ -79,7 +81,7 @@ class HeaderListener final : public nlohmann::json_sax<nlohmann::json> {
 
   bool key(string_t& name) override {
     if (place_ == Place::entries) {
-      if (!names_.insert(name).second) throw Error(text("two tensors are called ", name));
+      if (!names_.insert(name).second) throw Error(text("two tensors are called ", shown(name)));
       name_ = name;
     } else {
       field_ = name;
@@ -142,7 +144,7 @@ class HeaderListener final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool number_integer(number_integer_t value) override { refuse(text(value)); }
-  bool number_float(number_float_t, const string_t& digits) override { refuse(digits); }
+  bool number_float(number_float_t, const string_t& digits) override { refuse(shown(digits)); }
   bool boolean(bool) override { refuse("true or false"); }
   bool null() override { refuse("null"); }
   bool binary(binary_t&) override { refuse("binary data"); }
@@ -160,17 +162,17 @@ class HeaderListener final : public nlohmann::json_sax<nlohmann::json> {
       case Place::outside:
         throw Error(text("its header is ", what, ", not an object"));
       case Place::entries:
-        throw Error(text("tensor ", name_, " is ", what, ", not an object"));
+        throw Error(text("tensor ", shown(name_), " is ", what, ", not an object"));
       case Place::metadata:
-        throw Error(text("the metadata ", field_, " is ", what, ", not a string"));
+        throw Error(text("the metadata ", shown(field_), " is ", what, ", not a string"));
       default:
-        throw Error(text("tensor ", name_, " cannot have ", what, " in ", field_));
+        throw Error(text("tensor ", shown(name_), " cannot have ", what, " in ", shown(field_)));
     }
   }
 
   void finish_entry() {
     if (!type_ || !shape_ || !offsets_ || offsets_->size() != 2) {
-      throw Error(text("tensor ", name_, " lacks one of dtype, shape and two data_offsets"));
+      throw Error(text("tensor ", shown(name_), " lacks one of dtype, shape and two data_offsets"));
     }
     entries_.push_back({.name = name_,
                         .type = *type_,
@@ -214,7 +216,7 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view header,
     const std::string offsets = text("data_offsets [", entry.begin, ", ", entry.end, "]");
     if (entry.begin != at || entry.end < at || entry.end > data_bytes) {
       throw Error(text("tensor ",
-                       entry.name,
+                       shown(entry.name),
                        " has ",
                        offsets,
                        " where ",
@@ -226,7 +228,7 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view header,
     const std::optional<std::int64_t> bytes = bytes_of(entry);
     if (!bytes || static_cast<std::uint64_t>(*bytes) != entry.end - entry.begin) {
       throw Error(text("tensor ",
-                       entry.name,
+                       shown(entry.name),
                        " has ",
                        offsets,
                        ", which do not fit its shape ",

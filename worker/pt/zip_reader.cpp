@@ -1,6 +1,7 @@
 #include "worker/pt/zip_reader.hpp"
 
 #include "ddprun/error.hpp"
+#include "worker/pt/shown.hpp"
 
 #include <zlib.h>
 
@@ -125,7 +126,7 @@ void ZipReader::read_records(const Index& index) {
     const std::uint64_t stored_bytes = zip64.resolve(fields.number(at + 20, 4));
     record.header_offset = zip64.resolve(fields.number(at + 42, 4));
     if (fields.number(at + 10, 2) != 0 || stored_bytes != record.size_bytes) {
-      throw Error(text("record ", name, " is compressed, which torch.save() never does"));
+      throw Error(text("record ", shown(name), " is compressed, which torch.save() never does"));
     }
     add_record(std::move(record));
     at += index_entry_bytes + name_bytes + extra_bytes + comment_bytes;
@@ -137,9 +138,13 @@ void ZipReader::add_record(Record record) {
   if (record.size_bytes > file_.size_bytes() - records_bytes_) damaged("its records overlap");
   records_bytes_ += record.size_bytes;
   const std::size_t folder_end = record.name_in_file.find('/');
-  if (folder_end == std::string::npos) damaged("record " + record.name_in_file + " has no folder");
+  if (folder_end == std::string::npos) {
+    damaged(text("record ", shown(record.name_in_file), " has no folder"));
+  }
   std::string name = record.name_in_file.substr(folder_end + 1);
-  if (!records_.emplace(name, std::move(record)).second) damaged("two records are called " + name);
+  if (!records_.emplace(name, std::move(record)).second) {
+    damaged(text("two records are called ", shown(name)));
+  }
 }
 
 std::optional<std::uint64_t> ZipReader::size_bytes(const std::string& name) const {
@@ -150,21 +155,21 @@ std::optional<std::uint64_t> ZipReader::size_bytes(const std::string& name) cons
 
 void ZipReader::read(const std::string& name, void* destination) const {
   const auto found = records_.find(name);
-  if (found == records_.end()) throw Error(text("record ", name, " is missing"));
+  if (found == records_.end()) throw Error(text("record ", shown(name), " is missing"));
   const Record& record = found->second;
   const std::string header = read_at(record.header_offset, local_header_bytes);
   const Fields fields(header);
   const std::uint64_t name_bytes = fields.number(26, 2);
   if (!header.starts_with(local_header_signature) ||
       read_at(record.header_offset + local_header_bytes, name_bytes) != record.name_in_file) {
-    throw Error(text("record ", name, " is not where the index says"));
+    throw Error(text("record ", shown(name), " is not where the index says"));
   }
   read_at(record.header_offset + local_header_bytes + name_bytes + fields.number(28, 2),
           destination,
           record.size_bytes);
   const auto* bytes = static_cast<const Bytef*>(destination);
   if (::crc32_z(0, bytes, record.size_bytes) != record.crc) {
-    throw Error(text("record ", name, " has a wrong checksum"));
+    throw Error(text("record ", shown(name), " has a wrong checksum"));
   }
 }
 

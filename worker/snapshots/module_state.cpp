@@ -1,6 +1,7 @@
 #include "ddprun/module_state.hpp"
 
 #include "ddprun/error.hpp"
+#include "worker/pt/shown.hpp"
 #include "worker/snapshots/copied_tensors.hpp"
 
 #include <string_view>
@@ -39,7 +40,8 @@ void require_fit(const torch::nn::Module& module, const StateDict& state) {
   }
   for (const auto& named : state) {
     if (!current.contains(named.key())) {
-      throw Error(text("the model has no parameter ", named.key(), ", the snapshot has", hint));
+      throw Error(
+          text("the model has no parameter ", shown(named.key()), ", the snapshot has", hint));
     }
   }
 }

@@ -87,6 +87,9 @@ TEST_CASE("pickle: a class that is not on the list is refused by its name") {
   CHECK(contains(pickle_error_for("cbuiltins\neval\n."), "class builtins.eval is not accepted"));
   CHECK(contains(pickle_error_for("cnumpy.core.multiarray\n_reconstruct\n."),
                  "numpy.core.multiarray"));
+  CHECK(contains(pickle_error_for("cos\n\x1b[2J\n."), "class os.?[2J is not accepted"));
+  const std::string long_name(1000, 'x');
+  CHECK(pickle_error_for("cos\n" + long_name + "\n.").size() < 300);
   CHECK(contains(pickle_error_for("ctorch\nFloatStorage\n."),
                  "class or a storage is used as a value"));
 }

@@ -129,6 +129,7 @@ TEST_CASE("safetensors: a bad header is an error that says what is wrong") {
       {"[]", "its header is a list, not an object"},
       {R"({"w":null})", "tensor w is null, not an object"},
       {R"({"w":"F32"})", "tensor w is a string, not an object"},
+      {R"({"\u001b[2J":"F32"})", "tensor ?[2J is a string, not an object"},
       {R"({"__metadata__":{"epoch":3}})", "the metadata epoch is a number, not a string"},
       {R"({"__metadata__":{"epoch":{}}})", "the metadata epoch is an object, not a string"},
       {tensor(""), "tensor w lacks one of dtype, shape and two data_offsets"},

@@ -223,6 +223,9 @@ TEST_CASE("snapshot: a model of another shape is refused by parameter and shapes
   StateDict state = state_dict(*net);
   state.insert("extra", torch::zeros({1}));
   CHECK(contains(error_of([&] { load_state_dict(*net, state); }), "model has no parameter extra"));
+  StateDict named_by_others = state_dict(*net);
+  named_by_others.insert("\x1b[2J", torch::zeros({1}));
+  CHECK(contains(error_of([&] { load_state_dict(*net, named_by_others); }), "parameter ?[2J,"));
   nn::Sequential deeper = make_tested_net(1);
   deeper->push_back(nn::Linear(1, 1));
   CHECK(contains(error_of([&] { load_state_dict(*deeper, state_dict(*net)); }),
