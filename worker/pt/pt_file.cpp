@@ -60,10 +60,18 @@ void require_on_cpu(const at::Tensor& tensor, const std::filesystem::path& path)
                    "; copy it to the CPU before"));
 }
 
+Pickled pickled_for(const std::filesystem::path& path, const c10::IValue& value) {
+  try {
+    return write_pickle(value);
+  } catch (const Error& error) {
+    throw Error(text("cannot write ", path.string(), ": ", error.what()));
+  }
+}
+
 }  // namespace
 
 void write_pt_file(const std::filesystem::path& path, const c10::IValue& value) {
-  const Pickled pickled = write_pickle(value);
+  const Pickled pickled = pickled_for(path, value);
   for (const at::Tensor& tensor : pickled.tensors) require_on_cpu(tensor, path);
 
   write_atomically(path, [&](FileSink& sink) {

@@ -13,7 +13,8 @@ namespace ddprun::worker {
 
 /// Writes `value` to `path`, whole or not at all (see write_atomically). Containers must be generic
 /// ones, or Dict<string, Tensor>: Python refuses typed lists, which read_pt_file() makes generic.
-/// Throws FileError, and Error when a tensor is not on the CPU.
+/// Throws FileError, and Error when a tensor is not on the CPU or shares memory with one of another
+/// type.
 void write_pt_file(const std::filesystem::path& path, const c10::IValue& value);
 
 enum class Contents : std::uint8_t {
