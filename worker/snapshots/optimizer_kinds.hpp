@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ddprun/error.hpp"
+#include "worker/pt/shown.hpp"
 #include "worker/snapshots/optimizer_source.hpp"
 
 #include <torch/torch.h>
@@ -14,6 +15,7 @@
 #include <deque>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace ddprun::worker::optimizer_kinds {
 
@@ -25,6 +27,7 @@ using Source = OptimizerSource;
 struct Place {
   const torch::Tensor& parameter;
   std::int64_t elements = 0;  ///< Of all parameters of the group, which some optimizers join.
+  const optim::OptimizerOptions& options;  ///< Of the group, as they were loaded.
 };
 
 /// As a float tensor, as Python since 1.12.
@@ -164,6 +167,8 @@ struct Adagrad {
     state.sum(entry.required("sum", at.parameter));
   }
   static bool is_empty(const State&) { return false; }
+  /// It is made with the optimizer, which cannot step without it.
+  static constexpr bool is_required = true;
 };
 
 /// One state for all parameters, at the first of them. What a step only computes with, "al", is
@@ -189,9 +194,13 @@ struct Lbfgs {
     options.tolerance_grad(group.number("tolerance_grad"));
     options.tolerance_change(group.number("tolerance_change"));
     options.history_size(group.count("history_size"));
-    if (options.history_size() == 0) group.fail("has a \"history_size\" of 0");
+    check_history(options.history_size(), group);
     const auto search = group.find("line_search_fn");
     if (search && !search->isString()) group.fail("has a \"line_search_fn\" that is not a name");
+    if (search && search->toStringRef() != "strong_wolfe") {
+      const std::string name = shown(search->toStringRef());
+      group.fail(text("has a \"line_search_fn\" of ", name, ", not strong_wolfe"));
+    }
     options.line_search_fn() = {};
     if (search) options.line_search_fn(search->toStringRef());
   }
@@ -225,10 +234,22 @@ struct Lbfgs {
     if (state.old_dirs().size() != count || state.old_stps().size() != count) {
       entry.fail("has \"old_dirs\", \"old_stps\" and \"ro\" of different lengths");
     }
+    // LibTorch writes beyond the end of a row of history_size numbers otherwise.
+    const std::int64_t room = static_cast<const Options&>(at.options).history_size();
+    if (std::cmp_greater(count, room)) {
+      entry.fail(text("has more steps in \"old_dirs\" than the \"history_size\" of ", room));
+    }
   }
   static bool is_empty(const State&) { return false; }
 
  private:
+  /// A step reserves a tensor for each.
+  static void check_history(std::int64_t size, const Source& group) {
+    constexpr std::int64_t size_max = 1 << 20;
+    if (size == 0) group.fail("has a \"history_size\" of 0");
+    if (size <= size_max) return;
+    group.fail(text("has a \"history_size\" of ", size, ", the most is ", size_max));
+  }
   static c10::impl::GenericList list_of(const std::deque<torch::Tensor>& tensors) {
     c10::impl::GenericList list(c10::AnyType::get());
     for (const torch::Tensor& tensor : tensors) list.push_back(tensor);

@@ -57,7 +57,8 @@ class OptimizerSource {
   /// A whole number from 0 on.
   [[nodiscard]] std::int64_t count(const char* key) const {
     const double value = number(key);
-    if (!(value >= 0 && value < 1e15)) fail(text("has a \"", key, "\" that is not a count"));
+    if (!(value >= 0 && value < 1e15 && value == std::floor(value)))
+      fail(text("has a \"", key, "\" that is not a count"));
     return std::llround(value);
   }
   [[nodiscard]] std::tuple<double, double> two_numbers(const char* key) const {
@@ -108,8 +109,9 @@ class OptimizerSource {
   static std::optional<double> number_in(const c10::IValue& value) {
     if (value.isDouble()) return value.toDouble();
     if (value.isInt()) return static_cast<double>(value.toInt());
-    if (value.isTensor() && value.toTensor().numel() == 1) return value.toTensor().item<double>();
-    return std::nullopt;
+    if (!value.isTensor() || value.toTensor().numel() != 1) return std::nullopt;
+    if (value.toTensor().is_complex()) return std::nullopt;
+    return value.toTensor().item<double>();
   }
   /// `tensor` with the type, the device and the strides of `like`.
   [[nodiscard]] torch::Tensor as_state(const torch::Tensor& tensor,

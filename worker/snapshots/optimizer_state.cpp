@@ -36,14 +36,22 @@ std::unique_ptr<optim::OptimizerOptions> load_options(const optim::OptimizerOpti
   });
 }
 
-std::unique_ptr<optim::OptimizerParamState> load_state(const optim::OptimizerOptions& options,
-                                                       const Source& entry,
+std::unique_ptr<optim::OptimizerParamState> load_state(const Source& entry,
                                                        const optimizer_kinds::Place& at) {
-  return with_kind_of(options, [&](auto kind) -> std::unique_ptr<optim::OptimizerParamState> {
+  return with_kind_of(at.options, [&](auto kind) -> std::unique_ptr<optim::OptimizerParamState> {
     auto state = std::make_unique<typename decltype(kind)::State>();
     kind.load(*state, entry, at);
     if (kind.is_empty(*state)) return nullptr;
     return state;
+  });
+}
+
+/// Whether a parameter of an optimizer with these options cannot be without a state.
+bool is_state_required(const optim::OptimizerOptions& options) {
+  return with_kind_of(options, [](auto kind) {
+    return requires {
+      kind.is_required;
+    };
   });
 }
 
@@ -69,10 +77,12 @@ LoadedGroup load_group(const optim::OptimizerParamGroup& current,
     const c10::IValue& index = indices.toListRef()[i];
     if (!index.isInt()) group.fail("has a parameter that is not an index");
     const auto entry = states.find(index);
+    if (!entry && is_state_required(current.options())) {
+      group.fail(text("has no state of parameter ", index.toInt()));
+    }
     loaded.states.push_back(
-        entry ? load_state(current.options(),
-                           Source(*entry, text("state[", index.toInt(), "]"), tensors),
-                           {current.params()[i], elements})
+        entry ? load_state(Source(*entry, text("state[", index.toInt(), "]"), tensors),
+                           {current.params()[i], elements, *loaded.options})
               : nullptr);
   }
   return loaded;
