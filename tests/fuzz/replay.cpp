@@ -8,6 +8,7 @@
 #endif
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,8 +26,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-#ifdef DDPRUN_SANITIZED
+#if defined(DDPRUN_SANITIZED) && defined(FUZZ_SLOW)
+constexpr int mutations_per_file = 5;
+#elif defined(DDPRUN_SANITIZED)
 constexpr int mutations_per_file = 20;  // each takes ten times as long
+#elif defined(FUZZ_SLOW)
+constexpr int mutations_per_file = 50;  // an optimizer is made and steps for each
 #else
 constexpr int mutations_per_file = 200;
 #endif
@@ -90,6 +95,21 @@ void keep_input_at_death() {
   static_cast<void>(std::signal(SIGABRT, [](int) { keep_input(); }));  // then abort() goes on
 }
 
+/// Lets memory that is asked for by a length that nobody has checked be refused. Sanitizers take
+/// all of the address space themselves.
+void bound_memory() {
+#ifndef DDPRUN_SANITIZED
+  constexpr rlim_t room_bytes = rlim_t{1} << 30;
+  std::ifstream statm("/proc/self/statm");
+  rlim_t pages = 0;
+  rlimit limit{};
+  if (!(statm >> pages) || ::getrlimit(RLIMIT_AS, &limit) != 0) return;
+  const rlim_t bound = pages * static_cast<rlim_t>(::getpagesize()) + room_bytes;
+  limit.rlim_cur = std::min(bound, limit.rlim_max);
+  static_cast<void>(::setrlimit(RLIMIT_AS, &limit));
+#endif
+}
+
 void feed(const ddprun::fuzz::Target& target, const std::string& bytes) {
   fed_input = bytes;
   target.feed(bytes);
@@ -126,6 +146,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   keep_input_at_death();
+  bound_memory();
   if (fs::is_directory(words[1])) return replay(*target, words[1]);
   feed(*target, read_file(words[1]));
   return 0;

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # tests/fuzz/run.sh SECONDS [TARGET...]: searches for inputs that break a rule, so long for each
 # target, and makes its corpus anew of the best inputs. Stops at a finding, which it leaves in
-# build/fuzz/found/. Prints executions a second and what the inputs reach.
+# build/fuzz/found/. Prints executions a second and what the inputs reach. Without LibTorch, name
+# targets that are not the worker runtime's.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:?usage: tests/fuzz/run.sh SECONDS [TARGET...]}
 shift
-all_targets="channel hosts job_file key_value lines message options store_codec system_text"
-read -ra targets <<<"${*:-$all_targets}"
+launcher_targets="channel hosts job_file key_value lines message options store_codec system_text"
+worker_targets="idx optimizer_state pickle snapshot zip"
+read -ra targets <<<"${*:-$launcher_targets $worker_targets}"
 build=build/fuzz
 cmake --preset fuzz >/dev/null
 mkdir -p "$build/found"
@@ -24,24 +26,27 @@ figures() {
 }
 
 for target in "${targets[@]}"; do
-    cmake --build --preset fuzz --target fuzz >"$build/build.log" || {
+    program=fuzz
+    if [[ " $worker_targets " == *" $target "* ]]; then program=fuzz_worker; fi
+    cmake --build --preset fuzz --target "$program" >"$build/build.log" || {
         cat "$build/build.log"
         exit 1
     }
     export FUZZ_TARGET=$target
     found="$build/found/$target" corpus="tests/fuzz/corpus/$target" log="$build/$target.log"
     mkdir -p "$found" "$corpus"
-    "$build/bin/fuzz" "$found" "$corpus" "$build/seeds/$target" -max_total_time="$seconds" \
-        -timeout=10 -rss_limit_mb=4096 -max_len=20000 -print_final_stats=1 \
+    "$build/bin/$program" "$found" "$corpus" "$build/seeds/$target" \
+        -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 -malloc_limit_mb=256 \
+        -max_len=20000 -print_final_stats=1 \
         -artifact_prefix="$build/found/$target-" >"$log" 2>&1 || {
         tail -n 60 "$log"
-        echo "$target: a finding; feed it again by: FUZZ_TARGET=$target $build/bin/fuzz FILE"
+        echo "$target: a finding; feed it again by: FUZZ_TARGET=$target $build/bin/$program FILE"
         exit 1
     }
     echo "$target: $(figures "$log")"
     rm -rf "$found.merged" "$found.control"
     mkdir "$found.merged"
-    "$build/bin/fuzz" -set_cover_merge=1 -merge_control_file="$found.control" -max_len=20000 \
+    "$build/bin/$program" -set_cover_merge=1 -merge_control_file="$found.control" -max_len=20000 \
         "$found.merged" "$corpus" "$found" "$build/seeds/$target" >>"$log" 2>&1
     python3 tests/fuzz/keep.py "$found.control" "$corpus"
     rm -rf "$found"

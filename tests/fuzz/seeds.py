@@ -4,6 +4,8 @@ import pathlib
 import struct
 import sys
 
+import worker_seeds
+
 ROOT = pathlib.Path(__file__).parents[2]
 
 
@@ -133,6 +135,7 @@ TARGETS = {
     "options": options,
     "store_codec": store_codec,
     "system_text": system_text,
+    **worker_seeds.TARGETS,
 }
 
 

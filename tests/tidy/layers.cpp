@@ -15,13 +15,15 @@ namespace {
 const std::map<std::string, std::vector<std::string_view>> may_include{
     {"examples", {"examples/", "ddprun/"}},
     {"bench", {"bench/", "launcher/", "rendezvous/", "ddprun/"}},
+    {"tests/fuzz", {"tests/", "launcher/", "rendezvous/", "worker/", "ddprun/"}},
     {"tests/gpu", {"ddprun/"}},
     {"tests/worker", {"tests/", "worker/", "ddprun/", "examples/"}},
 };
 const std::vector<std::string_view> other_tests_may_include{"tests/", "launcher/", "rendezvous/"};
 
 constexpr std::array torch_folders{"torch/", "c10/", "caffe2/", "ATen/"};
-constexpr std::array torch_users{"worker", "examples", "bench", "tests/gpu", "tests/worker"};
+constexpr std::array torch_users{
+    "worker", "examples", "bench", "tests/fuzz", "tests/gpu", "tests/worker"};
 
 /// What the system offers that a pure file must not see.
 constexpr std::array impure_headers{"chrono",
