@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs what is missing of the named sets of Debian packages; silent when all is there.
-# Usage: .ci/packages.sh [build] [data] [test] [ci] [slurm]
+# Usage: .ci/packages.sh [build] [data] [test] [ci] [slurm] [packaging]
 #   build  to configure and compile everything        data  what examples/quickstart.sh trains on
 #   test   what tests run                             ci    what tests/run.sh --all adds
 #   slurm  what tests/slurm runs; its tests start daemons of their own and need no others
+#   packaging  what packaging/build.sh and packaging/test.sh use
 set -euo pipefail
 
 declare -A sets=(
@@ -16,18 +17,20 @@ declare -A sets=(
     [ci]="clang clang-format clang-tidy fish libclang-rt-14-dev shellcheck python3-venv
         ca-certificates zsh"
     [slurm]="munge slurm-client slurmctld slurmd"
+    [packaging]="cmake ninja-build python3-pip python3-venv rpm mmdebstrap qemu-user-static"
 )
+known="build data test ci slurm packaging"
 
 wanted=()
 for set in "$@"; do
     if [[ -z ${sets[$set]:-} ]]; then
-        echo "packages: unknown set '$set'; there are: build data test ci slurm" >&2
+        echo "packages: unknown set '$set'; there are: $known" >&2
         exit 2
     fi
     read -r -d '' -a names <<<"${sets[$set]}" || true
     wanted+=("${names[@]}")
 done
-[[ ${#wanted[@]} -gt 0 ]] || { echo "packages: name a set: build data test ci slurm" >&2; exit 2; }
+[[ ${#wanted[@]} -gt 0 ]] || { echo "packages: name a set: $known" >&2; exit 2; }
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     echo "packages: this is no Debian; make sure that these are installed: ${wanted[*]}" >&2

@@ -2,12 +2,14 @@
 # Tests what packaging/build.sh has made: what each program needs, and jobs by it from each package,
 # which is installed in a folder that is thrown away. By hand, in a few minutes:
 #   packaging/test.sh [PYTHON]      with PYTHON, which has torch, also a training by the wheel
-# What it uses if it is there: rpm, mmdebstrap and root (for Debian 11), qemu-aarch64-static.
+# What it uses if it is there: rpm, mmdebstrap and root (for Debian 11), qemu-aarch64-static, all of
+# which .ci/packages.sh packaging installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=packaging/jobs.sh
 source packaging/jobs.sh
 
+shopt -s extglob
 dist=$PWD/build/dist
 python=${1:-}
 work=$(mktemp -d)
@@ -64,11 +66,23 @@ test_program() {
     check "$1: it has at most 4 MiB" is_small "$program"
 }
 
+# has_pages PREFIX: each page of man/ is there with the same text, compressed or not, and no other.
+has_pages() {
+    local page wanted=() found
+    for page in man/*.[1-9]; do
+        wanted+=("$(basename "$page")")
+        gzip --decompress --stdout --force \
+            "$1/share/man/man${page##*.}/$(basename "$page")"?(.gz) | cmp "$page" - || return 1
+    done
+    found=$(find "$1/share/man" -name 'ddprun*' -printf '%f\n' | sed 's/\.gz$//' | sort)
+    diff <(printf '%s\n' "${wanted[@]}" | sort) <(echo "$found")
+}
+
 test_tarball() {
     mkdir "$work/tarball"
     tar -xf "$(one "ddprun-*-linux-$machine.tar.gz")" -C "$work/tarball" --strip-components=1
-    check "tarball: it has manuals and licences" \
-        ls "$work/tarball/share/man/man1/ddprun.1" "$work/tarball/share/doc/ddprun/licences/boost"
+    check "tarball: it has all manuals" has_pages "$work/tarball"
+    check "tarball: it has the licences" ls "$work/tarball/share/doc/ddprun/licences/boost"
     check_jobs tarball "$work/tarball/bin/ddprun"
     check "tarball: libraries of others on LD_LIBRARY_PATH change nothing" \
         beside_conda "$work/tarball/bin/ddprun"
@@ -105,6 +119,7 @@ test_deb() {
     files_in "$root" >"$work/before"
     install -m 644 "$deb" "$root/tmp/ddprun.deb"
     check "deb: dpkg of Debian 11 installs it" in_root "$root" dpkg --install /tmp/ddprun.deb
+    check "deb: it has all manuals" has_pages "$root/usr"
     check_jobs deb in_root "$root" /usr/bin/ddprun
     check "deb: dpkg of Debian 11 removes it" in_root "$root" dpkg --purge ddprun
     rm "$root/tmp/ddprun.deb"
@@ -128,6 +143,7 @@ test_rpm() {
     rpm --root "$root" --initdb
     check "rpm: it asks for glibc alone" rpm_needs_only_glibc "$package"
     check "rpm: it is installed" rpm --root "$root" --nodeps --install "$package"
+    check "rpm: it has all manuals" has_pages "$root/usr"
     check_jobs rpm "$root/usr/bin/ddprun"
     check "rpm: it is removed" rpm --root "$root" --erase ddprun
     check "rpm: nothing of it is left" test -z "$(find "$root" -name '*ddprun*')"
