@@ -2,6 +2,7 @@
 # Plays for hours: votes, claims, a witness and relays, each with 2 to 9 hosts, of which one to all
 # are needed, so many seeds each, from FIRST on; and a tenth as many variants of each scenario.
 # Prints a line for each kind, the seeds that break a promise, and the cells that none has reached.
+# Exits with 1 if a seed breaks one, or if the simulator has not come to its end.
 #   tests/sim/long.sh COUNT [FIRST]
 # JOBS says how many at once. What it says is put down in RESULTS.md by hand.
 set -euo pipefail
@@ -41,4 +42,6 @@ printf '%s\n' tests/sim/scenarios/*.txt |
 runs=$(find "$results" -type f -name '[vcw]*' | wc -l)
 cat "$results"/* | grep '^never reached: .*, which cannot happen' | sort -u || true
 cat "$results"/* | grep '^never reached: ' | grep -v 'cannot happen' | sort | uniq -c |
-    awk -v runs="$runs" '$1 == runs { $1 = ""; print substr($0, 2) }'
+    awk -v runs="$runs" '$1 == runs { $1 = ""; print substr($0, 2) }' || true
+bad=$(grep -l '^seed ' "$results"/* || true; grep -L ' stories, ' "$results"/* || true)
+[[ -z $bad ]]
