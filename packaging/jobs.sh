@@ -12,7 +12,13 @@ check_jobs() {
     check "$name: a restart" "$@" --max-restarts=1 \
         sh -c 'test "$TORCHELASTIC_RESTART_COUNT" = 1'
     check "$name: two nodes" two_nodes "$@"
+    check "$name: the workers' store answers" "$@" --nproc-per-node=2 bash -c "$ping_store"
 }
+
+# What a client of PyTorch 2.2 and later begins with, and a ping with four bytes, which come back.
+ping_store='exec 3<>"/dev/tcp/$MASTER_ADDR/$MASTER_PORT" &&
+    printf "\0\316\367\205\074\015abcd" >&3 &&
+    read -r -N 4 -t 60 -u 3 answer && test "$answer" = abcd'
 
 # says_ranks FILE: those of a job of two workers.
 says_ranks() { grep "rank 0 of 2" "$1" && grep "rank 1 of 2" "$1"; }
