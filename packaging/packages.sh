@@ -40,6 +40,11 @@ make_tarball() {
         gzip --no-name -9 >"$2/$(basename "$1").tar.gz"
 }
 
+# kibibytes TREE: of its files, each rounded up; folders are left out, whose sizes the disk decides.
+kibibytes() {
+    find "$1" -type f -printf '%s\n' | awk '{ sum += int(($1 + 1023) / 1024) } END { print sum }'
+}
+
 # make_deb TREE MACHINE FOLDER
 make_deb() {
     local root=$cache/$2/deb architecture
@@ -56,7 +61,7 @@ Package: ddprun
 Version: $version
 Architecture: $architecture
 Maintainer: The ddprun authors
-Installed-Size: $(du -k --summarize --apparent-size "$root/usr" | cut -f 1)
+Installed-Size: $(kibibytes "$root/usr")
 Depends: libc6 (>= $glibc)
 Section: science
 Priority: optional
