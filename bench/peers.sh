@@ -42,7 +42,7 @@ install_pytorch() {
 # build_programs BENCH...: the launcher as users build it, and for those benches that need them C++
 # workers on the LibTorch that Python uses as well.
 build_programs() {
-    local worker=OFF targets=(stopwatch stamp mark lines agents growth)
+    local worker=OFF targets=(stopwatch stamp mark lines agents growth store_load)
     if [[ " $* " =~ \ (restart|ddp|snapshot)\  ]]; then
         worker=ON
         targets+=(write_snapshot toy fashion_mnist)

@@ -3,7 +3,7 @@
 # measures.
 #   bench/run.sh                   all of the benches below; RESULTS.md is written anew
 #   bench/run.sh launch            one or more of launch, idle, output, restart, ddp, snapshot,
-#                                  rendezvous; the report goes to the terminal alone
+#                                  rendezvous, store; the report goes to the terminal alone
 #   bench/run.sh --quick [NAME…]   few rounds, to try the scripts; to the terminal alone
 # Peers come from PyPI into build/bench, which may be removed afterwards; a machine without network
 # measures against what it has and says what is missing.
@@ -28,6 +28,8 @@ source bench/ddp.sh
 source bench/snapshot.sh
 # shellcheck source=bench/rendezvous.sh
 source bench/rendezvous.sh
+# shellcheck source=bench/store.sh
+source bench/store.sh
 
 fact() { printf '%s\t%s\n' "$1" "$2" >>"$results/facts"; }
 
@@ -63,13 +65,14 @@ names=()
 for argument in "$@"; do
     case $argument in
         --quick) quick=yes ;;
-        launch | idle | output | restart | ddp | snapshot | rendezvous) names+=("$argument") ;;
+        launch | idle | output | restart | ddp | snapshot | rendezvous | store)
+            names+=("$argument") ;;
         *) sed -n 's/^#   /usage: /p' "$0" >&2; exit 2 ;;
     esac
 done
 report=
 if [[ ${#names[@]} -eq 0 ]]; then
-    names=(launch idle output restart ddp snapshot rendezvous)
+    names=(launch idle output restart ddp snapshot rendezvous store)
     [[ $quick == yes ]] || report=$PWD/bench/RESULTS.md
 fi
 

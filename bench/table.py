@@ -12,6 +12,7 @@ import statistics
 import sys
 
 OURS = "ddprun"
+STORE_CLIENTS = (1, 16, 64, 256, 1024)
 
 
 @dataclasses.dataclass
@@ -43,6 +44,36 @@ def times_less(bound):
     return (True, bound, "at least")
 
 
+def closed_loop(clients):
+    """What so many clients of a store get that each set a key, get it, and begin again."""
+    key = f"store_closed_{clients}"
+    who = f"{clients:,} client{'s' if clients > 1 else ''} set and get 64 B"
+    yield Figure(f"{key}_rate", f"{who}", "1,000/s", 1e-3, 1, {"libuv": at_least(1.2)})
+    yield Figure(f"{key}_cpu", f"{who}, the store's time for each", "us", 1e6, 2)
+    yield Figure(f"{key}_p50", f"{who}, half of the answers within", "us", 1e6, 0)
+    yield Figure(f"{key}_p99", f"{who}, 99 % of the answers within", "us", 1e6, 0,
+                 {"libuv": at_most(1.0)})
+
+
+STORE_FIGURES = [
+    *(figure for clients in STORE_CLIENTS for figure in closed_loop(clients)),
+    Figure("store_set_rate", "8 clients set 64 B, 64 at a time", "1,000/s", 1e-3, 0),
+    Figure("store_set_cpu", "8 clients set 64 B, the store's time for each", "us", 1e6, 3,
+           {"libuv": times_less(1.5)}),
+    Figure("store_add_rate", "8 clients add, 64 at a time", "1,000/s", 1e-3, 0),
+    Figure("store_add_cpu", "8 clients add, the store's time for each", "us", 1e6, 3,
+           {"libuv": times_less(1.5)}),
+    *(Figure(f"store_rendezvous_{clients}_{what}",
+             f"{clients:,} clients set a key and wait for all keys{whose}", "ms", 1e3, 2, targets)
+      for clients in (64, 256, 1024)
+      for what, whose, targets in (("round", "", {"libuv": times_less(2)}),
+                                   ("cpu", ", the store's time", {}))),
+    Figure("store_storm_time", "4,096 clients connect at once, to the last first answer", "ms",
+           1e3, 0),
+    Figure("store_value_4_rate", "a value of 4 MiB, set and got", "MB/s", 1e-6, 0),
+    Figure("store_value_16_rate", "a value of 16 MiB, set and got", "MB/s", 1e-6, 0),
+    Figure("store_idle_memory", "a store's memory for an idle connection", "B", 1, 0),
+]
 FIGURES = [
     Figure("launch_2", "2 × `/bin/true`, start to end", "ms", 1e3, 1,
            {"sh": at_most(2.5), "torchrun": times_less(400)}),
@@ -85,6 +116,7 @@ FIGURES = [
     Figure("head_1.5s", "the head's death to the next 6 workers, `--dead-after 1.5s`", "s", 1, 2,
            judged=False),
     Figure("join", "a fourth node's start to the next 8 workers", "s", 1, 3, judged=False),
+    *STORE_FIGURES,
 ]
 BOUNDS = {  # of our own medians, in the figure's unit
     "idle_switches": 0,
@@ -100,6 +132,7 @@ BOUNDS = {  # of our own medians, in the figure's unit
     "loss_1.5s": 2.2,
     "head_4s": 6,
     "join": 3,
+    "store_idle_memory": 2048,
 }
 FLOORS = {"output_redirects": 1000}  # likewise
 
