@@ -72,6 +72,14 @@ void encode_little_endian(std::uint64_t number, int width, std::string& out) {
   for (int i = 0; i < width; ++i) out.push_back(static_cast<char>(number >> (8 * i) & 0xff));
 }
 
+std::uint64_t decode_little_endian(std::string_view bytes) {
+  std::uint64_t number = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) {
+    number = number << 8 | static_cast<std::uint8_t>(bytes[i]);
+  }
+  return number;
+}
+
 }  // namespace
 
 Result<void> StoreDecoder::feed(std::string_view bytes, std::vector<StoreRequest>& out) {
@@ -153,14 +161,16 @@ Result<bool> StoreDecoder::take_field(std::string_view& bytes) {
 }
 
 bool StoreDecoder::take_number(std::string_view& bytes, std::size_t width) {
+  if (number_bytes_.empty() && bytes.size() >= width) {  // most come whole
+    number_ = decode_little_endian(bytes.substr(0, width));
+    bytes.remove_prefix(width);
+    return true;
+  }
   const std::size_t taken = std::min(width - number_bytes_.size(), bytes.size());
   number_bytes_.append(bytes.substr(0, taken));
   bytes.remove_prefix(taken);
   if (number_bytes_.size() < width) return false;
-  number_ = 0;
-  for (std::size_t i = width; i-- > 0;) {
-    number_ = number_ << 8 | static_cast<std::uint8_t>(number_bytes_[i]);
-  }
+  number_ = decode_little_endian(number_bytes_);
   number_bytes_.clear();
   return true;
 }
@@ -173,6 +183,8 @@ Result<bool> StoreDecoder::take_count(std::string_view& bytes) {
   }
   repeats_left_ = number_;
   repeated_ = field_ + 1;
+  const std::size_t arrived_max = bytes.size() / sizeof(std::uint64_t);  // a length for each
+  request_.keys.reserve(std::min<std::size_t>(number_, arrived_max));
   return true;
 }
 

@@ -23,7 +23,9 @@ namespace {
 
 constexpr std::size_t slice_bytes_max = 1024 * 1024;  // written to one client at once
 constexpr std::size_t slice_parts_max = 16;
-constexpr std::size_t worth_closing = 65'536;  // bytes that a connection holds
+constexpr std::size_t worth_closing = 65'536;               // bytes that a connection holds
+constexpr std::size_t outbox_kept_max = worth_closing / 2;  // until the end of a turn
+constexpr std::size_t spare_requests_max = 1024;
 constexpr int request_looks_max = 60;
 constexpr std::chrono::seconds looks_apart(1);
 // A client that says nothing may wait for a key for hours. Its machine is given up after 16 minutes
@@ -192,6 +194,7 @@ void StoreService::decode(SessionId id, Session& session, std::string_view bytes
   if (ungreeted_ == StoreDialect::torch_2_1 || ledger_.is_of_2_1(session.peer.address)) {
     session.decoder.assume_2_1();
   }
+  if (session.requests.empty()) session.requests.swap(spare_);
   const StoreDialect before = session.decoder.dialect();
   session.decoded = session.decoder.feed(bytes, session.requests);
   const StoreDialect now = session.decoder.dialect();
@@ -220,32 +223,52 @@ void StoreService::settle(Session& session) {
 }
 
 void StoreService::serve(SessionId id) {
+  const auto done = execute(id);
+  flush_touched();
+  if (!done) return refuse(id, done.error().message());
+  read_on(id);
+}
+
+Result<void> StoreService::execute(SessionId id) {
   while (Session* session = with_request(id)) {
-    if (has_enough_to_read(*session)) return;  // on_writable goes on
-    if (!make_room_for_request(id)) return;
+    if (has_enough_to_read(*session)) return {};  // on_writable goes on
+    if (!make_room_for_request(id)) return {};
     session = with_request(id);
     StoreRequest request = std::move(session->requests[session->executed++]);
     statistics_.on_request(request.operation);
-    const auto done =
+    auto done =
         key_value_->on_request(id, session->decoder.dialect(), std::move(request), replies_);
     deliver();
-    if (!done) return refuse(id, done.error().message());
+    if (!done) return done;
   }
+  const auto found = sessions_.find(id.value);
+  return found == sessions_.end() ? Result<void>() : found->second.decoded;
+}
+
+void StoreService::read_on(SessionId id) {
   const auto found = sessions_.find(id.value);
   if (found == sessions_.end()) return;
   Session& session = found->second;
-  if (!session.decoded) return refuse(id, session.decoded.error().message());
+  if (session.executed < session.requests.size()) return;
+  session.requests.clear();
+  if (session.requests.capacity() <= spare_requests_max) spare_.swap(session.requests);
   session.requests = {};
   session.executed = session.requests_bytes = 0;
   settle(session);
   if (!session.reading && !has_enough_to_read(session)) wait_for_bytes(id);
 }
 
-/// It costs less once those are closed that share the value which it changes.
+/// It costs less once replies are written, and those are closed that share the value which it
+/// changes.
 bool StoreService::make_room_for_request(SessionId id) {
   while (const Session* session = with_request(id)) {
     const std::size_t cost = key_value_->cost_of(session->requests[session->executed]);
-    if (budget_.has_room(cost) || !close_the_largest()) return true;
+    if (budget_.has_room(cost)) return true;
+    if (!touched_.empty()) {
+      flush_touched();
+    } else if (!close_the_largest()) {
+      return true;
+    }
   }
   return false;  // it was the largest
 }
@@ -268,6 +291,7 @@ void StoreService::work_on() {
     works_ = false;
     key_value_->work(replies_);
     deliver();
+    flush_touched();
   });
 }
 
@@ -281,22 +305,32 @@ void StoreService::refuse(SessionId id, const std::string& why) {
 }
 
 void StoreService::deliver() {
-  std::vector<SessionId> touched;
   for (StoreReply& reply : replies_) {
     const auto found = sessions_.find(reply.session.value);
     if (found == sessions_.end()) continue;
-    if (found->second.outbox.empty()) touched.push_back(reply.session);
-    found->second.outbox.append(std::move(reply.bytes));
-    settle(found->second);
+    Session& session = found->second;
+    session.outbox.append(std::move(reply.bytes));
+    settle(session);
+    if (!std::exchange(session.is_touched, true)) touched_.push_back(reply.session);
+    if (session.outbox.size() > outbox_kept_max) flush(reply.session);
   }
   replies_.clear();
-  for (const SessionId id : touched) flush(id);
   work_on();
+}
+
+void StoreService::flush_touched() {
+  for (const SessionId id : touched_) {
+    const auto found = sessions_.find(id.value);
+    if (found == sessions_.end()) continue;
+    found->second.is_touched = false;
+    flush(id);
+  }
+  touched_.clear();
 }
 
 void StoreService::flush(SessionId id) {
   const auto found = sessions_.find(id.value);
-  if (found == sessions_.end() || found->second.writing) return;
+  if (found == sessions_.end() || found->second.writing || found->second.outbox.empty()) return;
   Session& session = found->second;
   std::array<std::string_view, slice_parts_max> views;
   std::array<boost::asio::const_buffer, slice_parts_max> buffers;

@@ -71,8 +71,9 @@ class StoreService {
     Result<void> decoded;                // an error: the bytes after the requests are invalid
     ReplyBytes outbox;                   // what the kernel has not taken yet
     StoreCharge charge;
-    bool writing = false;  // waits until the socket takes more
-    bool reading = false;  // waits until bytes arrive
+    bool writing = false;     // waits until the socket takes more
+    bool reading = false;     // waits until bytes arrive
+    bool is_touched = false;  // one of touched_
   };
 
   void open_session(boost::asio::ip::tcp::socket socket,
@@ -106,6 +107,9 @@ class StoreService {
 
   /// Executes what the client has asked for, as long as it reads the replies; then reads on.
   void serve(SessionId id);
+  /// An error: the client must be closed, once its replies have been written.
+  [[nodiscard]] Result<void> execute(SessionId id);
+  void read_on(SessionId id);
 
   /// Nothing if all of its requests have been executed, or it is closed.
   [[nodiscard]] Session* with_request(SessionId id);
@@ -115,8 +119,12 @@ class StoreService {
   void work_on();
   void refuse(SessionId id, const std::string& why);
 
-  /// Puts the replies into their sessions' outboxes, then writes each outbox once.
+  /// Puts the replies into their sessions' outboxes, which are written at the end of the turn: so
+  /// requests that came together are answered together. A large outbox is written at once.
   void deliver();
+
+  /// Writes each outbox that has become longer in this turn.
+  void flush_touched();
 
   /// One slice of it: other work of the thread has its turn before the next.
   void flush(SessionId id);
@@ -138,6 +146,8 @@ class StoreService {
   std::optional<KeyValue> key_value_;  // always one
   StoreStatistics statistics_;
   std::vector<StoreReply> replies_;
+  std::vector<SessionId> touched_;       // whose outboxes have become longer in this turn
+  std::vector<StoreRequest> spare_;      // empty: memory for the requests of the next read
   bool works_ = false;                   // another turn of it is posted
   std::array<char, read_bytes> buffer_;  // shared: an idle connection costs next to nothing
 };
