@@ -365,7 +365,7 @@ void KeyValue::list_keys(SessionId session, Replies& out) const {
 }
 
 bool KeyValue::present(const std::string& key) const {
-  return data_.contains(key) || queues_.contains(key);
+  return data_.contains(key) || (!queues_.empty() && queues_.contains(key));
 }
 
 /// So many that may all be new.
@@ -402,9 +402,8 @@ void KeyValue::tell_watchers(std::uint8_t kind,
                              const StoreValue& old_value,
                              const StoreValue& new_value,
                              Replies& out) const {
-  const auto watchers = watchers_.find(key);
-  if (watchers == watchers_.end()) return;
-  for (const std::int64_t session : watchers->second) {
+  if (!is_watched(key)) return;
+  for (const std::int64_t session : watchers_.at(key)) {
     reply_byte({session}, kind, out);
     ReplyBytes& bytes = out.back().bytes;
     encode_string(key, bytes.own());

@@ -98,7 +98,9 @@ class KeyValue {
 
   [[nodiscard]] std::size_t cost_of_key(const std::string& key) const;
   [[nodiscard]] bool present(const std::string& key) const;
-  [[nodiscard]] bool is_watched(const std::string& key) const { return watchers_.contains(key); }
+  [[nodiscard]] bool is_watched(const std::string& key) const {
+    return !watchers_.empty() && watchers_.contains(key);
+  }
   [[nodiscard]] bool all_present(const std::vector<std::string>& keys) const;
   [[nodiscard]] Result<std::int64_t> increase(const std::string& key,
                                               std::int64_t delta,

@@ -33,15 +33,18 @@ struct StoreHash {
   Seed seed{};
 };
 
-/// The hash of a list of keys. Each step hashes the one before with the key's own: a sum of powers
-/// would be the same for many lists of two keys, whatever the seed, where these follow Thue and
-/// Morse.
+/// The hash of a list of keys: the polynomial of their hashes at a point that the seed chooses, in
+/// the field of the prime 2^61 - 1. Two lists of n keys have the same with a chance of n / 2^61 (J.
+/// L. Carter and M. N. Wegman, 1979). Without the field it would be the same for many lists of two
+/// keys, whatever the seed, where these follow Thue and Morse.
 [[nodiscard]] inline std::size_t hash_of_list(const std::vector<std::string>& keys,
                                               const StoreHash& hash) {
-  std::size_t so_far = 0;
+  __extension__ using Product = unsigned __int128;
+  constexpr std::uint64_t prime = (std::uint64_t{1} << 61) - 1;
+  const std::uint64_t point = hash({}) % prime;
+  std::uint64_t so_far = 1;
   for (const std::string& key : keys) {
-    const std::array<std::size_t, 2> both{so_far, hash(key)};
-    so_far = hash({reinterpret_cast<const char*>(both.data()), sizeof both});
+    so_far = static_cast<std::uint64_t>((Product{so_far} * point + hash(key)) % prime);
   }
   return so_far;
 }

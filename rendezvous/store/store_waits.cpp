@@ -33,13 +33,27 @@ void StoreWaits::begin_at_barrier(SessionId session, const std::string& key) {
   Wait& wait = waits_[session.value];
   wait = Wait{.list = shared_list({key}), .is_barrier = true};
   bytes_ += entry_bytes_;
-  file(session, wait, at_barrier_);
+  file(session, wait, at_barrier_[key]);
 }
 
-void StoreWaits::file(SessionId session, Wait& wait, Sessions& where) {
+void StoreWaits::file(SessionId session, Wait& wait, Queue& where) {
   wait.is_due = false;
   wait.place = ++filings_;
-  where[wait.list->keys[wait.next]].emplace(wait.place, session);
+  where.emplace_hint(where.end(), wait.place, session);
+}
+
+StoreWaits::Queue& StoreWaits::queue_at(KeyList& list, std::size_t index) {
+  if (list.queue == nullptr || list.queue_of != index || list.queues_ended != queues_ended_) {
+    list.queue = &filed_[list.keys[index]];
+    list.queue_of = index;
+    list.queues_ended = queues_ended_;
+  }
+  return *list.queue;
+}
+
+void StoreWaits::end_queue(Sessions& all, Sessions::iterator ended) {
+  all.erase(ended);
+  ++queues_ended_;
 }
 
 bool StoreWaits::go_on(SessionId session, const IsPresent& is_present) {
@@ -50,41 +64,54 @@ bool StoreWaits::go_on(SessionId session, const IsPresent& is_present) {
   if (std::exchange(list.deletions, deletions_) != deletions_) {
     list.present_from = list.present_to = 0;  // W2
   }
+  const auto is_known = [&] {
+    return list.present_from <= wait.next && wait.next < list.present_to;
+  };
   // I3: its key came, and may have been deleted before this turn.
-  if (std::exchange(wait.has_come, false) && !is_present(list.keys[wait.next])) ++wait.next;
-  const bool is_known = list.present_from <= wait.next && wait.next < list.present_to;
-  if (is_known) wait.next = list.present_to;
+  const bool has_come = std::exchange(wait.has_come, false);
+  if (has_come && !is_known() && !is_present(list.keys[wait.next])) ++wait.next;
+  const bool was_known = is_known();
+  if (was_known) wait.next = list.present_to;
   const std::size_t first = wait.next;
-  while (wait.next < list.keys.size() && is_present(list.keys[wait.next])) ++wait.next;
+  const bool is_missing = list.comings == comings_ && list.missing == first;  // W3
+  if (!is_missing) {
+    while (wait.next < list.keys.size() && is_present(list.keys[wait.next])) ++wait.next;
+    list.missing = wait.next;
+    list.comings = comings_;
+  }
   looks_ += wait.next - first + 1;
-  if (!is_known && first != list.present_to) list.present_from = first;
+  if (!was_known && first != list.present_to) list.present_from = first;
   list.present_to = wait.next;
   if (wait.next == list.keys.size()) {
     forget(session);
     return true;
   }
-  file(session, wait, filed_);
+  file(session, wait, queue_at(list, wait.next));
   return false;
 }
 
 std::vector<SessionId> StoreWaits::take_all(const std::string& key) {
+  ++comings_;  // W3
   std::vector<SessionId> taken;
-  auto filed = filed_.extract(key);
-  if (filed.empty()) return taken;
-  for (const auto& [place, session] : filed.mapped()) {
+  const auto filed = filed_.empty() ? filed_.end() : filed_.find(key);
+  if (filed == filed_.end()) return taken;
+  taken.reserve(filed->second.size());
+  for (const auto& [place, session] : filed->second) {
     Wait& wait = waits_.at(session.value);
     wait.is_due = wait.has_come = true;
     taken.push_back(session);
   }
+  end_queue(filed_, filed);
   return taken;
 }
 
 std::optional<SessionId> StoreWaits::take_first(const std::string& key) {
-  const auto filed = filed_.find(key);
+  ++comings_;  // W3
+  const auto filed = filed_.empty() ? filed_.end() : filed_.find(key);
   if (filed == filed_.end()) return std::nullopt;
   const SessionId first = filed->second.begin()->second;
   filed->second.erase(filed->second.begin());
-  if (filed->second.empty()) filed_.erase(filed);
+  if (filed->second.empty()) end_queue(filed_, filed);
   waits_.at(first.value).is_due = true;
   return first;
 }
@@ -110,7 +137,7 @@ void StoreWaits::forget(SessionId session) {
     Sessions& all = wait.is_barrier ? at_barrier_ : filed_;
     const auto filed = all.find(wait.list->keys[wait.next]);
     filed->second.erase(wait.place);
-    if (filed->second.empty()) all.erase(filed);
+    if (filed->second.empty()) end_queue(all, filed);
   }
   if (wait.list.use_count() > 2) return;  // this wait's, and that of lists_
   bytes_ -= wait.list->bytes;

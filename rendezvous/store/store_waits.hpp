@@ -8,6 +8,8 @@
 //   W1  A session has at most one wait. It is filed under one key, the first of its list that it
 //       has not seen, or is due: it has been taken from there and not gone on yet.
 //   W2  What a list remembers to be present is present: a key's end makes all lists forget it.
+//   W3  What a list remembers to be missing is missing: whenever a key comes, take_all() or
+//       take_first() is called for it, and makes all lists forget.
 // Bounds
 //   None of its own: bytes() is what KeyValue counts.
 #pragma once
@@ -64,6 +66,9 @@ class StoreWaits {
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
+  using Queue = std::map<std::uint64_t, SessionId>;  // in the order of filing
+  using Sessions = StoreMap<Queue>;
+
   struct KeyList {
     std::vector<std::string> keys;
     std::size_t hash = 0;
@@ -72,6 +77,12 @@ class StoreWaits {
     std::size_t present_from = 0;
     std::size_t present_to = 0;
     std::uint64_t deletions = 0;
+    std::size_t missing = 0;  // the key there was missing after so many had come
+    std::uint64_t comings = 0;
+    // where a wait for its key at `queue_of` is filed, as long as so many queues have ended
+    Queue* queue = nullptr;
+    std::size_t queue_of = 0;
+    std::uint64_t queues_ended = 0;
   };
   struct HashOfList {
     std::size_t operator()(const std::shared_ptr<KeyList>& list) const { return list->hash; }
@@ -93,9 +104,10 @@ class StoreWaits {
 
   [[nodiscard]] std::shared_ptr<KeyList> shared_list(std::vector<std::string> keys);
 
-  using Sessions = StoreMap<std::map<std::uint64_t, SessionId>>;  // in the order of filing
-
-  void file(SessionId session, Wait& wait, Sessions& where);
+  void file(SessionId session, Wait& wait, Queue& where);
+  /// Of those who wait for this key of the list: found once for all who share the list.
+  [[nodiscard]] Queue& queue_at(KeyList& list, std::size_t index);
+  void end_queue(Sessions& all, Sessions::iterator ended);
 
   std::size_t entry_bytes_;
   StoreHash hash_;
@@ -105,6 +117,8 @@ class StoreWaits {
   Sessions at_barrier_;
   std::uint64_t filings_ = 0;
   std::uint64_t deletions_ = 0;
+  std::uint64_t comings_ = 1;
+  std::uint64_t queues_ended_ = 0;
   std::uint64_t looks_ = 0;
   std::size_t bytes_ = 0;
 };

@@ -76,6 +76,27 @@ TEST_CASE("store waits: W1 who is filed is due no longer, and who has left is no
   CHECK(waits.bytes() == 0);
 }
 
+TEST_CASE("store waits: W3 a key that was missing is looked for again once one has come") {
+  std::set<std::string> there;
+  const auto is_present = [&](const std::string& key) { return there.contains(key); };
+  StoreWaits waits(1, {});
+  for (const std::int64_t session : {1, 2, 3}) {
+    waits.begin({session}, {"a", "b"});
+    CHECK(!waits.go_on({session}, is_present));
+  }
+  there.insert("a");
+  CHECK(waits.take_first("a") == SessionId{1});
+  CHECK(!waits.go_on({1}, is_present));  // filed at b
+  for (const SessionId session : waits.take_all("a")) CHECK(!waits.go_on(session, is_present));
+  there.insert("b");
+  CHECK(waits.take_first("b") == SessionId{1});
+  CHECK(waits.go_on({1}, is_present));
+  waits.begin({4}, {"a", "b"});
+  CHECK(waits.go_on({4}, is_present));
+  for (const SessionId session : waits.take_all("b")) CHECK(waits.go_on(session, is_present));
+  CHECK(waits.bytes() == 0);
+}
+
 TEST_CASE("store waits: a barrier lets all pass that have not left, and waits for no key") {
   StoreWaits waits(1, {});
   for (const std::int64_t session : {5, 6, 7}) waits.begin_at_barrier({session}, "b");
