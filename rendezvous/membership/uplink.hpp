@@ -20,8 +20,8 @@
 // gets no lease for that: the coordinator would wait for ever.
 //
 // A refusal before the handshake's end proves nothing: whoever has the endpoint's port can send it.
-// So it ends an agent that no coordinator has answered yet, and only if it was the only answer there
-// for a while.
+// So it ends an agent only if no coordinator has answered it yet, and nothing else has come from
+// there for a while.
 //
 // Invariants
 //   U1  The lease ends at most `lease` after the sending of a heartbeat that was answered.
