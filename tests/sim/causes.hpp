@@ -36,6 +36,9 @@ class Causes {
   /// A host has been told how the job ends.
   [[nodiscard]] std::string ended(const Outcome& outcome) const;
 
+  /// Whether the workers have failed too often for one more restart.
+  [[nodiscard]] bool is_spent() const;
+
   /// The job was lost and is founded again.
   void begin_anew();
 
@@ -49,7 +52,6 @@ class Causes {
 
   [[nodiscard]] std::string blame(const std::string& text) const;
   [[nodiscard]] bool within_budget(Instant now);
-  [[nodiscard]] bool is_spent() const;
   [[nodiscard]] bool has_waited(Instant now) const;
   [[nodiscard]] bool may_make_progress() const;
   [[nodiscard]] std::string restarted(Instant now, const std::string& cause);

@@ -61,7 +61,8 @@ void Cluster::ask_for_stop() {
   }
   if (story_.ending != Ending::stop_amid) return expect_end(schedule_.now() + soon, {128 + signal});
   std::set<int> statuses{stopped, stuck};
-  for (const Fault& fault : story_.faults) {  // one that leaves may be the last that is left
+  if (causes_.is_spent()) statuses.insert(1);  // the job was about to end by itself
+  for (const Fault& fault : story_.faults) {   // one that leaves may be the last that is left
     if (fault.kind == FaultKind::leaves) statuses.insert(128 + SIGUSR2);
     if (fault.kind == FaultKind::evicted) statuses.insert(128 + SIGUSR1);
   }
