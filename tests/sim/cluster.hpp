@@ -229,6 +229,7 @@ class Cluster {
   std::vector<Fault> waiting_;        // for what somebody does
   std::map<int, RecordId> accepted_;  // by host: the newest that it has said so of
   Outages outages_;
+  AgentId proposed_first_ = 0;         // the newest process that proposed before any was decided
   std::set<int> gone_;                 // hosts that have ended before anybody asked for it
   std::vector<Knowledge> last_known_;  // by them, or by who has forgotten it
   Instant founded_again_;              // the job that is over was lost before

@@ -116,10 +116,13 @@ bool Cluster::waits_for_first_claim() const {
          });
 }
 
-/// Whether a mark says that the job may run elsewhere, or what another has left in the folder.
+/// Whether a mark says that the job may run elsewhere, or what another has left in the folder. Who
+/// heard of the epoch of an earlier founder's proposal may tell this one, as good as a mark.
 bool Cluster::is_marked() const {
   const Host& founder = founding_host();
-  return (founder.folder() != nullptr && founder.folder()->has_proof_besides(founder.agent_id())) ||
+  const bool may_be_told = proposed_first_ != 0 && proposed_first_ != founder.agent_id();
+  return may_be_told ||
+         (founder.folder() != nullptr && founder.folder()->has_proof_besides(founder.agent_id())) ||
          std::ranges::any_of(hosts_, [](const auto& each) { return each->has_mark(); });
 }
 

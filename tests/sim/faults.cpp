@@ -24,6 +24,7 @@ void Cluster::begin(const Fault& drawn) {
 
 void Cluster::did(int host, Moment what) {
   const bool over = schedule_.now() > Instant{} + story_.faults_for;
+  if (what == Moment::proposes && decided_.empty()) proposed_first_ = this->host(host).agent_id();
   std::erase_if(waiting_, [&](Fault fault) {
     const bool is_it = fault.when == what && (fault.by == Fault::leader || fault.by == host);
     if (!is_it || over) return is_it;
