@@ -9,12 +9,19 @@
 
 namespace ddprun {
 
-ClaimsFolder::ClaimsFolder(boost::asio::io_context& context, std::string path, OnAnswer on_answer)
-    : context_(context), path_(std::move(path)), on_answer_(std::move(on_answer)), disk_(context) {}
+ClaimsFolder::ClaimsFolder(boost::asio::io_context& context,
+                           std::string path,
+                           const Key& key,
+                           OnAnswer on_answer)
+    : context_(context),
+      path_(std::move(path)),
+      key_(key),
+      on_answer_(std::move(on_answer)),
+      disk_(context) {}
 
 void ClaimsFolder::start(const FolderTask& task) {
-  const bool started = disk_.start([task, path = path_, on_answer = on_answer_] {
-    const std::optional<FolderAnswer> answer = use_claims_on_disk(path, task);
+  const bool started = disk_.start([task, path = path_, key = key_, on_answer = on_answer_] {
+    const std::optional<FolderAnswer> answer = use_claims_on_disk(path, key, task);
     if (!answer) return DiskThread::Done();
     return DiskThread::Done([on_answer, answer = *answer] { on_answer(answer); });
   });

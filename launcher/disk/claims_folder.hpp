@@ -3,6 +3,7 @@
 
 #include "launcher/disk/disk_thread.hpp"
 #include "rendezvous/succession/claims.hpp"
+#include "rendezvous/wire/credentials.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -15,8 +16,11 @@ class ClaimsFolder {
  public:
   using OnAnswer = std::function<void(const FolderAnswer&)>;
 
-  /// `on_answer` runs on the thread of `context`.
-  ClaimsFolder(boost::asio::io_context& context, std::string path, OnAnswer on_answer);
+  /// `key` is the job's. `on_answer` runs on the thread of `context`.
+  ClaimsFolder(boost::asio::io_context& context,
+               std::string path,
+               const Key& key,
+               OnAnswer on_answer);
 
   /// Each task but CloseFolder is answered once, in order, unless the filesystem never does.
   void start(const FolderTask& task);
@@ -24,6 +28,7 @@ class ClaimsFolder {
  private:
   boost::asio::io_context& context_;
   std::string path_;
+  Key key_;
   OnAnswer on_answer_;
   DiskThread disk_;
 };

@@ -4,6 +4,7 @@
 #include "launcher/system/random_number.hpp"
 #include "launcher/system/whole_file.hpp"
 #include "rendezvous/result.hpp"
+#include "rendezvous/wire/claim_seal.hpp"
 #include "rendezvous/wire/message_codec.hpp"
 #include "rendezvous/wire/message_limits.hpp"
 
@@ -32,6 +33,11 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t record_bytes_max = 16 * 1024 * 1024;  // the largest job's is a tenth of it
 constexpr std::size_t trial_bytes = 1024 * 1024;            // a record of thousands of nodes
+
+struct Folder {
+  const std::string& path;
+  const Key& key;
+};
 
 /// The names in the folder; a record is read only if it is needed.
 struct Listing {
@@ -111,11 +117,13 @@ std::optional<std::string> read_file(const std::string& name) {
   return std::nullopt;
 }
 
-/// Nothing if it cannot be read, or its contents do not fit its name.
-std::optional<Knowledge> read_claim(const std::string& path, std::int64_t place) {
-  const std::optional<std::string> bytes = read_file(claim_name(path, place));
+/// Nothing if it cannot be read, does not fit its name, or was written by no member of the job.
+std::optional<Knowledge> read_claim(const Folder& folder, std::int64_t place) {
+  const std::optional<std::string> bytes = read_file(claim_name(folder.path, place));
   if (!bytes) return std::nullopt;
-  auto known = decode_record(*bytes);
+  const std::optional<std::string_view> record = record_in_claim(*bytes, folder.key);
+  if (!record) return std::nullopt;
+  auto known = decode_record(*record);
   if (!known || !known->decided || !known->place || known->place->number != place) {
     return std::nullopt;
   }
@@ -143,7 +151,8 @@ std::string make_proof(const std::string& path, FolderId folder) {
   return why;
 }
 
-FolderOpened open_folder(const std::string& path, const OpenFolder& open) {
+FolderOpened open_folder(const Folder& folder, const OpenFolder& open) {
+  const std::string& path = folder.path;
   std::error_code error;
   fs::create_directories(path, error);
   const auto unusable = [](std::string why) { return FolderOpened{std::move(why), 0, false, {}}; };
@@ -154,16 +163,18 @@ FolderOpened open_folder(const std::string& path, const OpenFolder& open) {
     return unusable(std::move(why));
   }
   sync_folder(path);
-  const std::optional<Knowledge> newest = read_claim(path, before.newest);
+  const std::optional<Knowledge> newest = read_claim(folder, before.newest);
   const Epoch founded = newest ? newest->record.founding.epoch : Epoch{};
   return {"", before.newest, !before.proofs.empty(), founded};
 }
 
-ClaimsRead read_claims(const std::string& path, const ReadClaims& read) {
+ClaimsRead read_claims(const Folder& folder, const ReadClaims& read) {
+  const std::string& path = folder.path;
   const Listing listing = list(path);
   if (!listing.why.empty()) return {listing.why, std::nullopt};
-  std::optional<Knowledge> newest = read_claim(path, listing.newest);
-  if (!newest) return {fmt::format("{} has no claim that can be read", path), std::nullopt};
+  std::optional<Knowledge> newest = read_claim(folder, listing.newest);
+  if (!newest)
+    return {fmt::format("{} has no claim that a node of this job has written", path), std::nullopt};
   const bool is_theirs = newest->place->folder == read.folder;
   if (is_theirs && !listing.proofs.contains(read.folder)) {
     return {fmt::format("{} lacks the proof of this job", path), std::nullopt};
@@ -171,17 +182,20 @@ ClaimsRead read_claims(const std::string& path, const ReadClaims& read) {
   return {"", std::move(newest)};
 }
 
-PlaceClaimed taken(const std::string& path, RecordId record, std::int64_t newest) {
-  std::optional<Knowledge> holder = read_claim(path, newest);
+PlaceClaimed taken(const Folder& folder, RecordId record, std::int64_t newest) {
+  std::optional<Knowledge> holder = read_claim(folder, newest);
   if (holder) return {record, "", std::move(holder)};
-  return {record, fmt::format("{} cannot be read", claim_name(path, newest)), std::nullopt};
+  const std::string name = claim_name(folder.path, newest);
+  return {record, name + " was written by no node of this job, or cannot be read", std::nullopt};
 }
 
-PlaceClaimed claim_place(const std::string& path, const ClaimPlace& claim) {
+PlaceClaimed claim_place(const Folder& folder, const ClaimPlace& claim) {
+  const std::string& path = folder.path;
   const RecordId record = claim.known.id();
   const Place place = *claim.known.place;
   const std::string file = record_name(path);
-  if (const int reason = write_durably(file, encode(claim.known), O_EXCL, 0600); reason != 0) {
+  const std::string bytes = sealed_claim(encode(claim.known), folder.key);
+  if (const int reason = write_durably(file, bytes, O_EXCL, 0600); reason != 0) {
     ::unlink(file.c_str());
     return {record, reason_of(path, reason), std::nullopt};
   }
@@ -197,22 +211,25 @@ PlaceClaimed claim_place(const std::string& path, const ClaimPlace& claim) {
   ::unlink(file.c_str());
   if (reason == 0) {
     sync_folder(path);
-    for (const FolderId folder : listing.proofs) {  // of jobs that this claim has ended
-      if (folder != place.folder) ::unlink(proof_name(path, folder).c_str());
+    for (const FolderId each : listing.proofs) {  // of jobs that this claim has ended
+      if (each != place.folder) ::unlink(proof_name(path, each).c_str());
     }
     return {record, "", std::nullopt};
   }
   if (!why.empty()) return {record, std::move(why), std::nullopt};
   if (reason != EEXIST) return {record, reason_of(path, reason), std::nullopt, true};
-  return taken(path, record, std::max(listing.newest, list(path).newest));
+  return taken(folder, record, std::max(listing.newest, list(path).newest));
 }
 
 }  // namespace
 
-std::optional<FolderAnswer> use_claims_on_disk(const std::string& path, const FolderTask& task) {
-  if (const auto* open = std::get_if<OpenFolder>(&task)) return open_folder(path, *open);
-  if (const auto* read = std::get_if<ReadClaims>(&task)) return read_claims(path, *read);
-  if (const auto* claim = std::get_if<ClaimPlace>(&task)) return claim_place(path, *claim);
+std::optional<FolderAnswer> use_claims_on_disk(const std::string& path,
+                                               const Key& key,
+                                               const FolderTask& task) {
+  const Folder folder{path, key};
+  if (const auto* open = std::get_if<OpenFolder>(&task)) return open_folder(folder, *open);
+  if (const auto* read = std::get_if<ReadClaims>(&task)) return read_claims(folder, *read);
+  if (const auto* claim = std::get_if<ClaimPlace>(&task)) return claim_place(folder, *claim);
   if (const auto* look = std::get_if<LookForProof>(&task)) {
     return ProofSought{look->folder, list(path).proofs.contains(look->folder)};
   }

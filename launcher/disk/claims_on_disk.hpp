@@ -7,6 +7,7 @@
 #pragma once
 
 #include "rendezvous/succession/claims.hpp"
+#include "rendezvous/wire/credentials.hpp"
 
 #include <optional>
 #include <string>
@@ -14,8 +15,10 @@
 namespace ddprun {
 
 /// Performs one task in the folder `path`, which OpenFolder creates; returns nothing for a task
-/// without an answer. Blocks for as long as the filesystem does.
+/// without an answer. A claim that was not written with the job's `key` is one that cannot be read.
+/// Blocks for as long as the filesystem does.
 [[nodiscard]] std::optional<FolderAnswer> use_claims_on_disk(const std::string& path,
+                                                             const Key& key,
                                                              const FolderTask& task);
 
 }  // namespace ddprun

@@ -34,8 +34,9 @@ MemberLink::MemberLink(boost::asio::io_context& context,
       courier_(context, credentials) {
   const ParticipantOptions& own = options_.participant;
   if (!own.folder.empty()) {
-    folder_.emplace(
-        context_, own.folder, [this](const FolderAnswer& answer) { participant_->tell(answer); });
+    folder_.emplace(context_, own.folder, credentials.key, [this](const FolderAnswer& answer) {
+      participant_->tell(answer);
+    });
   }
   if (own.keeps_marks) {
     marks_.emplace(context_,

@@ -35,7 +35,7 @@ struct FolderStory {
   std::optional<ClaimsFolder> folder;
 
   FolderStory() {
-    folder.emplace(context, temp.at("claims"), [this](const FolderAnswer& answer) {
+    folder.emplace(context, temp.at("claims"), Key{}, [this](const FolderAnswer& answer) {
       answers.push_back(answer);
       threads.push_back(std::this_thread::get_id());
     });

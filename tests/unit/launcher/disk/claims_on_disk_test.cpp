@@ -1,5 +1,6 @@
 #include "launcher/disk/claims_on_disk.hpp"
 
+#include "rendezvous/wire/claim_seal.hpp"
 #include "rendezvous/wire/message_codec.hpp"
 #include "tests/e2e/without_link.hpp"
 #include "tests/unit/rendezvous/succession/claims_kit.hpp"
@@ -33,6 +34,7 @@ constexpr FolderId our_folder{1};  // as the claims of the kit have it
 struct DiskStory {
   TempFolder temp;
   std::string path = temp.at("job/claims");
+  Key key{7};
 
   [[nodiscard]] FolderOpened opens(FolderId folder = our_folder) const {
     return std::get<FolderOpened>(does(OpenFolder{folder}).value());
@@ -49,7 +51,7 @@ struct DiskStory {
     return std::get<PlaceClaimed>(does(ClaimPlace{known}).value());
   }
   [[nodiscard]] std::optional<FolderAnswer> does(const FolderTask& task) const {
-    return use_claims_on_disk(path, task);
+    return use_claims_on_disk(path, key, task);
   }
   [[nodiscard]] std::set<std::string> names() const {
     std::set<std::string> all;
@@ -276,9 +278,13 @@ ClaimsRead read_of(const std::string& bytes) {
 
 TEST_CASE("claims on disk: a claim that cannot be read is none, and nobody claims after it") {
   const auto is_none = [](const std::string& bytes) {
-    const ClaimsRead read = read_of(bytes);
-    return !read.newest && read.why.ends_with(" has no claim that can be read");
+    const ClaimsRead read = read_of(sealed_claim(bytes, Key{7}));
+    return !read.newest && read.why.ends_with(" has no claim that a node of this job has written");
   };
+  DiskStory disk;
+  (void)disk.opens();
+  (void)disk.temp.write("job/claims/claim.1", sealed_claim(encode(claim_by(0)), disk.key));
+  REQUIRE(disk.reads().newest == claim_by(0));
   const std::string whole = encode(claim_by(0));
   CHECK(is_none(""));
   CHECK(is_none("garbage"));
@@ -290,11 +296,28 @@ TEST_CASE("claims on disk: a claim that cannot be read is none, and nobody claim
   CHECK(is_none(encode(claims_story::record_of(3))));  // of no place
 }
 
+TEST_CASE("claims on disk: a claim that was written without the job's key is none") {
+  const std::string whole = encode(claim_by(0));
+  CHECK_FALSE(read_of(whole).newest);
+  CHECK_FALSE(read_of(sealed_claim(whole, Key{8})).newest);
+  DiskStory disk;
+  (void)disk.opens();
+  (void)disk.claims(claim_by(0));
+  DiskStory stranger;
+  stranger.path = disk.path;
+  stranger.key = Key{8};
+  CHECK_FALSE(stranger.reads().newest);
+  const PlaceClaimed taken = stranger.claims(claim_by(1));
+  CHECK(taken.why == disk.path + "/claim.1 was written by no node of this job, or cannot be read");
+  CHECK(disk.reads().newest == claim_by(0));
+}
+
 TEST_CASE("claims on disk: links, pipes and folders by the name of a claim are not read") {
   DiskStory disk;
   (void)disk.opens();
   const std::string claim = disk.path + "/claim.1";
-  const std::string elsewhere = disk.temp.write("elsewhere", encode(claim_by(0)));
+  const std::string elsewhere =
+      disk.temp.write("elsewhere", sealed_claim(encode(claim_by(0)), disk.key));
   fs::create_symlink(elsewhere, claim);
   CHECK_FALSE(disk.reads().newest);
   fs::remove(claim);
