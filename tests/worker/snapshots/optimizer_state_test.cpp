@@ -49,9 +49,9 @@ using TrainedLbfgs = Trained<optim::LBFGS, optim::LBFGSOptions>;
 TEST_CASE("optimizer state: LBFGS gets no longer history than its options have room for") {
   TrainedLbfgs lbfgs(optim::LBFGSOptions(0.1).max_iter(4));
   CHECK(lbfgs.error().empty());
-  const std::size_t steps_count = lbfgs.entry(0).at("ro").toListRef().size();
-  REQUIRE(steps_count > 1);
-  lbfgs.group().insert_or_assign("history_size", static_cast<std::int64_t>(steps_count));
+  const std::size_t remembered = lbfgs.entry(0).at("ro").toListRef().size();
+  REQUIRE(remembered > 1);
+  lbfgs.group().insert_or_assign("history_size", static_cast<std::int64_t>(remembered));
   CHECK(lbfgs.error().empty());
   lbfgs.group().insert_or_assign("history_size", 1);
   CHECK(contains(lbfgs.error(),
