@@ -13,7 +13,7 @@ COMPILER = [os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-w"]
 UNIT_SECONDS_MAX = 60
 # The real folder, for which the simulator has one of its own.
 CLAIMS = ["launcher/disk/claims_on_disk.cpp", "launcher/system/whole_file.cpp",
-          "rendezvous/wire/message_codec.cpp"]
+          "rendezvous/wire/claim_seal.cpp", "rendezvous/wire/message_codec.cpp"]
 # Those need sockets; that one goes through all stories there are, which takes long.
 UNIT_TESTS_LEFT_OUT = ("agent_wire", "claims_folder", "claims_on_disk", "coordinator_search")
 WORKER_BUILD = ROOT / "build/release"
@@ -156,7 +156,7 @@ class Mutant:
         program = self.folder / name
         if not program.exists():
             objects = [self._object(source) for source in sources]
-            must(COMPILER + [*objects, "-lfmt", "-o", program])
+            must(COMPILER + [*objects, "-lfmt", "-lsodium", "-o", program])
         return program
 
     def _has_change(self, source):

@@ -34,6 +34,8 @@ class Mutation:
 MUTATIONS = [
     Mutation("R1", "the lease runs from the answer's arrival", "uplink_heartbeats.cpp",
              "beats_.front().at + std::min", "now + std::min"),
+    Mutation("U1", "the lease runs from the last heartbeat that was sent", "uplink_heartbeats.cpp",
+             "const Instant end = beats_.front().at +", "const Instant end = beats_.back().at +"),
     Mutation("R1", "the lease never ends, and no guard sees to it", "uplink_heartbeats.cpp",
              "    lease_end_ = end;\n", "    lease_end_ = Instant{1'000'000'000};\n"),
     Mutation("R1", "no guard kills for a paused agent", "tests/sim/host_workers.cpp",
@@ -222,6 +224,9 @@ MUTATIONS = [
              "peer.life == 0 ? Refused::for_ever : ", ""),
     Mutation("O4", "a silent agent counts beside another one of its machine", "roster_places.cpp",
              "is_replaced || ", ""),
+    Mutation("O4", "a place is given to one more while its holder lives", "roster_places.cpp",
+             "if (const Peer* holder = living_on(node); holder != nullptr) {  // O4",
+             "if (const Peer* holder = living_on(node); holder != nullptr && false) {"),
     Mutation("R18", "who founds gives way to nobody", "succession_founder.cpp",
              "void Succession::give_way(Actions& out) {\n",
              "void Succession::give_way(Actions& out) {\n  if (founding()) return;\n"),
@@ -254,6 +259,12 @@ MUTATIONS = [
     Mutation("S5", "an agent ends and leaves its workers", "agent.cpp",
              "  if (state_ != State::joined) return;\n  close_store(out);",
              "  close_store(out);"),
+    Mutation("S5", "who gives up ends before its workers", "agent.cpp",
+             "given_up_ = given_up.outcome;\n"
+             "  if (state_ == State::running || state_ == State::stopping) "
+             "return kill_all(now, out);\n"
+             "  if (state_ == State::killing) return;\n",
+             "given_up_ = given_up.outcome;\n  (void)now;\n"),
     Mutation("C2", "a number that was withdrawn is used again",
              "coordinator_generations.cpp",
              "GenerationNumber{newest_number_.value + 1};  // C2",
@@ -407,6 +418,10 @@ MUTATIONS = [
              "if (const Line* other = newest_entered()) repeat_news(other->id, out);", ""),
     Mutation("V1", "who leads in too low an epoch is not told so", "succession.cpp",
              "if (heard.leader.epoch > Epoch{}) refuse(heard.leader.address, out);", ""),
+    Mutation("V1", "one vote less than a majority elects", "election.cpp",
+             "for (const auto& [agent, sent] : votes_) agents.insert(agent);",
+             "for (const auto& [agent, sent] : votes_) agents.insert(agent);\n"
+             "  if (agents.size() > 1) agents.insert(electors.front().head);"),
     Mutation("R16", "nobody yields to another who gathers", "succession_claims.cpp",
              "(!claims() || (folder_.is_claiming() && leading.claimed <= claimed()))", "(true)"),
     Mutation("R16", "whose folder hangs keeps a lead that others have claimed since",
