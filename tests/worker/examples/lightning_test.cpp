@@ -184,16 +184,19 @@ TEST_CASE("lightning: from the same weights its losses are Lightning's, or else 
                       : losses_in(folder / text("theirs.", ranks));
     REQUIRE(ours.size() == 20);
     REQUIRE(theirs.size() == 20);
-    // Another version rounds convolutions in another way, and the difference grows in each step.
+    // Another version rounds convolutions in another way, as does another kind of processor. From
+    // the fifth step on that may decide on which side of 0 a ReLU's input is. In four steps a
+    // learning rate that is wrong by a fiftieth makes a difference of 4e-5.
     const bool has_other_version = has_lightning && !version.output.starts_with(TORCH_VERSION);
-    const std::size_t compared_count = has_other_version ? 10 : 20;
+    const std::size_t compared_count = has_other_version ? 4 : 20;
+    const double allowed = has_other_version ? 1e-5 : 1e-4;
     double difference_max = 0;
     for (std::size_t i = 0; i < compared_count; ++i) {
       difference_max = std::max(difference_max, std::abs(ours[i] - theirs[i]));
     }
     MESSAGE(ranks << " ranks: the largest difference in " << compared_count << " steps is "
                   << difference_max);
-    CHECK(difference_max < 1e-4);
+    CHECK(difference_max < allowed);
     for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
       if (contains(entry.path().filename(), "snapshot.pt")) std::filesystem::remove(entry.path());
     }
