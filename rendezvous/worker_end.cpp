@@ -26,6 +26,8 @@ std::string describe(const WorkerFailure& failure) {
       return fmt::format("{} was killed by {}", who, signal_name(failure.end.code));
     case WorkerEnd::Kind::not_executed:
       return fmt::format("{} could not be executed: {}", who, std::strerror(failure.end.code));
+    case WorkerEnd::Kind::hung:
+      return fmt::format("{} hung: it told nothing for {:g} s", who, failure.end.code / 1'000.0);
     case WorkerEnd::Kind::not_started:
       break;
   }
@@ -43,6 +45,8 @@ int exit_status_of(const WorkerEnd& end) {
       return 128 + end.code;
     case WorkerEnd::Kind::not_executed:
       return end.code == ENOENT ? 127 : 126;
+    case WorkerEnd::Kind::hung:
+      return 124;
     case WorkerEnd::Kind::not_started:
       break;
   }

@@ -14,9 +14,10 @@ struct WorkerEnd {
     killed,
     not_executed,  ///< The process was there, the program was not.
     not_started,   ///< The system refused the process.
+    hung,          ///< The process lives, and has told nothing for too long.
   };
   Kind kind = Kind::exited;
-  int code = 0;  ///< Exit status, signal number or errno, by kind.
+  int code = 0;  ///< Exit status, signal number, errno or milliseconds of silence, by kind.
   friend bool operator==(const WorkerEnd&, const WorkerEnd&) = default;
 
   [[nodiscard]] bool success() const { return kind == Kind::exited && code == 0; }
@@ -46,7 +47,8 @@ struct WorkerFailure {
 [[nodiscard]] std::string describe(const WorkerFailure& failure);
 
 /// As a shell would report it: the status, 128 + signal, 127 for a missing program, 126 for another
-/// that cannot be executed; 71 (the system refused) if there was no process.
+/// that cannot be executed; 71 (the system refused) if there was no process; 124, as timeout(1)
+/// ends, if it hung.
 [[nodiscard]] int exit_status_of(const WorkerEnd& end);
 
 }  // namespace ddprun

@@ -33,6 +33,10 @@ void append_end(const WorkerEnd& end, nlohmann::ordered_json& object) {
     case WorkerEnd::Kind::not_started:
       append("not_started");
       break;
+    case WorkerEnd::Kind::hung:
+      append("hung");
+      object["silent_ms"] = end.code;
+      return;
   }
   object["error"] = std::strerror(end.code);
 }

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace ddprun {
@@ -97,6 +99,7 @@ void Agent::on(Instant, const StartGeneration& start, Actions& out) {
   for (int rank = 0; rank < part_.worker_count; ++rank) alive_.insert(LocalRank{rank});
   signals_sent_.clear();
   interrupted_.reset();
+  has_hung_worker_ = false;
   held_.reset();
   reports_save_ = false;
   in_vain_at_.reset();
@@ -159,7 +162,8 @@ void Agent::on(Instant now, const WorkerEnded& ended, Actions& out) {
   alive_.erase(ended.local_rank);
   if (state_ != State::running && state_ != State::stopping) return;
   if (state_ == State::stopping && alive_.empty()) return kill_all(now, out);
-  if (state_ == State::stopping || held_) return;  // A2; after a delayed report these are victims
+  // A2; after a delayed report, or one that hangs, these are victims.
+  if (state_ == State::stopping || held_ || has_hung_worker_) return;
   if (answers_interrupt(now, ended)) return request_stop(now, SIGINT, out);
   const int signal = ended.end.kind == WorkerEnd::Kind::killed ? ended.end.code : 0;
   const bool by_signal = sent_to_jobs(signal) && !signals_sent_.contains(signal);
@@ -167,6 +171,16 @@ void Agent::on(Instant now, const WorkerEnded& ended, Actions& out) {
   if (!by_signal && !at_terminal) return report(ended, out);
   held_ = ended;
   deadline_ = now + (by_signal ? options_.own_signal_patience : options_.key_patience);
+}
+
+/// It ends with all others, by the stop that the coordinator answers with.
+void Agent::on(Instant, const WorkerHung& hung, Actions& out) {
+  if (state_ != State::running || held_ || has_hung_worker_) return;
+  has_hung_worker_ = true;
+  constexpr std::int64_t ms_max = std::numeric_limits<int>::max();
+  const int silent_ms = static_cast<int>(std::min(hung.silent.count, ms_max));
+  say_hung(hung, out);
+  report({hung.local_rank, hung.pid, {WorkerEnd::Kind::hung, silent_ms}}, out);
 }
 
 void Agent::on(Instant now, const AllGone&, Actions& out) {

@@ -11,7 +11,8 @@
 //   finished  the process is about to exit
 // Invariants
 //   A1  No generation starts on this node before every process of the one before is gone.
-//   A2  A worker's end is told to the coordinator at most once, and only while its generation runs.
+//   A2  A worker's end is told to the coordinator at most once, and only while its generation runs;
+//       after one that hangs no other.
 //   A3  Once the guard is lost, no process outlives this one.
 //   A4  A store closes only after the last process that may use it is gone.
 // Bounds
@@ -20,6 +21,7 @@
 //   events end.
 #pragma once
 
+#include "launcher/node/hang_watch.hpp"
 #include "launcher/node/progress.hpp"
 #include "launcher/workers/terminal_owner.hpp"
 #include "rendezvous/generations/coordinator.hpp"
@@ -98,6 +100,7 @@ using AgentEvent = std::variant<StoreBound,
                                 SaveAnswered,
                                 FinishJob,
                                 WorkerEnded,
+                                WorkerHung,
                                 AllGone,
                                 SignalArrived,
                                 Resumed,
@@ -201,6 +204,7 @@ class Agent {
   void on(Instant now, const SaveAnswered& answered, Actions& out);
   void on(Instant now, const FinishJob& finish, Actions& out);
   void on(Instant now, const WorkerEnded& ended, Actions& out);
+  void on(Instant now, const WorkerHung& hung, Actions& out);
   void on(Instant now, const AllGone& gone, Actions& out);
   void on(Instant now, const SignalArrived& arrived, Actions& out);
   void on(Instant now, const Resumed& resumed, Actions& out);
@@ -218,6 +222,7 @@ class Agent {
   [[nodiscard]] bool leave_to_worker(Instant now, Actions& out);
   [[nodiscard]] bool answers_interrupt(Instant now, const WorkerEnded& ended) const;
   void say_why(const StopGeneration& stop, Actions& out) const;
+  void say_hung(const WorkerHung& hung, Actions& out) const;
   [[nodiscard]] std::string why_it_waits() const;
   void bind(Instant now, Actions& out);
   void join_if_ready(Actions& out);
@@ -249,6 +254,7 @@ class Agent {
   int insists_ = 0;                     // how many they are
   bool reports_save_ = false;           // the coordinator waits for an answer
   std::optional<Instant> in_vain_at_;   // when it is told that no worker can be asked
+  bool has_hung_worker_ = false;        // in that generation, which the coordinator knows
   std::optional<WorkerEnded> held_;     // a death that may turn out to be the end of the whole job
   std::uint16_t store_port_ = 0;        // 0: none is open
   std::string store_address_;

@@ -24,6 +24,15 @@ void Agent::say_why(const StopGeneration& stop, Actions& out) const {
                                     part_.group_world_size > 1 ? " here" : "")});
 }
 
+/// What the failure itself does not say.
+void Agent::say_hung(const WorkerHung& hung, Actions& out) const {
+  out.emplace_back(
+      Note{fmt::format("rank {} hangs {} (--hang-timeout)",
+                       part_.first_rank.value + hung.local_rank.value,
+                       hung.step ? fmt::format("after step {}", fmt::group_digits(*hung.step))
+                                 : std::string("before its first step"))});
+}
+
 /// "rank 2 to end, or SIGKILL in 7 s; n3 was lost: …"
 std::string Agent::waits_for(Instant now) const {
   if (state_ == State::joined) {

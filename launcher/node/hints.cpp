@@ -111,6 +111,9 @@ std::string hint_for(const WorkerEnd& end) {
       return hint_for_exec(end.code);
     case WorkerEnd::Kind::not_started:
       return hint_for_start(end.code);
+    case WorkerEnd::Kind::hung:
+      return "every rank must take part in each collective call, and each step, save and "
+             "evaluation must end within --hang-timeout";
   }
   return {};
 }

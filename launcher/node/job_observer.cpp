@@ -24,6 +24,7 @@ void JobObserver::on(const AgentEvent& event, Events& out) {
                           living_.erase(ended.local_rank);
                           append(ended);
                         },
+                        [](const WorkerHung&) {},  // WorkerFailed follows
                         [](const AllGone&) {},
                         [&](const SignalArrived& arrived) {
                           append(SignalReceived{arrived.signal, arrived.from_terminal});

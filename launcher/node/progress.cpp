@@ -87,6 +87,7 @@ void Progress::hear(Instant now, LocalRank local_rank, const ControlMessage& mes
   rank.rank = Rank{first_rank_.value + local_rank.value};
   std::visit([&](const auto& what) { apply(what, rank); }, message);
   if (std::holds_alternative<StepsFinished>(message)) rank.told = now;
+  rank.heard = now;
 }
 
 void Progress::ended(LocalRank local_rank) {
@@ -96,9 +97,27 @@ void Progress::ended(LocalRank local_rank) {
 }
 
 void Progress::closed(LocalRank local_rank) {
+  const auto found = ranks_.find(local_rank);
+  if (found != ranks_.end()) found->second.is_closed = true;
   if (!wish_ || wish_->asked.erase(local_rank) == 0 || !wish_->asked.empty()) return;
   wish_.reset();
   answer_.emplace();
+}
+
+void Progress::resumed(Instant now, Millis after) {
+  for (auto& [local_rank, rank] : ranks_) {
+    rank.told = std::min(rank.told + after, now);
+    rank.heard = std::min(rank.heard + after, now);
+  }
+}
+
+std::optional<Silence> Progress::longest_silence() const {
+  std::optional<Silence> longest;
+  for (const auto& [local_rank, rank] : ranks_) {
+    if (rank.has_ended || rank.is_closed) continue;
+    if (!longest || rank.heard < longest->since) longest = Silence{local_rank, rank.heard};
+  }
+  return longest;
 }
 
 void Progress::asked_to_save(std::set<LocalRank> local_ranks) {

@@ -22,7 +22,9 @@ struct RankProgress {
   std::optional<std::int64_t> saving = {};  ///< The step of a snapshot that is being written.
   std::optional<std::int64_t> saved = {};   ///< The step of the newest one.
   bool has_ended = false;
-  Instant told = {};  ///< When `steps` came.
+  Instant told = {};       ///< When `steps` came.
+  Instant heard = {};      ///< When it told anything.
+  bool is_closed = false;  ///< It tells nothing more, and lives.
   friend bool operator==(const RankProgress&, const RankProgress&) = default;
 };
 
@@ -30,6 +32,12 @@ struct RankProgress {
 struct SaveAnswered {
   std::optional<std::int64_t> step;  ///< Of a snapshot begun since; nothing: none can be asked.
   friend bool operator==(const SaveAnswered&, const SaveAnswered&) = default;
+};
+
+struct Silence {
+  LocalRank local_rank;
+  Instant since;
+  friend bool operator==(const Silence&, const Silence&) = default;
 };
 
 class Progress {
@@ -42,9 +50,15 @@ class Progress {
   void ended(LocalRank local_rank);
   /// It can be asked nothing more.
   void closed(LocalRank local_rank);
+  /// All of them and this program were stopped for so long, until now.
+  void resumed(Instant now, Millis after);
 
   /// Of those that have said hello.
   [[nodiscard]] const Ranks& ranks() const { return ranks_; }
+
+  /// The longest one of living workers that have not closed their end; of equal ones, that of the
+  /// lowest rank.
+  [[nodiscard]] std::optional<Silence> longest_silence() const;
 
   /// These are asked to save: what one is writing just now began too early to be the answer.
   void asked_to_save(std::set<LocalRank> local_ranks);

@@ -7,6 +7,7 @@
 #include "launcher/options/coordinator_options.hpp"
 #include "launcher/options/variables.hpp"
 #include "launcher/processes/descendants.hpp"
+#include "launcher/system/clock.hpp"
 #include "launcher/system/temporary_folder.hpp"
 #include "launcher/system/terminal.hpp"
 #include "launcher/system/time_of_day.hpp"
@@ -40,6 +41,12 @@ Supervisor::Supervisor(Job job, GuardLink link)
                    {console_, files_},
                    records_.events_writer(),
                    [this] { say_events_are_late(); }),
+      hang_(job_.options.hang_timeout),
+      hang_timer_(context_,
+                  [this] {
+                    reap();  // who has ended does not hang
+                    look_for_hang();
+                  }),
       workers_(context_,
                {console_, files_},
                plan_of(job_),
@@ -155,6 +162,21 @@ void Supervisor::hear(LocalRank local_rank, const ControlMessage& message) {
   requests_.hear(local_rank, message);
   if (!reaping_) answer_save();
   if (!agent_.machine().terminal_worker()) status_.steps_told();
+  if (std::holds_alternative<ControlHello>(message)) {
+    hang_timer_.arm(hang_.next_deadline(progress_));
+  }
+}
+
+/// The timer comes early where a worker has told something since.
+void Supervisor::look_for_hang() {
+  while (auto hung = hang_.look(now(), progress_)) {
+    for (const auto& [pid, local_rank] : workers_.living()) {
+      if (local_rank == hung->local_rank) hung->pid = pid;
+    }
+    agent_.push(*hung);
+  }
+  hang_timer_.arm(hang_.next_deadline(progress_));
+  agent_.drain();
 }
 
 void Supervisor::answer_save() {

@@ -7,6 +7,7 @@
 #include "launcher/node/failure_look.hpp"
 #include "launcher/node/guard.hpp"
 #include "launcher/node/guard_line.hpp"
+#include "launcher/node/hang_watch.hpp"
 #include "launcher/node/job.hpp"
 #include "launcher/node/job_records.hpp"
 #include "launcher/node/last_output.hpp"
@@ -21,6 +22,7 @@
 #include "launcher/node/worker_requests.hpp"
 #include "launcher/processes/child_signals.hpp"
 #include "launcher/processes/writer.hpp"
+#include "launcher/system/deadline_timer.hpp"
 #include "launcher/system/machine_loop.hpp"
 #include "launcher/workers/worker_group.hpp"
 #include "rendezvous/generations/coordinator.hpp"
@@ -62,6 +64,7 @@ class Supervisor {
   [[nodiscard]] StatusRow::Redraw redraws_status();
   void hear(LocalRank local_rank, const ControlMessage& message);
   void answer_save();
+  void look_for_hang();
   void take_signal(int signal, bool from_terminal);
   void say_events_are_late();
   void lose_guard();
@@ -85,6 +88,8 @@ class Supervisor {
   ChildSignals children_;
   LastOutput last_output_;
   Progress progress_;
+  HangWatch hang_;
+  DeadlineTimer hang_timer_;
   WorkerGroup workers_;
   WorkerRequests requests_;
   FailureLook failure_;

@@ -84,7 +84,9 @@ void Supervisor::perform(const Suspend&) {
   workers_.signal(SIGSTOP);
   (void)::raise(SIGSTOP);
   workers_.signal(SIGCONT);
-  agent_.push(Resumed{now() - before});
+  const Millis after = now() - before;
+  progress_.resumed(now(), after);
+  agent_.push(Resumed{after});
 }
 
 void Supervisor::perform(const TellCoordinator& tell) {

@@ -258,6 +258,13 @@ constexpr OptionSpec table[] = {
      .group = restarts,
      .help = "How long to wait before a restart: MIN for the first one in a row, then twice as "
              "long each time, up to MAX."},
+    {.name = "hang-timeout",
+     .value_name = "TIME",
+     .words = "off",
+     .fallback = "off",
+     .group = restarts,
+     .help = "A worker that has said hello over DDPRUN_CONTROL_FD and tells nothing for this long "
+             "has failed: a step, save or evaluation must not take longer."},
     {.name = "grace",
      .value_name = "TIME",
      .fallback = "10s",

@@ -168,6 +168,9 @@ Result<void> interpret(int core_count, Options& options) {
   const auto restart_grace = read_duration("restart-grace", all.at("restart-grace"));
   if (!restart_grace) return restart_grace.error();
   options.restart_grace = *restart_grace;
+  const auto hang_timeout = read_hang_timeout(all);
+  if (!hang_timeout) return hang_timeout.error();
+  options.hang_timeout = *hang_timeout;
   auto output = read_output_options(all);
   if (!output) return output.error();
   options.output = *std::move(output);

@@ -41,6 +41,7 @@ struct Options {
   RestartOptions restarts;
   StopOptions stop;
   Millis restart_grace;
+  std::optional<Millis> hang_timeout;  ///< Nothing: workers may be silent for ever.
   RendezvousOptions rendezvous;
   std::optional<Allocation> allocation;  ///< That says what nodes there are, unless it was said.
   bool anchored = false;                 ///< The job lives as long as the script that started it.

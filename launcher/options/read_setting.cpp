@@ -1,5 +1,6 @@
 #include "launcher/options/read_setting.hpp"
 
+#include "launcher/text/nearest.hpp"
 #include "launcher/text/values.hpp"
 
 #include <fmt/format.h>
@@ -37,6 +38,16 @@ Result<Millis> read_duration(std::string_view name, const Setting& setting) {
   const auto duration = parse_duration(setting.value);
   if (!duration) return refused_setting(name, setting, "is no time", "write 250ms, 5s, 2m or 1h");
   return *duration;
+}
+
+Result<std::optional<Millis>> read_duration_or_off(std::string_view name, const Setting& setting) {
+  if (setting.value == "off") return std::optional<Millis>();
+  const auto duration = parse_duration(setting.value);
+  if (duration) return duration;
+  return refused_setting(name,
+                         setting,
+                         "is no time",
+                         did_you_mean(setting.value, {"off"}, "write off, 90s, 5m or 1h"));
 }
 
 Result<std::size_t> read_size(std::string_view name, const Setting& setting, std::size_t low) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,10 @@ namespace ddprun {
     std::string_view name, const Setting& setting, std::string_view what, int low, int high);
 
 [[nodiscard]] Result<Millis> read_duration(std::string_view name, const Setting& setting);
+
+/// Nothing for "off".
+[[nodiscard]] Result<std::optional<Millis>> read_duration_or_off(std::string_view name,
+                                                                 const Setting& setting);
 
 /// What a store needs: more than any request has.
 constexpr std::size_t store_memory_min = std::size_t{160} << 20;

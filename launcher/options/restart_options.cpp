@@ -1,7 +1,6 @@
 #include "launcher/options/restart_options.hpp"
 
 #include "launcher/options/read_setting.hpp"
-#include "launcher/text/nearest.hpp"
 #include "launcher/text/values.hpp"
 
 #include <optional>
@@ -12,20 +11,15 @@ namespace {
 
 constexpr int restarts_limit = 1'000'000;
 
-Result<std::optional<Millis>> read_window(const Setting& setting) {
-  constexpr const char* name = "restart-window";
-  if (setting.value == "off") return std::optional<Millis>();
-  const auto window = parse_duration(setting.value);
-  if (!window) {
-    return refused_setting(name,
-                           setting,
-                           "is no time",
-                           did_you_mean(setting.value, {"off"}, "write off, 5m, 1h or 24h"));
+/// "off", or a time; `if_none` is what none at all would mean.
+Result<std::optional<Millis>> read_longer_time(const char* name,
+                                               const Setting& setting,
+                                               const char* if_none) {
+  const auto time = read_duration_or_off(name, setting);
+  if (time.has_value() && *time && **time <= Millis{0}) {
+    return refused_setting(name, setting, if_none, "write off, or a longer time");
   }
-  if (*window <= Millis{0}) {
-    return refused_setting(name, setting, "counts no failure", "write off, or a longer time");
-  }
-  return window;
+  return time;
 }
 
 /// One time stands for both.
@@ -55,13 +49,18 @@ Result<RestartOptions> read_restart_options(const Settings& all) {
       read_count("max-restarts", all.at("max-restarts"), "number of restarts", 0, restarts_limit);
   if (!count_max) return count_max.error();
   options.count_max = *count_max;
-  const auto window = read_window(all.at("restart-window"));
+  const auto window =
+      read_longer_time("restart-window", all.at("restart-window"), "counts no failure");
   if (!window) return window.error();
   options.window = *window;
   if (const auto read = read_backoff(all.at("restart-backoff"), options); !read) {
     return read.error();
   }
   return options;
+}
+
+Result<std::optional<Millis>> read_hang_timeout(const Settings& all) {
+  return read_longer_time("hang-timeout", all.at("hang-timeout"), "leaves no time for a step");
 }
 
 }  // namespace ddprun

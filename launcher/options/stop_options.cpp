@@ -2,7 +2,6 @@
 
 #include "launcher/options/read_setting.hpp"
 #include "launcher/text/nearest.hpp"
-#include "launcher/text/values.hpp"
 
 #include <fmt/format.h>
 
@@ -113,15 +112,9 @@ Result<Millis> read_grace(const Settings& all) {
 
 /// 0 for "off".
 Result<Millis> read_before_end(const Setting& setting) {
-  if (setting.value == "off") return Millis{0};
-  const auto time = parse_duration(setting.value);
-  if (!time) {
-    return refused_setting("stop-before-end",
-                           setting,
-                           "is no time",
-                           did_you_mean(setting.value, {"off"}, "write off, 90s or 5m"));
-  }
-  return *time;
+  const auto time = read_duration_or_off("stop-before-end", setting);
+  if (!time) return time.error();
+  return time->value_or(Millis{0});
 }
 
 }  // namespace

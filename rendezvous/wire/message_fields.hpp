@@ -48,8 +48,9 @@ void fields(auto& archive, Is<Incarnation> auto& incarnation) {
   archive.integer(incarnation.life);
 }
 void fields(auto& archive, Is<WorkerEnd> auto& end) {
-  archive.choice(end.kind, WorkerEnd::Kind::not_started);
-  archive.integer(end.code, 0, end_code_max);
+  archive.choice(end.kind, WorkerEnd::Kind::hung);
+  const bool is_time = end.kind == WorkerEnd::Kind::hung;
+  archive.integer(end.code, 0, is_time ? std::numeric_limits<int>::max() : end_code_max);
 }
 void fields(auto& archive, Is<WorkerFailure> auto& failure) {
   archive.string(failure.host, name_bytes_max);

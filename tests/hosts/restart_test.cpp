@@ -4,6 +4,41 @@
 #include <doctest/doctest.h>
 
 namespace hosts {
+namespace {
+
+/// Each rank tells of its steps; in the first generation rank 3 stops doing so.
+constexpr const char* hanger = R"(
+import os, socket, time
+control = socket.socket(fileno=int(os.environ["DDPRUN_CONTROL_FD"]))
+control.sendall(b"hello 1\n")
+step = 0
+while not os.path.exists("finish"):
+    step += 1
+    time.sleep(0.05)
+    if os.environ["RANK"] != "3" or os.environ["DDPRUN_GENERATION"] != "1" or step < 5:
+        control.sendall(f"step {step} 50\n".encode())
+)";
+
+}  // namespace
+
+TEST_CASE("hosts: a worker that hangs on one node makes all nodes start again") {
+  if (!can_hold_hosts()) return;
+  Training job(3,
+               {{"nnodes", "3"}, {"max-restarts", "1"}, {"hang-timeout", "1s"}},
+               {},
+               {"python3", "hanger.py"});
+  job.cluster().test().write("hanger.py", hanger);
+  job.start_all();
+  job.generation(1, 6);
+  const std::vector<Start> second = job.generation(2, 6);
+  for (int host = 0; host < 3; ++host) {
+    CHECK(count_on(job[host], second) == 2);
+    CHECK(has_said(job.agent_of(host), ") hung: it told nothing for 1"));
+    CHECK(has_said(job.agent_of(host), "rank 3 hangs after step 4") == (host == 1));
+  }
+  job.finish();
+  job.expect_end(0);
+}
 
 TEST_CASE("hosts: one worker fails and all nodes start again with one restart count") {
   if (!can_hold_hosts()) return;

@@ -27,6 +27,7 @@ TEST_CASE("worker end: its status is what a shell would report") {
   CHECK(exit_status_of({Kind::not_executed, EACCES}) == 126);
   CHECK(exit_status_of({Kind::not_executed, ENOEXEC}) == 126);
   CHECK(exit_status_of({Kind::not_started, ENOENT}) == 71);
+  CHECK(exit_status_of({Kind::hung, 500}) == 124);
 }
 
 TEST_CASE("worker end: it is told with rank, process, host and how") {

@@ -52,6 +52,8 @@ TEST_CASE("event line: a worker has its rank in the job, and what is known of it
   CHECK(own_members(WorkerEnded{LocalRank{0}, 0, {Kind::not_started, EAGAIN}}) ==
         "{\"rank\":4,\"local_rank\":0,\"pid\":null,\"end\":\"not_started\",\"exit_status\":71,"
         "\"error\":\"Resource temporarily unavailable\"}");
+  CHECK(ended(Kind::hung, 2'500) ==
+        who + "\"end\":\"hung\",\"exit_status\":124,\"silent_ms\":2500}");
   CHECK(own_members(WorkersKilled{{{LocalRank{0}, 6}}}) ==
         "{\"workers\":[{\"rank\":4,\"local_rank\":0,\"pid\":6}]}");
 }

@@ -70,6 +70,27 @@ TEST_CASE("agent: A2 an end is told once and only while its generation runs") {
   CHECK(stopping.ends(1, exited(0)) == Lines{"kill all"});
 }
 
+TEST_CASE("agent: A2 after a worker that hangs no end is told, of it or of another") {
+  Node node = running_node();
+  CHECK(node.meets(WorkerHung{LocalRank{0}, 70, Millis{1'000}}) ==
+        Lines{"note: rank 2 hangs before its first step (--hang-timeout)",
+              "tell: in generation 1 rank 2 (pid 70 on n1) hung: it told nothing for 1 s"});
+  CHECK(node.meets(WorkerHung{LocalRank{1}, 71, Millis{1'000}}).empty());
+  CHECK(node.ends(0, exited(3)).empty());
+  CHECK(node.ends(1, killed(SIGTERM)).empty());
+  CHECK_FALSE(node.agent.next_deadline());
+  Node held = running_node();
+  (void)held.ends(0, killed(SIGTERM));
+  CHECK(held.meets(WorkerHung{LocalRank{1}, 71, Millis{1'000}}).empty());
+  Node next = running_node();
+  (void)next.meets(WorkerHung{LocalRank{0}, 70, Millis{1'000}});
+  (void)next.is_stopped(1, SIGTERM, Millis{0});
+  (void)next.meets(AllGone{});
+  (void)next.store_opens();
+  (void)next.starts(2);
+  CHECK(next.ends(0, exited(3)).size() == 1);
+}
+
 TEST_CASE("agent: the grace runs from the stop, and SIGKILL ends it to the millisecond") {
   Node node = running_node();
   CHECK(node.is_stopped(1, SIGINT, Millis{10'000}) == Lines{"signal SIGINT (2)"});
@@ -290,6 +311,14 @@ struct AgentRow {
   std::map<Phase, Lines> answers;
 };
 
+AgentRow hang() {
+  return {"WorkerHung",
+          WorkerHung{LocalRank{1}, 71, Millis{2'500}, 8'000},
+          {{Phase::running,
+            {"note: rank 3 hangs after step 8,000 (--hang-timeout)",
+             "tell: in generation 1 rank 3 (pid 71 on n1) hung: it told nothing for 2.5 s"}}}};
+}
+
 std::vector<AgentRow> table() {
   const Lines kill{"kill all"};
   const Lines join{"tell: join of node 0 n1 10.0.0.2:4002 with 2 workers, done with generation 0"};
@@ -320,6 +349,7 @@ std::vector<AgentRow> table() {
         {Phase::stopping, {}},
         {Phase::killing, {}},
         {Phase::stuck, {}}}},
+      hang(),
       {"GiveUp",
        GiveUp{Outcome{75, "alone", {}}},
        {{Phase::binding, {"exit with status 75: alone"}},

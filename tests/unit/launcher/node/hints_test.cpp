@@ -20,6 +20,7 @@ TEST_CASE("hints: only ends that need one have a hint") {
   for (const int error : {EMFILE, ENFILE, EAGAIN, ENOMEM}) {
     CHECK_FALSE(hint_for({Kind::not_started, error}).empty());
   }
+  CHECK_FALSE(hint_for({Kind::hung, 500}).empty());
   CHECK(hint_for({Kind::killed, SIGSEGV}).empty());
   CHECK(hint_for({Kind::not_started, ENOENT}).empty());
   CHECK(hint_for({Kind::not_executed, EIO}).empty());

@@ -141,7 +141,8 @@ TEST_CASE("stop options: what makes no sense is refused with what to write") {
   CHECK(refusal_of({.on_signal = "TERM=pass"}).find("write auto, stop, snapshot-exit or leave") !=
         std::string::npos);
   CHECK(refusal_of({.before_end = "soon"}) ==
-        "--stop-before-end: 'soon' from DDPRUN_STOP_BEFORE_END is no time; write off, 90s or 5m");
+        "--stop-before-end: 'soon' from DDPRUN_STOP_BEFORE_END is no time; write off, 90s, 5m or "
+        "1h");
   CHECK(refusal_of({.requeue = "true"}).find("--requeue: 'true' from job.yaml:2:1") == 0);
 }
 

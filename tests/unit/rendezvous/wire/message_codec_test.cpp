@@ -421,8 +421,12 @@ TEST_CASE("message codec: numbers that nobody means are refused") {
   CHECK(refused(news(Join{{}, GenerationNumber{}, SnapshotPosition{0, -1, 0}})));
   CHECK(refused(news(Join{{}, GenerationNumber{}, SnapshotPosition{0, 0, number_max + 1}})));
   CHECK(refused(news(Join{{NodeId{0}, "", "", 0, node_workers_max + 1, ""}, GenerationNumber{}})));
-  CHECK(refused(failed([](auto& each) { each.failure.end.kind = WorkerEnd::Kind{4}; })));
+  CHECK(refused(failed([](auto& each) { each.failure.end.kind = WorkerEnd::Kind{5}; })));
   CHECK(refused(failed([](auto& each) { each.failure.end.code = end_code_max + 1; })));
+  CHECK(refused(failed([](auto& each) { each.failure.end = {WorkerEnd::Kind::hung, -1}; })));
+  CHECK_FALSE(refused(failed([](auto& each) {
+    each.failure.end = {WorkerEnd::Kind::hung, std::numeric_limits<int>::max()};
+  })));
   CHECK(refused(failed([](auto& each) { each.failure.pid = -1; })));
   CHECK(refused(ToAgent{Ack{1, 1, Millis{-1}}}));
   CHECK(refused(ToAgent{Ack{1, 1, Millis{duration_ms_max + 1}}}));

@@ -1,0 +1,41 @@
+// Which worker hangs: it lives, has said hello over DDPRUN_CONTROL_FD, and has told nothing for
+// --hang-timeout. Pure.
+//
+// In a collective call all ranks wait for the one that does not come, so all fall silent within a
+// step; it cannot be told which of them is the cause.
+#pragma once
+
+#include "launcher/node/progress.hpp"
+#include "rendezvous/units.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace ddprun {
+
+struct WorkerHung {
+  LocalRank local_rank;
+  int pid = 0;  ///< HangWatch does not know it.
+  Millis silent{0};
+  std::optional<std::int64_t> step = {};  ///< The last one that it has told.
+  friend bool operator==(const WorkerHung&, const WorkerHung&) = default;
+};
+
+class HangWatch {
+ public:
+  /// Without a time no worker ever hangs.
+  explicit HangWatch(std::optional<Millis> timeout) : timeout_(timeout) {}
+
+  /// When to look, if no worker tells anything before.
+  [[nodiscard]] std::optional<Instant> next_deadline(const Progress& progress) const;
+
+  /// The worker that hangs, if one does, each at most once: it counts as closed then. A look that
+  /// comes late means that this program was stopped, perhaps with its workers: nothing of that time
+  /// counts.
+  [[nodiscard]] std::optional<WorkerHung> look(Instant now, Progress& progress) const;
+
+ private:
+  std::optional<Millis> timeout_;
+};
+
+}  // namespace ddprun
