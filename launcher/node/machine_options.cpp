@@ -68,7 +68,7 @@ ParticipantOptions participant_options(const Job& job) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;
   ParticipantOptions options;
   options.agent = job.meeting.will.agent;
-  options.will_secret = job.meeting.will.secret;
+  options.secret = job.meeting.will.secret;
   options.host = job.setup.host;
   options.witness = job.witness;
   if (!options.witness) options.node = rendezvous.node_rank;

@@ -20,7 +20,7 @@ constexpr std::size_t relayed_max = 1'024;  ///< Agents whose heartbeats go thro
 
 /// Drawn at random by a process for its agent, its guard and the coordinators that admit the agent.
 /// All zero: it leaves no will.
-using WillSecret = std::array<std::uint8_t, 16>;
+using AgentSecret = std::array<std::uint8_t, 16>;
 
 /// The first message on a connection, and again when a new life begins on it.
 struct Hello {
@@ -39,7 +39,7 @@ struct Hello {
   bool orphaned = false;
   bool witness = false;  ///< It has no workers, and no place among the nodes: it only votes.
   Epoch mark;  ///< Of a job of this name that has not ended on its node; 0: there is none.
-  WillSecret will_secret{};
+  AgentSecret secret{};
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 struct Heartbeat {
@@ -68,7 +68,7 @@ struct BeatBatch {
 /// so, or its own last words do. It is believed under the secret of the agent's Hello alone.
 struct Will {
   AgentId agent = 0;
-  WillSecret secret{};
+  AgentSecret secret{};
   friend bool operator==(const Will&, const Will&) = default;
 };
 /// A ballot is for the succession, a BeatForRelay for the relay: neither needs a Hello before it,

@@ -26,7 +26,7 @@ UplinkOptions uplink_options(const ParticipantOptions& options) {
           .endpoint = options.endpoint,
           .contact = options.contact,
           .mark = options.mark,
-          .will_secret = options.will_secret,
+          .secret = options.secret,
           .doors = options.doors,
           .join_timeout = gathering.join_timeout,
           .replace_timeout = gathering.replace_timeout,

@@ -44,7 +44,7 @@ struct ParticipantOptions {
   std::string folder;              ///< For claims, as people know it; empty: there is none.
   bool keeps_marks = false;
   Epoch mark;  ///< That was left on this node, of a job that has not ended; 0: none was.
-  WillSecret will_secret{};
+  AgentSecret secret{};
   LeaseTimes times;
   RelayOptions relays;
   CoordinatorOptions coordinator;

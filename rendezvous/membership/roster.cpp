@@ -108,9 +108,9 @@ void Roster::lose(Peer& peer, std::string why, Actions& out) {
 /// It may come late, twice, or from somebody who does not know the secret. (O7)
 void Roster::hear(Instant, SessionId, const Will& will, Actions& out) {
   const auto found = peers_.find(will.agent);
-  if (found == peers_.end() || will.secret == WillSecret{}) return;
+  if (found == peers_.end() || will.secret == AgentSecret{}) return;
   Peer& peer = found->second;
-  if (peer.ended || peer.will_secret != will.secret) return;
+  if (peer.ended || peer.secret != will.secret) return;
   peer.ended = true;
   if (!peer.lost) lose(peer, "its ddprun has ended, and no process of it is left there", out);
 }
@@ -119,6 +119,12 @@ void Roster::hear(Instant now, SessionId session, const Hello& hello, Actions& o
   const Incarnation& from = hello.from;
   Peer* peer = admit(now, session, hello, out);
   if (peer == nullptr) return;
+  if (peer->life != 0 && peer->secret != hello.secret) {  // O7
+    std::string note =
+        fmt::format("refused: another process than its agent says that it is {}", peer->host);
+    out.emplace_back(CloseSession{session, std::move(note)});
+    return;
+  }
   const bool is_known = hello.coordinator == options_.leader.agent && peer->life != 0;
   const bool is_from_before = hello.coordinator != 0 && !is_known;
   const bool is_over = peer->ended || (from.life == peer->life && peer->lost);
@@ -147,7 +153,7 @@ void Roster::hear(Instant now, SessionId session, const Hello& hello, Actions& o
   peer->session = session;
   keep_alive(now, *peer);
   peer->contact = hello.contact;
-  peer->will_secret = hello.will_secret;
+  peer->secret = hello.secret;
   peer->relay.clear();
   regroups_ = true;
   out.emplace_back(SendDown{session, Welcome{options_.leader, peer->node, voters_, voters_of_}});

@@ -18,7 +18,8 @@
 //   O5  A life is lost if another coordinator, which this one replaces, had admitted it; or
 //       if this one had, and another node has its place by now.
 //   O6  No ack says that it leads for longer than it was told.
-//   O7  A will ends all lives of an agent, and counts only under the secret of its newest Hello.
+//   O7  Of an agent that this coordinator has admitted, a Hello or a will counts only under the
+//       secret of the first Hello. A will ends all of its lives.
 // Bounds
 //   `agents_max` agents; lost ones are forgotten when there are as many. One connection each, the
 //   newest.
@@ -128,7 +129,7 @@ class Roster {
     bool lost = false;
     bool leaves = false;  // it has asked to, in this life
     bool ended = false;   // the process, by its will: no life of it comes back
-    WillSecret will_secret{};
+    AgentSecret secret{};
     Outbox<Instruction> outbox;
     Inbox inbox;
     Instant sent;         // when the whole outbox was sent last

@@ -192,7 +192,7 @@ void Uplink::greet(ConnectionId connection, Actions& out) const {
   hello.orphaned = is_orphaned(*std::ranges::find(lines_, connection, &Line::id));
   hello.witness = options_.witness;
   hello.mark = options_.mark;
-  hello.will_secret = options_.will_secret;
+  hello.secret = options_.secret;
   out.emplace_back(SendUp{connection, hello});
 }
 

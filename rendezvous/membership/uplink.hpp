@@ -61,7 +61,7 @@ struct UplinkOptions {
   std::string endpoint;  ///< Of the coordinator, for people.
   std::string contact;   ///< Where this process listens.
   Epoch mark;            ///< That was left on this node, of a job that has not ended; 0: none was.
-  WillSecret will_secret{};
+  AgentSecret secret{};
   /// Where to look for the job: the endpoint, then other hosts. None: the shell knows the endpoint.
   std::vector<std::string> doors;
   Millis join_timeout{600'000};    ///< Until a coordinator has answered.

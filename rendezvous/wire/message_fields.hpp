@@ -189,7 +189,7 @@ void fields(auto& archive, Is<Hello> auto& hello) {
   archive.flag(hello.orphaned);
   archive.flag(hello.witness);
   fields(archive, hello.mark);
-  archive.bytes(hello.will_secret);
+  archive.bytes(hello.secret);
 }
 void fields(auto& archive, Is<Will> auto& will) {
   archive.integer(will.agent);

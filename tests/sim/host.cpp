@@ -60,7 +60,7 @@ void Host::power_on() {
   agent_ = std::make_unique<Agent>(agent_options(options_));
   ParticipantOptions options = participant_options(options_);
   options.agent = agent_id_;
-  options.will_secret = will_secret_of(agent_id_);
+  options.secret = secret_of(agent_id_);
   options.mark = mark_.value_or(Founding{}).epoch;
   participant_ = std::make_unique<Participant>(std::move(options), *this);
   post([this] {

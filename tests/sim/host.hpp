@@ -42,8 +42,8 @@ struct HostOptions {
 class Cluster;
 
 /// Any that others cannot guess.
-[[nodiscard]] inline WillSecret will_secret_of(AgentId agent) {
-  WillSecret secret{1};
+[[nodiscard]] inline AgentSecret secret_of(AgentId agent) {
+  AgentSecret secret{1};
   for (std::size_t byte = 8; byte < secret.size(); ++byte, agent >>= 8) {
     secret.at(byte) = static_cast<std::uint8_t>(agent & 0xff);
   }

@@ -117,7 +117,7 @@ void Host::send_ballot(const SendBallot& send) {
 void Host::deliver_will(AgentId agent, const std::string& address) {
   const int to = host_at(address);
   Prng& chance = cluster_.chance();
-  const Will will{agent, will_secret_of(agent)};
+  const Will will{agent, secret_of(agent)};
   const int percent = cluster_.is_calm() ? 100 : 80;
   if (chance.percent(percent)) deliver(will, to, Millis{chance.between(0, 300)});
   if (chance.percent(20)) deliver(will, to, Millis{chance.between(0, repeat_max.count)});

@@ -60,7 +60,7 @@ TEST_CASE("machine options: who takes part, and where it looks for the job") {
   job.options.rendezvous.node_rank = NodeId{1};
   const ParticipantOptions options = member_options(job).participant;
   CHECK(options.agent == own_agent);
-  CHECK(options.will_secret == WillSecret{9});
+  CHECK(options.secret == AgentSecret{9});
   CHECK(options.node == NodeId{1});
   CHECK(options.coordinator.gathering.nodes_min == 2);
   CHECK(options.coordinator.gathering.nodes_max == 4);

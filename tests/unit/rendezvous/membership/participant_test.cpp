@@ -169,7 +169,7 @@ TEST_CASE(
 /// Also by who cannot tell whether it is true: the sender waits for nothing else.
 TEST_CASE("participant: the end of its session answers a will, which the leader alone heeds") {
   std::vector<ParticipantOptions> all{peer_options(0, 2), peer_options(1, 2)};
-  all[1].will_secret = {7};
+  all[1].secret = {7};
   ParticipantStory story(all);
   for (const int host : {0, 1}) story.joins(host);
   const Will unknown{109, {7}};

@@ -203,9 +203,9 @@ TEST_CASE("roster: O6 no ack outlives the lead") {
 
 TEST_CASE("roster: O7 a will under the agent's secret loses its node at once, and once") {
   RosterStory story;
-  const WillSecret secret{7};
+  const AgentSecret secret{7};
   Hello hello = hello_of({11, 1}, {});
-  hello.will_secret = secret;
+  hello.secret = secret;
   (void)story.meets(Received{{1}, hello});
   for (const Will& will : {Will{11, {8}}, Will{11, {}}, Will{12, secret}}) {
     CAPTURE(will.agent);
@@ -220,6 +220,29 @@ TEST_CASE("roster: O7 a will under the agent's secret loses its node at once, an
   CHECK(story.after(60'000).empty());
 }
 
+TEST_CASE("roster: O7 nobody else speaks for an agent that was admitted") {
+  RosterStory story;
+  Hello hello = hello_of({11, 1}, {});
+  hello.secret = {7};
+  (void)story.meets(Received{{1}, hello});
+  Hello forged = hello;
+  const Lines refused{"close 2: refused: another process than its agent says that it is n11"};
+  for (const AgentSecret& secret : {AgentSecret{8}, AgentSecret{}}) {
+    forged.secret = secret;
+    for (const std::uint32_t life : {1, 2}) {
+      forged.from.life = life;
+      CHECK(story.meets(Received{{2}, forged}) == refused);
+      CHECK(story.beats(2, 1).empty());
+      CHECK(story.beats(1, 1).size() == 1);
+      CHECK(story.meets(Received{{3}, Will{11, secret}}).empty());
+    }
+  }
+  CHECK(story.after(4'000) == Lines{"node 1 lost: silent for 4 s"});
+  CHECK(story.meets(Received{{2}, forged}) == refused);
+  hello.from.life = 2;
+  CHECK(story.meets(Received{{4}, hello}).back().starts_with("4: welcome"));
+}
+
 TEST_CASE("roster: O7 nobody can leave a will for an agent that leaves none") {
   RosterStory story;
   (void)story.greets(1, {11, 1});
@@ -230,7 +253,7 @@ TEST_CASE("roster: O7 nobody can leave a will for an agent that leaves none") {
 TEST_CASE("roster: O7 a will for one that was given up before changes nothing") {
   RosterStory story;
   Hello hello = hello_of({11, 1}, {});
-  hello.will_secret = {7};
+  hello.secret = {7};
   (void)story.meets(Received{{1}, hello});
   CHECK(story.after(4'000) == Lines{"node 1 lost: silent for 4 s"});
   CHECK(story.meets(Received{{2}, Will{11, {7}}}).empty());

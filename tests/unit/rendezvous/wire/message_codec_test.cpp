@@ -66,7 +66,7 @@ std::vector<ToCoordinator> messages_up() {
       Hello{somebody, "n1", NodeId{5}, 2, 4, Millis{1'500}, 77, true, "10.0.0.1:29400", Epoch{3}},
       Hello{.from = somebody, .host = "", .witness = true},
       Heartbeat{12, 3},
-      Hello{.from = somebody, .will_secret = {1, 2, 3}},
+      Hello{.from = somebody, .secret = {1, 2, 3}},
       Will{12, {3, 2, 1}},
       BeatForRelay{11, Epoch{3}, {somebody, {12, 3}}},
       BeatBatch{{{somebody, {12, 3}}, {somebody, {13, 3}}}},
