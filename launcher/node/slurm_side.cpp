@@ -73,6 +73,10 @@ void SlurmSide::on_signal(int signal) {
   steps_->stop();
 }
 
+void SlurmSide::job_is_over() {
+  if (steps_) steps_->job_is_over();
+}
+
 /// Only the coordinator does it: a job is queued again once.
 void SlurmSide::finish(const Outcome& outcome, bool coordinates, Finished done) {
   const auto queue_again = [this, outcome, coordinates, done = std::move(done)] {

@@ -54,6 +54,9 @@ class SlurmSide {
   /// Slurm ends the job while that is being queued again, which is waited for.
   [[nodiscard]] bool is_queueing_again() const { return batch_ && batch_->is_finishing(); }
 
+  /// From now on no agent is started again.
+  void job_is_over();
+
   /// The job has ended so. Calls `done` with how this process is to end, once no step is left, and
   /// where it `coordinates`, the job is in the queue again if it is to be.
   void finish(const Outcome& outcome, bool coordinates, Finished done);

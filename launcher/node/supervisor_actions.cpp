@@ -110,6 +110,7 @@ void Supervisor::perform(const ExitWith& exit) {
   wait_.end();
   last_output_.exits_with(exit.outcome.exit_status);
   if (guard_.is_lost()) return end_without_guard(exit.outcome);
+  slurm_.job_is_over();  // while other agents are told so, and end
   coordinator_->when_told(exit.outcome, [this, outcome = exit.outcome] {
     slurm_.finish(outcome, coordinator_->coordinates(), [this](const Outcome& final) {
       const bool by_script = is_reported_by_script(job_, told_);

@@ -70,9 +70,13 @@ void NodeSteps::signal(int number) const {
   for (const auto& [node, step] : steps_) ::kill(step.pid, number);
 }
 
+void NodeSteps::job_is_over() {
+  tell(JobEnds{});
+}
+
 void NodeSteps::finish(std::function<void()> done) {
   done_ = std::move(done);
-  tell(JobEnds{});
+  job_is_over();
 }
 
 void NodeSteps::tell(const StepEvent& event) {

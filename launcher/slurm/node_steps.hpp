@@ -47,6 +47,9 @@ class NodeSteps {
   /// Its end was asked for: nothing is started any more.
   void stop() { tell(StopAsked{}); }
 
+  /// The same, and lost nodes are not waited for.
+  void job_is_over();
+
   /// The job is over: calls `done` when no step is left.
   void finish(std::function<void()> done);
 

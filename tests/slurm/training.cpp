@@ -138,9 +138,13 @@ void Training::fail(int rank, int status) {
   slurm_.test().write("fail." + std::to_string(rank), std::to_string(status));
 }
 
+/// No agent is to be started again at the job's end.
 void Training::complete(int job) {
+  const auto restarts = [&] { return e2e::count_of("it is started again in", slurm_.output(job)); };
+  const std::size_t before = restarts();
   finish();
   CHECK_MESSAGE(slurm_.wait_for_end(job).at("JobState") == "COMPLETED", slurm_.output(job));
+  CHECK_MESSAGE(restarts() == before, slurm_.output(job));
 }
 
 void Training::complete_with_losses(int job) {
