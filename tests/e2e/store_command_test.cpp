@@ -157,6 +157,29 @@ TEST_CASE_FIXTURE(StoreCase, "e2e store command: the kernel asks whether a clien
   end_store(store);
 }
 
+/// Asks 64 times at once how many keys there are; how many segments of data the answers needed.
+constexpr const char* ask_at_once = R"(
+import socket, struct, sys
+store = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+store.sendall(b"\6" * 64)
+left = 64 * 8
+while left > 0:
+    left -= len(store.recv(left))
+tcpi_data_segs_in = 152  # its place in struct tcp_info of linux/tcp.h
+info = store.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, tcpi_data_segs_in + 4)
+print(struct.unpack_from("I", info, tcpi_data_segs_in)[0])
+)";
+
+TEST_CASE_FIXTURE(StoreCase, "e2e store command: answers to requests that came at once do, too") {
+  Job& store = start_store();
+  const Job& client =
+      run(Setup{.arguments = {"-c", ask_at_once, port()}, .program = "/usr/bin/python3"});
+  CHECK(client.status() == 0);
+  CHECK(std::atoi(client.out.c_str()) >= 1);
+  CHECK(std::atoi(client.out.c_str()) <= 4);  // a write for each would make 64
+  end_store(store);
+}
+
 /// In bash's printf: code 8 with the key "k", or with "k" and the value "v".
 constexpr const char* delete_k = "\\010\\001\\0\\0\\0\\0\\0\\0\\0k";
 constexpr const char* append_kv = "\\010\\001\\0\\0\\0\\0\\0\\0\\0k\\001\\0\\0\\0\\0\\0\\0\\0v";
