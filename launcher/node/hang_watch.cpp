@@ -19,7 +19,7 @@ std::optional<WorkerHung> HangWatch::look(Instant now, Progress& progress) const
   if (!deadline || now < *deadline) return std::nullopt;
   const auto [local_rank, since] = *progress.longest_silence();
   if (now - *deadline > late) {
-    progress.resumed(now, now - since);
+    progress.begin_anew(now);
     return std::nullopt;
   }
   WorkerHung hung{.local_rank = local_rank, .silent = now - since};

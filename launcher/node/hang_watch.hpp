@@ -30,8 +30,8 @@ class HangWatch {
   [[nodiscard]] std::optional<Instant> next_deadline(const Progress& progress) const;
 
   /// The worker that hangs, if one does, each at most once: it counts as closed then. A look that
-  /// comes late means that this program was stopped, perhaps with its workers: nothing of that time
-  /// counts.
+  /// comes more than a second late means that this program was stopped, perhaps with its workers:
+  /// all have their time anew. A stop that ends before is not seen.
   [[nodiscard]] std::optional<WorkerHung> look(Instant now, Progress& progress) const;
 
  private:

@@ -112,8 +112,8 @@ std::string hint_for(const WorkerEnd& end) {
     case WorkerEnd::Kind::not_started:
       return hint_for_start(end.code);
     case WorkerEnd::Kind::hung:
-      return "every rank must take part in each collective call, and each step, save and "
-             "evaluation must end within --hang-timeout";
+      return "every rank must take part in each collective call, and what a worker does before, "
+             "in, between and after steps must each end within --hang-timeout";
   }
   return {};
 }

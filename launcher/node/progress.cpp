@@ -111,6 +111,10 @@ void Progress::resumed(Instant now, Millis after) {
   }
 }
 
+void Progress::begin_anew(Instant now) {
+  for (auto& [local_rank, rank] : ranks_) rank.heard = now;
+}
+
 std::optional<Silence> Progress::longest_silence() const {
   std::optional<Silence> longest;
   for (const auto& [local_rank, rank] : ranks_) {

@@ -52,6 +52,8 @@ class Progress {
   void closed(LocalRank local_rank);
   /// All of them and this program were stopped for so long, until now.
   void resumed(Instant now, Millis after);
+  /// Nobody's silence before counts.
+  void begin_anew(Instant now);
 
   /// Of those that have said hello.
   [[nodiscard]] const Ranks& ranks() const { return ranks_; }

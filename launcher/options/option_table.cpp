@@ -264,7 +264,7 @@ constexpr OptionSpec table[] = {
      .fallback = "off",
      .group = restarts,
      .help = "A worker that has said hello over DDPRUN_CONTROL_FD and tells nothing for this long "
-             "has failed: a step, save or evaluation must not take longer."},
+             "has failed: no step, save or evaluation may take longer. 1s or more."},
     {.name = "grace",
      .value_name = "TIME",
      .fallback = "10s",

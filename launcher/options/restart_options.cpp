@@ -11,15 +11,13 @@ namespace {
 
 constexpr int restarts_limit = 1'000'000;
 
-/// "off", or a time; `if_none` is what none at all would mean.
-Result<std::optional<Millis>> read_longer_time(const char* name,
-                                               const Setting& setting,
-                                               const char* if_none) {
-  const auto time = read_duration_or_off(name, setting);
-  if (time.has_value() && *time && **time <= Millis{0}) {
-    return refused_setting(name, setting, if_none, "write off, or a longer time");
+Result<std::optional<Millis>> read_window(const Setting& setting) {
+  constexpr const char* name = "restart-window";
+  const auto window = read_duration_or_off(name, setting);
+  if (window.has_value() && *window && **window <= Millis{0}) {
+    return refused_setting(name, setting, "counts no failure", "write off, or a longer time");
   }
-  return time;
+  return window;
 }
 
 /// One time stands for both.
@@ -49,8 +47,7 @@ Result<RestartOptions> read_restart_options(const Settings& all) {
       read_count("max-restarts", all.at("max-restarts"), "number of restarts", 0, restarts_limit);
   if (!count_max) return count_max.error();
   options.count_max = *count_max;
-  const auto window =
-      read_longer_time("restart-window", all.at("restart-window"), "counts no failure");
+  const auto window = read_window(all.at("restart-window"));
   if (!window) return window.error();
   options.window = *window;
   if (const auto read = read_backoff(all.at("restart-backoff"), options); !read) {
@@ -60,7 +57,14 @@ Result<RestartOptions> read_restart_options(const Settings& all) {
 }
 
 Result<std::optional<Millis>> read_hang_timeout(const Settings& all) {
-  return read_longer_time("hang-timeout", all.at("hang-timeout"), "leaves no time for a step");
+  constexpr const char* name = "hang-timeout";
+  constexpr Millis least{1'000};  // workers tell of their steps a few times a second
+  const auto time = read_duration_or_off(name, all.at(name));
+  if (time.has_value() && *time && **time < least) {
+    return refused_setting(
+        name, all.at(name), "is less than workers need to tell of a step", "write off, 1s or more");
+  }
+  return time;
 }
 
 }  // namespace ddprun

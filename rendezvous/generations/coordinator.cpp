@@ -147,7 +147,11 @@ void Coordinator::on(Instant now, const NodeLost& lost, Actions& out) {
 void Coordinator::on(Instant now, const WorkerFailed& failed, Actions& out) {
   if (state_ != State::running || failed.generation != current_.number) return;  // C5
   // Workers may have got the signal by which a node leaves, or may miss those that have.
-  if (leave_at_) return stop(SIGTERM, options_.grace, cause_, out);
+  if (leave_at_) {
+    out.emplace_back(
+        Note{fmt::format("{}, and does not count: {}", describe(failed.failure), cause_)});
+    return stop(SIGTERM, options_.grace, cause_, out);
+  }
   failure_ = failed.failure;
   std::string why = describe(*failure_);
   if (!verdict(now)) why += fmt::format(", {} follows", restarts_.next(now));

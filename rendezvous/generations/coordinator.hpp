@@ -133,6 +133,7 @@ class Coordinator {
   void on(Instant now, const LeaveRequested& request, Actions& out);
   void on(Instant now, const SaveReported& report, Actions& out);
   void on(Instant now, const LeadKept&, Actions& out);
+  void note_asked(Instant now, const StopRequested& request);
   [[nodiscard]] bool is_same_wish(Instant now, const StopRequested& request) const;
   void stop_sooner(Instant now, const StopRequested& request, Actions& out);
   void on(Instant now, const Decided& decided, Actions& out);
@@ -219,6 +220,7 @@ class Coordinator {
   std::optional<Saving> saving_;            // and it ends for those once that is over
   std::optional<Instant> asked_;            // the newest request to end the job
   StopRequested asked_by_;                  // and its kind
+  std::set<NodeId> askers_;                 // nodes where the end was asked for
   std::optional<Instant> resume_at_;        // the wait before a restart is over
   std::string cause_ = "start";             // of the next one
   std::optional<Outcome> outcome_;          // set once no further generation will follow

@@ -59,6 +59,7 @@ struct WorkersStuck {
 struct StopRequested {
   int signal = 0;           ///< That was sent; 0: none was, since `time_is_up`.
   bool time_is_up = false;  ///< The batch system will soon end the job.
+  NodeId node = {};         ///< Whose agent says so, by the roster.
   friend bool operator==(const StopRequested&, const StopRequested&) = default;
 };
 /// Whether the job is to go on later after such an end, and its outcome.

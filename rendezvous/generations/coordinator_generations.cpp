@@ -71,7 +71,9 @@ void Coordinator::settle() {
 void Coordinator::restart(Instant now, Actions& out) {
   settle();
   const Member* first = current_.member_with(failure_->rank);
-  if (first != nullptr) aside_.failed_first(first->offer.node);
+  // Of those that hang, the first to be seen may wait for another one.
+  const bool is_to_blame = failure_->end.kind != WorkerEnd::Kind::hung;
+  if (first != nullptr && is_to_blame) aside_.failed_first(first->offer.node);
   const Millis pause = restarts_.restart(now);
   cause_ = fmt::format("{}: {}", restarts_.which(now), describe(*failure_));
   if (pause <= Millis{0}) return;

@@ -41,9 +41,18 @@ std::optional<StopRequested> end_asked_in(const News& news) {
   return std::nullopt;
 }
 
+/// Whoever ends the job's processes one by one, such as Kubernetes, may take longer than that.
 bool Coordinator::is_same_wish(Instant now, const StopRequested& request) const {
-  return asked_ && now - *asked_ < options_.same_wish && request == asked_by_ &&
-         request.signal != SIGINT;
+  const bool is_other_kind =
+      request.signal != asked_by_.signal || request.time_is_up != asked_by_.time_is_up;
+  if (!asked_ || is_other_kind || request.signal == SIGINT) return false;
+  return now - *asked_ < options_.same_wish || !askers_.contains(request.node);
+}
+
+void Coordinator::note_asked(Instant now, const StopRequested& request) {
+  asked_ = now;
+  asked_by_ = request;
+  askers_.insert(request.node);
 }
 
 void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
@@ -58,8 +67,7 @@ void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
       break;
     case State::running:
       outcome_ = outcome_of(request, options_.saving_signals);
-      asked_ = now;
-      asked_by_ = request;
+      note_asked(now, request);
       if (saving) return stop(SIGTERM, options_.save_grace, outcome_->text, out);
       stop(request.signal, options_.grace, outcome_->text, out);
       break;
@@ -73,15 +81,15 @@ void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
 
 /// Replaces the restart that is under way, or is a repeated request.
 void Coordinator::stop_sooner(Instant now, const StopRequested& request, Actions& out) {
-  if (is_same_wish(now, request)) return;
+  if (is_same_wish(now, request)) return (void)askers_.insert(request.node);
   const std::set<int>& saving = options_.saving_signals;
   const bool ends_anyway = verdict(now).has_value();
   outcome_ = verdict(now).value_or(outcome_of(request, saving));
   if (saves(request, saving)) return;
+  const bool is_first = !asked_ && request.signal != SIGINT;
   const bool is_saving = asked_ && saves(asked_by_, saving) && request.signal != SIGINT;
-  asked_ = now;
-  asked_by_ = request;
-  if (!ends_anyway) return;
+  note_asked(now, request);
+  if (!ends_anyway || is_first) return;  // the workers keep the grace that they have
   stop(request.signal, is_saving ? options_.grace : Millis{0}, outcome_->text, out);
 }
 
@@ -123,8 +131,7 @@ void Coordinator::on(Instant now, const LeaveRequested& request, Actions& out) {
 void Coordinator::stop_with_last(Instant now, const LeaveRequested& request, Actions& out) {
   if (state_ == State::deciding) withdraw(now);
   ends_by_leave_ = true;
-  asked_ = now;
-  asked_by_ = StopRequested{request.signal};
+  note_asked(now, {.signal = request.signal, .node = request.node});
   const Outcome stopped = outcome_of(StopRequested{request.signal}, {});
   outcome_ = state_ == State::ending ? verdict(now).value_or(stopped) : stopped;
   if (state_ == State::forming) return finish(out);

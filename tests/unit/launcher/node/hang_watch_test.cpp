@@ -76,7 +76,7 @@ TEST_CASE("hang watch: without a time nobody hangs") {
   CHECK_FALSE(story.at(1'000'000));
 }
 
-TEST_CASE("hang watch: time in which all were stopped does not count") {
+TEST_CASE("hang watch: a late look and a suspended job begin anew or wait") {
   HangStory late;
   late.hears(0, 0);
   late.hears(4'000, 1);

@@ -34,6 +34,20 @@ TEST_CASE("restart options: a window and two times, or one that stands for both"
   CHECK(same->wait_max == Millis{5'000});
 }
 
+TEST_CASE("restart options: a worker hangs after a second or more, or never") {
+  const auto read = [](const char* text) {
+    return read_hang_timeout({{"hang-timeout", {text, "the command line"}}});
+  };
+  CHECK_FALSE(read("off").value());
+  CHECK(read("1s").value() == Millis{1'000});
+  CHECK(read("soon").error().message() ==
+        "--hang-timeout: 'soon' from the command line is no time; write off, 90s, 5m or 1h");
+  for (const char* little : {"0", "999ms"}) {
+    CHECK(read(little).error().message().ends_with(
+        "is less than workers need to tell of a step; write off, 1s or more"));
+  }
+}
+
 TEST_CASE("restart options: what makes no sense is refused with what to write") {
   struct Case {
     const char* window;

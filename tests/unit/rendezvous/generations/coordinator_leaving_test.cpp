@@ -130,8 +130,12 @@ TEST_CASE("coordinator: a worker that fails while a node is about to leave is no
   LeavingStory job;
   (void)job.is_evicted(2);
   const WorkerFailure end = job.failure(1, {WorkerEnd::Kind::killed, SIGTERM});
-  CHECK(job.meets(WorkerFailed{GenerationNumber{1}, end}) ==
-        all_stop(SIGTERM, CoordinatorOptions{}.grace));
+  Actions answer = job.meets(WorkerFailed{GenerationNumber{1}, end});
+  CHECK(std::get<Note>(answer.at(0)).text ==
+        "rank 1 (pid 71 on n0) was killed by SIGTERM (15), and does not count: n2 left by SIGTERM "
+        "(15)");
+  answer.erase(answer.begin());
+  CHECK(answer == all_stop(SIGTERM, CoordinatorOptions{}.grace));
   for (const int node : {1, 2}) CHECK(job.joins(node, 1).empty());
   const Actions next = job.joins(0, 1);
   CHECK(members_of(next) == std::vector{0, 1});

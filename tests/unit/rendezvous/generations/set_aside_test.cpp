@@ -86,8 +86,9 @@ JobStory three_nodes(int nodes_min = 2) {
 /// The generation fails first on node 2; all of `nodes` join again.
 Actions fails_on_two(JobStory& job,
                      std::int64_t number,
-                     const std::vector<int>& nodes = {0, 1, 2}) {
-  (void)job.fails(number, 4, exited(1));
+                     const std::vector<int>& nodes = {0, 1, 2},
+                     WorkerEnd end = exited(1)) {
+  (void)job.fails(number, 4, end);
   Actions next;
   for (const int node : nodes) next = job.joins(node, number);
   return next;
@@ -107,6 +108,14 @@ TEST_CASE("coordinator: a node that fails first three times is set aside, and th
   CHECK(members_of(fourth) == std::vector{0, 1});
   CHECK(fourth.front() ==
         CoordinatorAction(Note{"n2 is set aside: workers there were 3 times the first to fail"}));
+}
+
+TEST_CASE("coordinator: nobody is set aside for workers that hang, which may wait for others") {
+  JobStory job = three_nodes();
+  const WorkerEnd hung{WorkerEnd::Kind::hung, 1'000};
+  for (std::int64_t number = 1; number <= 5; ++number) {
+    CHECK(members_of(fails_on_two(job, number, {0, 1, 2}, hung)) == std::vector{0, 1, 2});
+  }
 }
 
 TEST_CASE("coordinator: who is set aside ends no generation by being there") {
