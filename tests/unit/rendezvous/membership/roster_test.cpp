@@ -229,7 +229,7 @@ TEST_CASE("roster: O7 nobody else speaks for an agent that was admitted") {
   const Lines refused{"close 2: refused: another process than its agent says that it is n11"};
   for (const AgentSecret& secret : {AgentSecret{8}, AgentSecret{}}) {
     forged.secret = secret;
-    for (const std::uint32_t life : {1, 2}) {
+    for (const std::uint32_t life : {1U, 2U}) {
       forged.from.life = life;
       CHECK(story.meets(Received{{2}, forged}) == refused);
       CHECK(story.beats(2, 1).empty());
