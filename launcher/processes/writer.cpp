@@ -25,6 +25,10 @@ namespace {
 constexpr std::size_t terminal_piece_bytes = 4096;  // half a second of a slow line
 constexpr std::size_t chunk_overhead_bytes = 64;    // so that empty chunks are bounded, too
 
+bool is_for_terminal(int descriptor) {
+  return ::isatty(descriptor) == 1;
+}
+
 /// A terminal or pipe that some other program has made non-blocking.
 void wait_until_writable(int fd) {
   pollfd ready{fd, POLLOUT, 0};
@@ -34,7 +38,10 @@ void wait_until_writable(int fd) {
 }  // namespace
 
 Writer::Writer(boost::asio::io_context& context, std::function<void(std::string)> on_error)
-    : context_(context), on_error_(std::move(on_error)), thread_([this] { run(); }) {}
+    : context_(context),
+      on_error_(std::move(on_error)),
+      patience_(context),
+      thread_([this] { run(); }) {}
 
 void Writer::keep_memory_of_queues() {
 #ifdef __GLIBC__
@@ -97,8 +104,37 @@ bool Writer::full() const {
 }
 
 void Writer::when_room(std::function<void()> handler) {
+  {
+    const std::lock_guard lock(mutex_);
+    on_room_.push_back(std::move(handler));
+    wake_waiters(queued_bytes_);
+    if (on_room_.empty()) return;
+  }
+  watch_terminal();
+}
+
+void Writer::watch_terminal() {
+  if (std::exchange(is_patient_, true)) return;
+  patience_.expires_after(terminal_patience);
+  patience_.async_wait([this, before = progress()](boost::system::error_code error) {
+    if (error) return;
+    is_patient_ = false;
+    if (progress() == before && is_for_terminal(writes_to_)) give_terminal_up();
+    const std::lock_guard lock(mutex_);
+    if (!on_room_.empty()) boost::asio::post(context_, [this] { watch_terminal(); });
+  });
+}
+
+/// The writer's thread still waits for it.
+void Writer::give_terminal_up() {
   const std::lock_guard lock(mutex_);
-  on_room_.push_back(std::move(handler));
+  terminal_is_stuck_ = true;
+  std::erase_if(queue_, [&](const Chunk& chunk) {
+    if (chunk.task != Task::write || !is_for_terminal(chunk.sink->number_)) return false;
+    chunk.sink->dropped_bytes_ += chunk.bytes.size();
+    queued_bytes_ -= chunk.bytes.capacity() + chunk_overhead_bytes;
+    return true;
+  });
   wake_waiters(queued_bytes_);
 }
 
@@ -111,7 +147,9 @@ void Writer::when_drained(std::function<void()> handler) {
 void Writer::push(Chunk chunk) {
   {
     const std::lock_guard lock(mutex_);
-    if (queued_bytes_ + chunk.bytes.capacity() > queued_bytes_max && chunk.task == Task::write) {
+    const bool is_stuck = terminal_is_stuck_ && is_for_terminal(chunk.sink->number_);
+    const bool has_room = queued_bytes_ + chunk.bytes.capacity() <= queued_bytes_max;
+    if (chunk.task == Task::write && (is_stuck || !has_room)) {
       chunk.sink->dropped_bytes_ += chunk.bytes.size();
       return;
     }
@@ -132,6 +170,7 @@ void Writer::run() {
     write_out(chunk);
     lock.lock();
     chunk.sink->reached_ = true;
+    terminal_is_stuck_ = false;
     reached_.notify_all();
     if (const std::size_t dropped = std::exchange(chunk.sink->dropped_bytes_, 0); dropped > 0) {
       say(fmt::format(

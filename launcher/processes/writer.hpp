@@ -3,14 +3,17 @@
 //
 // Bounds
 //   Beyond `full_bytes` in the queue `full()` is true: callers stop reading from workers, whose
-//   pipes then fill and block them, as a terminal would. The output in the pipes when workers
-//   end is still read, up to `queued_bytes_max`; the rest is dropped, and a line says so.
+//   pipes then fill and block them, as a terminal would. A terminal that takes nothing for
+//   `terminal_patience` meanwhile, as after ctrl-S, holds nobody any longer: what is for it is
+//   dropped until it takes something again. The output in the pipes when workers end is still
+//   read, up to `queued_bytes_max`; the rest is dropped. A line says what was dropped.
 #pragma once
 
 #include "launcher/processes/bottom_line.hpp"
 #include "launcher/system/fd.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -57,6 +60,7 @@ class Writer {
  public:
   static constexpr std::size_t full_bytes = 4 * 1024 * 1024;
   static constexpr std::size_t queued_bytes_max = 64 * 1024 * 1024;
+  static constexpr std::chrono::seconds terminal_patience{10};
 
   /// Throws a std::system_error if there cannot be another thread. `on_error` gets one line for
   /// people when something is dropped: once from a sink that fails, and whenever the queue has been
@@ -120,6 +124,8 @@ class Writer {
   };
 
   void push(Chunk chunk);
+  void watch_terminal();
+  void give_terminal_up();
   void run();
   void write_out(const Chunk& chunk);
   [[nodiscard]] bool replaces_shown(BottomLine::Owner owner, std::string& text);
@@ -142,6 +148,9 @@ class Writer {
   std::atomic<bool> has_bottom_{false};
   std::map<unsigned, BottomLine> bottoms_;  // of each terminal; of the writer's thread
   bool closing_ = false;
+  bool terminal_is_stuck_ = false;      // under the mutex
+  boost::asio::steady_timer patience_;  // while somebody waits for room
+  bool is_patient_ = false;             // it runs
   std::deque<std::function<void()>> on_room_;
   std::deque<std::function<void()>> on_drained_;
   std::thread thread_;  // last, since it uses all others

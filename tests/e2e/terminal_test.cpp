@@ -229,6 +229,23 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: one that takes nothing more holds neither
   CHECK(count_of("\n", read("logs/7/1/0.out")) == 20'001);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e terminal: one that takes nothing more does not hold up the work") {
+  if (!has_terminals()) return;
+  Job& job =
+      start(on_terminal(Words{"--nproc-per-node", "2", "--log-dir", "logs", "--rdzv-id", "7"} +
+                        shell("[ $RANK = 1 ] && exit 0; echo pid $$; " E2E_HELPER
+                              " lines 100000 100; : > done; until [ -e go ]; do sleep 0.1; done")));
+  (void)job.pid_of(0);
+  job.stop_reading();
+  job.wait_for_file("done");  // it had 10 MB to print
+  job.resume_reading();
+  job.wait_until("that some is dropped",
+                 [&] { return count_of(", which reads them too slowly", job.out) > 0; });
+  write("go", "");
+  CHECK(job.wait() == 0);
+  CHECK(count_of("\n", read("logs/7/1/0.out")) == 100'001);
+}
+
 TEST_CASE_FIXTURE(Case, "e2e terminal: the reader of a pipe may pause for longer than a terminal") {
   if (!has_terminals()) return;
   const std::string work = "[ $RANK = 1 ] && exit 0; " E2E_HELPER " lines 20000 100; exit 3";
