@@ -29,4 +29,13 @@ int columns_of(int fd) {
   return is_known ? size.ws_col : usual;
 }
 
+TerminalModes::TerminalModes(int fd) : fd_(fd) {
+  termios modes{};
+  if (::tcgetattr(fd, &modes) == 0) modes_ = modes;
+}
+
+void TerminalModes::restore() const {
+  if (modes_ && may_redraw(fd_)) (void)::tcsetattr(fd_, TCSANOW, &*modes_);
+}
+
 }  // namespace ddprun

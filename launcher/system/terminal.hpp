@@ -1,6 +1,10 @@
 // A terminal that this process writes to.
 #pragma once
 
+#include <termios.h>
+
+#include <optional>
+
 namespace ddprun {
 
 /// Whether a row of it may be erased and drawn again: nobody else has it, as the shell or an editor
@@ -14,5 +18,18 @@ namespace ddprun {
 
 /// As many as most have, where it does not say.
 [[nodiscard]] int columns_of(int fd);
+
+/// How a terminal edits and shows what is typed, as it was when this was made: for after a program
+/// that was killed before it could put that back.
+class TerminalModes {
+ public:
+  explicit TerminalModes(int fd);
+  /// Does nothing while somebody else has the terminal.
+  void restore() const;
+
+ private:
+  int fd_;
+  std::optional<termios> modes_;  // nothing: it is no terminal
+};
 
 }  // namespace ddprun

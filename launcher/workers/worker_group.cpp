@@ -56,6 +56,7 @@ WorkerGroup::WorkerGroup(boost::asio::io_context& context,
       stdout_(std::make_shared<Sink>(STDOUT_FILENO, "standard output")),
       stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")),
       has_terminal_(::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1),
+      modes_(STDIN_FILENO),
       has_input_(is_input(STDIN_FILENO)),
       is_one_console_(are_one_place(STDOUT_FILENO, STDERR_FILENO)) {
   if (!null_.is_open()) {
@@ -211,6 +212,8 @@ std::vector<WorkerEnded> WorkerGroup::reap(std::vector<EndedChild>& others) {
       end = WorkerEnd{WorkerEnd::Kind::not_executed, error};
     }
     if (child.dumped_core) dumped_.insert(local_rank);
+    const bool had_terminal = has_terminal_ && at_terminal_ == local_rank;
+    if (had_terminal && end.kind == WorkerEnd::Kind::killed) modes_.restore();
     ended.push_back({local_rank, child.pid, end});
   }
   return ended;

@@ -5,6 +5,7 @@
 #include "launcher/processes/process.hpp"
 #include "launcher/processes/reaper.hpp"
 #include "launcher/processes/writer.hpp"
+#include "launcher/system/terminal.hpp"
 #include "launcher/workers/control_channel.hpp"
 #include "launcher/workers/worker_plan.hpp"
 #include "rendezvous/generations/generation.hpp"
@@ -121,6 +122,7 @@ class WorkerGroup {
   std::shared_ptr<Sink> stdout_;
   std::shared_ptr<Sink> stderr_;
   bool has_terminal_ = false;
+  TerminalModes modes_;     // of standard input, before any worker
   bool has_input_ = false;  // standard input is a pipe or file
   bool lacks_input_ = false;
   bool is_one_console_ = false;  // standard output and standard error lead to one place

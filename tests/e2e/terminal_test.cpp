@@ -207,6 +207,26 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: a single worker has it as stdin and stdou
   CHECK(count_of(prefix(0), job.out) == 0);
 }
 
+TEST_CASE_FIXTURE(Case, "e2e terminal: it echoes again after a worker that was killed") {
+  if (!has_terminals()) return;
+  const std::string work = "stty -echo -icanon; kill -9 $$";
+  Job& job = start(Setup{.arguments = {"-c",
+                                       "stty | grep -c -e '-echo'; "
+                                       "\"$@\"; echo ended; stty | grep -c -e '-echo'",
+                                       "sh",
+                                       E2E_DDPRUN,
+                                       "sh",
+                                       "-c",
+                                       work},
+                         .on_terminal = true,
+                         .program = "/bin/sh"});
+  (void)job.wait();
+  CHECK(count_of("0\r\n", job.out.substr(0, 3)) == 1);
+  const std::size_t end = job.out.find("ended\r\n");
+  REQUIRE(end != std::string::npos);
+  CHECK(job.out.substr(end) == "ended\r\n0\r\n");
+}
+
 TEST_CASE_FIXTURE(Case, "e2e terminal: of several workers none has it") {
   if (!has_terminals()) return;
   const Job& job = run(on_terminal(
