@@ -150,6 +150,13 @@ void add_value(const std::string& value, std::vector<std::string>& words) {
   words.back() += (words.back().starts_with("--") ? "=" : "") + value;
 }
 
+/// As torchrun reads it: "-r=3" is "-r3".
+std::string without_equals(const std::string& word, const OptionSpec& option) {
+  const std::size_t end = 1 + option.short_name.size();
+  const bool has_equals = !word.starts_with("--") && word.size() > end && word[end] == '=';
+  return has_equals && word.size() > end + 1 ? word.substr(0, end) + word.substr(end + 1) : word;
+}
+
 /// The options at the beginning of `arguments`, spelt with dashes, each with its value; `count` is
 /// how many of the arguments they are.
 Result<std::vector<std::string>> option_words(const std::vector<std::string>& arguments,
@@ -169,7 +176,7 @@ Result<std::vector<std::string>> option_words(const std::vector<std::string>& ar
       add_value(word.substr(equals + 1), words);
     } else {
       const bool plain = word.starts_with("--") && (!is_joined(word) || has_format);
-      words.push_back(plain ? full_name(*option) : word);
+      words.push_back(plain ? full_name(*option) : without_equals(word, *option));
       if (has_format) words.back() += format_of(*option);
     }
     if (!takes_value || is_joined(word)) continue;

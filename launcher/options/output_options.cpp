@@ -135,9 +135,12 @@ Result<OutputOptions> read_output_options(const Settings& all) {
   Setting console = all.at("console");
   options.pty = console.value == "pty";
   if (options.pty) console.value = "all";
+  Setting filter = all.at("local-ranks-filter");  // as torchrun reads it: "0, 1"; empty: all
+  std::erase(filter.value, ' ');
+  if (filter.value.empty()) filter.value = "all";
   for (const auto& [name, setting, target] :
        {std::tuple{"console", console, &options.console},
-        std::tuple{"local-ranks-filter", all.at("local-ranks-filter"), &options.local_ranks}}) {
+        std::tuple{"local-ranks-filter", filter, &options.local_ranks}}) {
     auto ranks = read_ranks(name, setting);
     if (!ranks) return ranks.error();
     *target = *std::move(ranks);

@@ -125,7 +125,7 @@ Result<void> apply_conf(const Settings& all, Settings& effective, RendezvousOpti
           "rdzv-conf",
           conf,
           fmt::format("has '{}'", pair),
-          guess.empty() ? "write KEY=VALUE,..." : fmt::format("did you mean '{}'?", guess));
+          guess.empty() ? "write KEY=VALUE,..." : fmt::format("did you mean '{}=VALUE'?", guess));
     }
     const Setting value{text, fmt::format("{} in --rdzv-conf of {}", key, conf.origin)};
     if (key == "join_timeout" && !is_given(all.at("join-timeout"))) {

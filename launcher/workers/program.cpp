@@ -29,10 +29,13 @@ Error why_not(const Setting& program, const std::string& path) {
   if (S_ISDIR(status.st_mode)) {
     return {ExitStatus::cannot_execute, what, "it is a folder", "name the program in it"};
   }
+  const bool is_python = program.value.ends_with(".py");  // which --no-python denies
   return {ExitStatus::cannot_execute,
           what,
           "it is not executable",
-          fmt::format("chmod +x {}, or name it .py if Python is to run it", program.value)};
+          fmt::format("chmod +x {}, or {} if Python is to run it",
+                      program.value,
+                      is_python ? "omit --no-python" : "name it .py")};
 }
 
 /// Where find_on_path has looked.

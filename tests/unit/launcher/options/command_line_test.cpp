@@ -63,11 +63,14 @@ TEST_CASE("command line: torchrun's options may be abbreviated, as argparse does
 TEST_CASE("command line: streams by torchrun's short names") {
   CHECK(value_of(read({"-r", "3", "p"}), "redirects") == "3");
   CHECK(value_of(read({"-t0:3,1:1", "p"}), "tee") == "0:3,1:1");
+  CHECK(value_of(read({"-r=3", "p"}), "redirects") == "3");  // as argparse has it
+  CHECK(value_of(read({"-t=0:3,1:1", "p"}), "tee") == "0:3,1:1");
 }
 
 TEST_CASE("command line: short names take their value joined or apart") {
   CHECK(value_of(read({"-f", "job.yaml"}), "file") == "job.yaml");
   CHECK(value_of(read({"-fjob.yaml"}), "file") == "job.yaml");
+  CHECK(value_of(read({"-f=job.yaml"}), "file") == "job.yaml");
   CHECK(value_of(read({"-h"}), "help") == "true");
   const Source source = read({"-m", "package.module", "-f", "x"});
   CHECK(value_of(source, "module") == "true");

@@ -158,6 +158,9 @@ TEST_CASE("output options: what needs files, and what a terminal cannot be share
   CHECK(AskedOfOutput().with("log-dir", "logs").options().is_special());
   CHECK(AskedOfOutput().with("log-line-prefix-template", "x").options().is_special());
   CHECK(AskedOfOutput().with("local-ranks-filter", "1").options().is_special());
+  CHECK_FALSE(AskedOfOutput().with("local-ranks-filter", "").options().is_special());
+  const OutputOptions spaced = AskedOfOutput().with("local-ranks-filter", "0, 2").options();
+  for (const int rank : {0, 1, 2}) CHECK(spaced.local_ranks.contains(Rank{rank}) == (rank != 1));
 }
 
 TEST_CASE("output options: what makes no sense is refused with what to write") {

@@ -197,7 +197,11 @@ TEST_CASE("rendezvous options: torchrun's configuration is ours, where ours was 
   CHECK(meeting_at("n0").with("rdzv-conf", "is_host=0").options().is_host == false);
   CHECK(meeting_at("n0").with("rdzv-conf", "join_timout=60").error() ==
         "--rdzv-conf: 'join_timout=60' from the command line has 'join_timout=60'; did you mean "
-        "'join_timeout'?");
+        "'join_timeout=VALUE'?");
+  CHECK(meeting_at("n0")
+            .with("rdzv-conf", "join_timeout:5")
+            .error()
+            .ends_with("has 'join_timeout:5'; did you mean 'join_timeout=VALUE'?"));
   CHECK_FALSE(meeting_at("n0").with("rdzv-conf", "join_timeout").error().empty());
   CHECK(meeting_at("n0").with("rdzv-conf", "join_timeout=soon").error() ==
         "--join-timeout: 'soon' from join_timeout in --rdzv-conf of the command line is no time; "
