@@ -18,8 +18,7 @@ void LastOutput::write_out(std::function<void()> report) {
 }
 
 void LastOutput::watch_terminal() {
-  constexpr std::chrono::seconds terminal_patience{10};
-  stuck_.expires_after(terminal_patience);
+  stuck_.expires_after(Writer::terminal_patience);
   stuck_.async_wait([this, before = writers_.console.progress()](boost::system::error_code error) {
     if (error) return;
     const bool waits = writers_.console.progress() == before;

@@ -2,6 +2,7 @@
 
 #include "launcher/options/read_setting.hpp"
 #include "launcher/text/nearest.hpp"
+#include "launcher/text/values.hpp"
 
 #include <fmt/format.h>
 
