@@ -14,14 +14,16 @@ std::optional<Instant> HangWatch::next_deadline(const Progress& progress) const 
   return silence->since + *timeout_;
 }
 
-std::optional<WorkerHung> HangWatch::look(Instant now, Progress& progress) const {
+std::optional<WorkerHung> HangWatch::look(Instant now,
+                                          SilenceExcuse excuse,
+                                          Progress& progress) const {
   const auto deadline = next_deadline(progress);
   if (!deadline || now < *deadline) return std::nullopt;
-  const auto [local_rank, since] = *progress.longest_silence();
-  if (now - *deadline > late) {
+  if (excuse.terminal_worker || excuse.output_blocked || now - *deadline > late) {
     progress.begin_anew(now);
     return std::nullopt;
   }
+  const auto [local_rank, since] = *progress.longest_silence();
   WorkerHung hung{.local_rank = local_rank, .silent = now - since};
   const auto& steps = progress.ranks().at(local_rank).steps;
   if (steps) hung.step = steps->count;

@@ -21,6 +21,12 @@ struct WorkerHung {
   friend bool operator==(const WorkerHung&, const WorkerHung&) = default;
 };
 
+/// Why workers may be silent and well, as this node finds it when it looks.
+struct SilenceExcuse {
+  bool terminal_worker = false;  ///< One of them has the terminal: a person may be thinking.
+  bool output_blocked = false;   ///< Nobody reads what they print: they wait until somebody does.
+};
+
 class HangWatch {
  public:
   /// Without a time no worker ever hangs.
@@ -29,10 +35,12 @@ class HangWatch {
   /// When to look, if no worker tells anything before.
   [[nodiscard]] std::optional<Instant> next_deadline(const Progress& progress) const;
 
-  /// The worker that hangs, if one does, each at most once: it counts as closed then. A look that
-  /// comes more than a second late means that this program was stopped, perhaps with its workers:
-  /// all have their time anew. A stop that ends before is not seen.
-  [[nodiscard]] std::optional<WorkerHung> look(Instant now, Progress& progress) const;
+  /// The worker that hangs, if one does, each at most once: it counts as closed then. With an
+  /// excuse none does, and all have their time anew. So it is when a look comes more than a second
+  /// late: this program was stopped, perhaps with its workers. A stop that ends before is not seen.
+  [[nodiscard]] std::optional<WorkerHung> look(Instant now,
+                                               SilenceExcuse excuse,
+                                               Progress& progress) const;
 
  private:
   std::optional<Millis> timeout_;

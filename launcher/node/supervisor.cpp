@@ -170,9 +170,9 @@ void Supervisor::hear(LocalRank local_rank, const ControlMessage& message) {
 /// The timer comes early where a worker has told something since. Time does not count in which a
 /// person may have one in a debugger, or in which ddprun itself takes no output.
 void Supervisor::look_for_hang() {
-  const bool may_wait = agent_.machine().terminal_worker() || console_.full() || files_.full();
-  if (may_wait) progress_.begin_anew(now());
-  while (auto hung = hang_.look(now(), progress_)) {
+  const SilenceExcuse excuse{.terminal_worker = agent_.machine().terminal_worker().has_value(),
+                             .output_blocked = console_.full() || files_.full()};
+  while (auto hung = hang_.look(now(), excuse, progress_)) {
     for (const auto& [pid, local_rank] : workers_.living()) {
       if (local_rank == hung->local_rank) hung->pid = pid;
     }

@@ -18,7 +18,9 @@ struct HangStory {
   void hears(std::int64_t at, int local_rank, const ControlMessage& message = ControlHello{}) {
     progress.hear(Instant{at}, LocalRank{local_rank}, message);
   }
-  std::optional<WorkerHung> at(std::int64_t time) { return watch.look(Instant{time}, progress); }
+  std::optional<WorkerHung> at(std::int64_t time, SilenceExcuse excuse = {}) {
+    return watch.look(Instant{time}, excuse, progress);
+  }
   [[nodiscard]] std::optional<Instant> deadline() const { return watch.next_deadline(progress); }
 };
 
@@ -74,6 +76,20 @@ TEST_CASE("hang watch: without a time nobody hangs") {
   story.hears(0, 0);
   CHECK_FALSE(story.deadline());
   CHECK_FALSE(story.at(1'000'000));
+}
+
+TEST_CASE("hang watch: a worker at the terminal or blocked output is an excuse for all") {
+  for (const SilenceExcuse excuse :
+       {SilenceExcuse{.terminal_worker = true}, SilenceExcuse{.output_blocked = true}}) {
+    HangStory story;
+    story.hears(0, 0);
+    story.hears(4'000, 1);
+    CHECK_FALSE(story.at(9'000, excuse));
+    CHECK(story.deadline() == Instant{10'000});
+    CHECK_FALSE(story.at(10'000, excuse));
+    CHECK(story.deadline() == Instant{20'000});
+    CHECK(story.at(20'000) == hung(0, 10'000));
+  }
 }
 
 TEST_CASE("hang watch: a late look and a suspended job begin anew or wait") {
