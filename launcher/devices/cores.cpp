@@ -31,6 +31,13 @@ std::string idle_gpus_note(int gpu_count, int worker_count, const std::string& a
 }
 
 std::string few_cores_note(int core_count, int worker_count, int gpu_count) {
+  if (gpu_count == 0 && core_count < worker_count) {
+    return fmt::format(
+        "{} share {} of this node; allow this process more (taskset, the container's or the job's "
+        "cores), or start fewer workers",
+        text_of_count(worker_count, "worker"),
+        text_of_count(core_count, "core"));
+  }
   if (gpu_count == 0 || core_count > worker_count) return {};
   return fmt::format(
       "{} with GPUs may use {} of this node: none is left to load data; allow this process more "

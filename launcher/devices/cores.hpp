@@ -16,7 +16,7 @@ namespace ddprun {
                                     int core_count);
 
 /// The warning if workers with GPUs leave no core of this node for anything else, such as processes
-/// that load data; empty without GPUs, where workers may well share cores.
+/// that load data, or if workers without GPUs have fewer than one each.
 [[nodiscard]] std::string few_cores_note(int core_count, int worker_count, int gpu_count);
 
 /// Whether Slurm has bound this task to cores of its own: `core_count` of more.

@@ -3,6 +3,8 @@
 
 #include <signal.h>
 
+#include <thread>
+
 namespace e2e {
 namespace {
 
@@ -16,8 +18,10 @@ TEST_CASE_FIXTURE(Case, "e2e status: 0 when all workers succeed") {
   const Job& job = run({"--nproc-per-node", "3", "true"});
   CHECK(job.status() == 0);
   CHECK(job.out.empty());
-  CHECK(lines_of(job.err).size() == 1);
-  CHECK(plain(job.err).starts_with("generation 1 (start): 3 workers on " + host()));
+  const Words said = lines_of(plain(job.err));
+  const bool cores_are_few = std::thread::hardware_concurrency() < 3;  // which is said first
+  REQUIRE(said.size() == (cores_are_few ? 2 : 1));
+  CHECK(said.back().starts_with("generation 1 (start): 3 workers on " + host()));
 }
 
 TEST_CASE_FIXTURE(Case, "e2e status: a worker's own status is the job's") {

@@ -57,8 +57,14 @@ TEST_CASE("cores: a job that has fewer than workers") {
         both);
 }
 
-TEST_CASE("cores: workers with GPUs need a core more than there are workers") {
+TEST_CASE("cores: workers without GPUs need a core each") {
   CHECK(few_cores_note(8, 8, 0).empty());
+  CHECK(few_cores_note(2, 8, 0) ==
+        "8 workers share 2 cores of this node; allow this process more (taskset, the container's "
+        "or the job's cores), or start fewer workers");
+}
+
+TEST_CASE("cores: workers with GPUs need a core more than there are workers") {
   CHECK(few_cores_note(9, 8, 8).empty());
   const std::string fix =
       " of this node: none is left to load data; allow this process more (taskset, the container's "
