@@ -65,7 +65,8 @@ int dispatch(const std::vector<std::string>& words, const Versions& versions) {
   if (command_line.settings.contains("print-schema")) return print(job_file_schema());
   if (const auto shell = command_line.settings.find("print-completion");
       shell != command_line.settings.end()) {
-    return print(completion_script(shell->second).value());
+    const char* const command = is_torchrun(called_as) ? "torchrun" : "ddprun";
+    return print(completion_script(shell->second, command).value());
   }
   if (command_line.settings.contains("version")) {
     return print(

@@ -55,7 +55,6 @@ _ddprun() {
         COMPREPLY=($(compgen -W "$(_ddprun_options)" -- "${word//_/-}"))
     fi
 }
-complete -o default -F _ddprun ddprun
 )bash";
 
 /// "{}" stands for the options that may be abbreviated, and then for those with a value.
@@ -117,7 +116,7 @@ std::string abbreviated_options() {
 }
 
 /// Functions with the table's rows, and then those that complete.
-std::string bash_script() {
+std::string bash_script(std::string_view command) {
   std::string options;
   std::vector<std::string> with_value;
   std::vector<std::string> with_folder;
@@ -139,13 +138,15 @@ std::string bash_script() {
       "# Completion of ddprun for bash.\n"
       "_ddprun_options() {{\n    echo '{}'\n}}\n"
       "_ddprun_abbreviated() {{\n    echo '{}'\n}}\n{}{}"
-      "_ddprun_words() {{\n    case $1 in\n{}    esac\n}}\n{}",
+      "_ddprun_words() {{\n    case $1 in\n{}    esac\n}}\n{}"
+      "complete -o default -F _ddprun {}\n",
       options.substr(1),
       abbreviated_options().substr(1),
       test("_ddprun_takes_value", with_value),
       test("_ddprun_takes_folder", with_folder),
       words,
-      bash_function);
+      bash_function,
+      command);
 }
 
 /// In zsh's _arguments brackets and colons have a meaning.
@@ -182,7 +183,7 @@ std::string zsh_row(const OptionSpec& option, std::string_view name, std::string
 
 /// -A: no options after the program. The coordinator's own options follow its name. _arguments
 /// knows whole names alone.
-std::string zsh_script() {
+std::string zsh_script(std::string_view command) {
   std::string rows;
   for (const OptionSpec& option : option_table()) {
     rows += zsh_row(option, fmt::format("--{}", option.name), "=");
@@ -190,19 +191,20 @@ std::string zsh_script() {
     rows += zsh_row(option, fmt::format("-{}", option.short_name), "");
   }
   return fmt::format(
-      "#compdef ddprun\n# Completion of ddprun for zsh.\n"
+      "#compdef {0}\n# Completion of ddprun for zsh.\n"
       "_ddprun_folder() {{\n"
       "    _alternative \"values:value:($*)\" 'folders:folder:_directories'\n}}\n"
       "_ddprun() {{\n"
       "    if [[ $words[2] == coordinator ]] && (( CURRENT > 2 )); then\n"
       "        shift words\n        (( CURRENT-- ))\n    fi\n"
-      "    local -a names=({}) found\n    local i\n"
+      "    local -a names=({1}) found\n    local i\n"
       "    for (( i = 2; i < CURRENT; i++ )); do\n"
       "        found=(${{(M)names:#${{(b)words[i]//_/-}}*}})\n"
       "        (( $#found != 1 )) || words[i]=$found\n    done\n"
-      "    _arguments -S -A '-*' \\\n{}"
+      "    _arguments -S -A '-*' \\\n{2}"
       "        '1:program:_files' '*:argument:_files'\n}}\n"
-      "if [[ $funcstack[1] == _ddprun ]]; then _ddprun \"$@\"; else compdef _ddprun ddprun; fi\n",
+      "if [[ $funcstack[1] == _ddprun ]]; then _ddprun \"$@\"; else compdef _ddprun {0}; fi\n",
+      command,
       abbreviated_options(),
       rows);
 }
@@ -227,10 +229,10 @@ std::string fish_test() {
   return fmt::format(fish_function, abbreviated_options(), with_value);
 }
 
-std::string fish_script() {
+std::string fish_script(std::string_view command) {
   std::string text = fmt::format("# Completion of ddprun for fish.\n{}", fish_test());
   for (const OptionSpec& option : option_table()) {
-    text += fmt::format("complete -c ddprun -n __ddprun_has_options -l {}", option.name);
+    text += fmt::format("complete -c {} -n __ddprun_has_options -l {}", command, option.name);
     if (!option.short_name.empty()) text += fmt::format(" -s {}", option.short_name);
     if (!option.is_flag()) text += " -r";
     text += fish_values(option);
@@ -246,10 +248,10 @@ std::string fish_script() {
 
 }  // namespace
 
-Result<std::string> completion_script(const Setting& shell) {
-  if (shell.value == "bash") return bash_script();
-  if (shell.value == "zsh") return zsh_script();
-  if (shell.value == "fish") return fish_script();
+Result<std::string> completion_script(const Setting& shell, std::string_view command) {
+  if (shell.value == "bash") return bash_script(command);
+  if (shell.value == "zsh") return zsh_script(command);
+  if (shell.value == "fish") return fish_script(command);
   return refused_setting(
       "print-completion",
       shell,

@@ -258,11 +258,13 @@ Result<Options> assemble_options(const Source& command_line,
   options.environment = std::move(job.environment);
   options.called_as = command_line.called_as;
   if (options.program.value.empty()) {
+    const char* const line = is_torchrun(options.called_as) ? "torchrun [options] PROGRAM.py"
+                                                            : "ddprun [options] PROGRAM";
     return Error(
         ExitStatus::usage,
         "no program to run",
         "",
-        "write ddprun [options] PROGRAM [ARGS...], or name it in the job file given by -f");
+        fmt::format("write {} [ARGS...], or name it in the job file given by -f", line));
   }
   return options;
 }

@@ -10,13 +10,13 @@ namespace {
 class CompletionCase : public Case {
  public:
   /// Where the script for that shell is; empty, which is said, without the shell.
-  std::string prepare(const std::string& shell_path) {
+  std::string prepare(const std::string& shell_path, const std::string& program = E2E_DDPRUN) {
     if (!std::filesystem::exists(shell_path)) {
       MESSAGE("skipped: no ", shell_path);
       return {};
     }
     const std::string name = std::filesystem::path(shell_path).filename();
-    const Job& job = run({"--print-completion", name});
+    const Job& job = run(Setup{.arguments = {"--print-completion", name}, .program = program});
     REQUIRE(job.status() == 0);
     write("script", job.out);
     std::filesystem::remove(folder() / "tmp");  // shells would offer it
@@ -145,6 +145,19 @@ TEST_CASE_FIXTURE(CompletionCase, "e2e completion: fish offers options and their
   CHECK(offered_by_fish("ddprun coordinator --dead-a") == Words{"--dead-after"});
   CHECK(offered_by_fish("ddprun train --dead-a").empty());
   CHECK(offered_by_fish("ddprun -f job.yaml -- --dead-a").empty());
+}
+
+TEST_CASE_FIXTURE(CompletionCase, "e2e completion: by the name torchrun it is for that name") {
+  const std::string torchrun = folder() / "torchrun";
+  std::filesystem::create_symlink(E2E_DDPRUN, torchrun);
+  if (prepare("/bin/bash", torchrun).empty()) return;
+  const Job& job =
+      run(Setup{.arguments = {"-c", ". ./script; complete -p torchrun"}, .program = "/bin/bash"});
+  CHECK(job.out == "complete -o default -F _ddprun torchrun\n");
+  if (prepare("/usr/bin/fish", torchrun).empty()) return;
+  CHECK(offered_by_fish("torchrun --dead-a") == Words{"--dead-after"});
+  if (!has_terminals() || prepare("/usr/bin/zsh", torchrun).empty()) return;
+  CHECK(offered_by_zsh("torchrun --dead-a") == Words{"--dead-after"});
 }
 
 TEST_CASE_FIXTURE(CompletionCase, "e2e completion: zsh offers options, their values and folders") {

@@ -12,7 +12,7 @@ namespace {
 TEST_CASE("completion: each shell's script has every option and the words of its values") {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     CAPTURE(shell);
-    const std::string script = completion_script({shell, "the command line"}).value();
+    const std::string script = completion_script({shell, "the command line"}, "ddprun").value();
     for (const OptionSpec& option : option_table()) {
       CAPTURE(option.name);
       const bool named = script.find("--" + std::string(option.name)) != std::string::npos ||
@@ -24,7 +24,7 @@ TEST_CASE("completion: each shell's script has every option and the words of its
 }
 
 TEST_CASE("completion: a shell that nobody knows is refused") {
-  const auto refused = completion_script({"zhs", "the command line"});
+  const auto refused = completion_script({"zhs", "the command line"}, "ddprun");
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().status() == ExitStatus::usage);
   CHECK(refused.error().message() ==
