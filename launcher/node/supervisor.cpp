@@ -36,7 +36,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
               [this] { lose_guard(); }}),
       lease_(guard_.socket(), link_.fence.line.get()),
       will_(guard_.socket(), {job_.meeting.will, job_.meeting.credentials}),
-      children_(context_, [this] { reap(); }),
+      children_(context_, SIGCHLD, [this] { reap(); }),
       last_output_(context_,
                    {console_, files_},
                    records_.events_writer(),

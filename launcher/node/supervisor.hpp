@@ -20,7 +20,7 @@
 #include "launcher/node/status_row.hpp"
 #include "launcher/node/wait_watch.hpp"
 #include "launcher/node/worker_requests.hpp"
-#include "launcher/processes/child_signals.hpp"
+#include "launcher/processes/blocked_signal.hpp"
 #include "launcher/processes/writer.hpp"
 #include "launcher/system/deadline_timer.hpp"
 #include "launcher/system/machine_loop.hpp"
@@ -85,7 +85,7 @@ class Supervisor {
   GuardLine guard_;
   LeaseNotice lease_;
   WillNotice will_;
-  ChildSignals children_;
+  BlockedSignal children_;
   LastOutput last_output_;
   Progress progress_;
   HangWatch hang_;

@@ -1,6 +1,7 @@
 #include "launcher/processes/child_output.hpp"
 
 #include "launcher/system/clock.hpp"
+#include "launcher/system/terminal.hpp"
 
 #include <unistd.h>
 
@@ -46,6 +47,11 @@ void ChildOutput::wait_for_room() {
     const auto still = waiting.lock();
     if (still && still->pipe_.is_open()) still->wait_for_room();
   });
+}
+
+void ChildOutput::fit_to_terminal() {
+  if (!pipe_.is_open()) return;
+  set_columns(pipe_.native_handle(), columns_beside(destination_.filtered_prefix.size()));
 }
 
 void ChildOutput::finish() {

@@ -43,6 +43,9 @@ class ChildOutput : public std::enable_shared_from_this<ChildOutput> {
   /// could write to it. Afterwards nothing of this stream is missing on any of its ways.
   void finish();
 
+  /// A worker's own terminal becomes as wide as what the prefix leaves of this process's.
+  void fit_to_terminal();
+
   [[nodiscard]] bool is_shown() const { return destination_.console != nullptr; }
   [[nodiscard]] std::deque<std::string> last_lines() const { return tail_.lines(); }
 

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace ddprun {
 
 bool may_redraw(int fd) {
@@ -27,6 +29,18 @@ int columns_of(int fd) {
   winsize size{};
   const bool is_known = ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return is_known ? size.ws_col : usual;
+}
+
+int columns_beside(std::size_t prefix_width) {
+  constexpr int least = 20;
+  return std::max(columns_of(STDOUT_FILENO) - static_cast<int>(prefix_width), least);
+}
+
+void set_columns(int fd, int columns) {
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0) return;
+  size.ws_col = static_cast<unsigned short>(columns);
+  (void)::ioctl(fd, TIOCSWINSZ, &size);
 }
 
 TerminalModes::TerminalModes(int fd) : fd_(fd) {

@@ -3,6 +3,7 @@
 
 #include <termios.h>
 
+#include <cstddef>
 #include <optional>
 
 namespace ddprun {
@@ -18,6 +19,12 @@ namespace ddprun {
 
 /// As many as most have, where it does not say.
 [[nodiscard]] int columns_of(int fd);
+
+/// What a prefix of that width leaves of this process's own terminal for a worker's: at least 20.
+[[nodiscard]] int columns_beside(std::size_t prefix_width);
+
+/// Tells a worker that writes to the pseudo terminal `fd` how wide it is; nothing for a pipe.
+void set_columns(int fd, int columns);
 
 /// How a terminal edits and shows what is typed, as it was when this was made: for after a program
 /// that was killed before it could put that back.

@@ -68,6 +68,11 @@ WorkerGroup::WorkerGroup(boost::asio::io_context& context,
   spawn_context_.user_signals = user_signals;
   for (const int signal : plan_.ignored_signals) sigaddset(&spawn_context_.ignored_signals, signal);
   spawn_context_.user_files_max = raise_files_max();
+  if (!plan_.output.pty) return;
+  resized_.emplace(context_, SIGWINCH, [this] {
+    for (const auto& output : outputs_) output->fit_to_terminal();
+  });
+  resized_->listen();
 }
 
 std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Instant> lease_end) {
@@ -102,7 +107,8 @@ void WorkerGroup::start_worker(const Part& part, const WorkerPlace& place) {
   spawn_context_.core_mask = core_mask(cores_of(place.local_rank));
   spawn_context_.stdin_fd = input_of(part, place);
   spawn_context_.share_terminal = has_terminal_ && at_terminal_ == place.local_rank;
-  spawn_context_.pty_columns = plan_.output.pty ? columns_for(place) : 0;
+  const std::size_t prefix_width = prefix_of(place, Stream::out).size();
+  spawn_context_.pty_columns = plan_.output.pty ? columns_beside(prefix_width) : 0;
   spawn_context_.err_is_out =
       is_one_console_ && is_one_way(plan_.output, place.rank, place.local_rank);
   ControlEnds control = open_control();
@@ -188,13 +194,6 @@ void WorkerGroup::signal(int number) const {
 std::string WorkerGroup::prefix_of(const WorkerPlace& place, Stream stream) const {
   return expand_macros(prefix_template(plan_.output, place.local_rank, stream),
                        macros_of(plan_.setup, place));
-}
-
-/// What the prefix leaves of the width of ddprun's terminal, or of a usual one's.
-int WorkerGroup::columns_for(const WorkerPlace& place) const {
-  constexpr int least = 20;
-  const auto prefix = static_cast<int>(prefix_of(place, Stream::out).size());
-  return std::max(columns_of(STDOUT_FILENO) - prefix, least);
 }
 
 std::vector<WorkerEnded> WorkerGroup::reap(std::vector<EndedChild>& others) {

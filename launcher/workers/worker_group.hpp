@@ -1,6 +1,7 @@
 // The workers of one generation on this node: their processes and their output.
 #pragma once
 
+#include "launcher/processes/blocked_signal.hpp"
 #include "launcher/processes/child_output.hpp"
 #include "launcher/processes/process.hpp"
 #include "launcher/processes/reaper.hpp"
@@ -96,7 +97,6 @@ class WorkerGroup {
   void listen_to(const WorkerPlace& place, Fd agent_end);
   [[nodiscard]] int input_of(const Part& part, const WorkerPlace& place);
   [[nodiscard]] std::string prefix_of(const WorkerPlace& place, Stream stream) const;
-  [[nodiscard]] int columns_for(const WorkerPlace& place) const;
   [[nodiscard]] std::shared_ptr<ChildOutput> open_output(Fd pipe,
                                                          const Part& part,
                                                          const WorkerPlace& place,
@@ -110,6 +110,7 @@ class WorkerGroup {
   SpawnContext spawn_context_;
   Fd null_;
   Reaper reaper_;
+  std::optional<BlockedSignal> resized_;  // this process's terminal
   std::unique_ptr<ExecFailures> exec_failures_;
   std::map<int, LocalRank> living_;                                // by pid
   std::map<LocalRank, std::shared_ptr<ControlChannel>> controls_;  // of those

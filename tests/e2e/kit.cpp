@@ -173,6 +173,13 @@ void Job::type(std::string_view keys) const {
   if (::write(keyboard_, keys.data(), keys.size()) < 0) fail("write to the terminal");
 }
 
+void Job::set_columns(int columns) const {
+  winsize size{};
+  size.ws_row = 24;
+  size.ws_col = static_cast<unsigned short>(columns);
+  if (::ioctl(keyboard_, TIOCSWINSZ, &size) != 0) fail("TIOCSWINSZ");
+}
+
 void Job::hang_up() {
   ::close(keyboard_);
   keyboard_ = out_.fd = -1;

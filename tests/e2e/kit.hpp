@@ -63,6 +63,8 @@ class Job {
 
   void send(int signal) const;
   void type(std::string_view keys) const;
+  /// As when the window of its terminal is made wider or narrower.
+  void set_columns(int columns) const;
   /// Closes the terminal's other end.
   void hang_up();
 

@@ -151,6 +151,18 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: with --console=pty each worker has one to
   }
 }
 
+TEST_CASE_FIXTURE(Case, "e2e terminal: with --console=pty workers' terminals follow the width") {
+  if (!has_terminals()) return;
+  const std::string size = "\"24 " + std::to_string(120 - prefix(0).size()) + "\"";
+  const std::string fits =
+      "[ \"$(stty size <&3) $(stty size <&2)\" = " + size + "\\ " + size + " ]";
+  Job& job = start(on_terminal(Words{"--console=pty", "--nproc-per-node=2"} +
+                               shell("exec 3>&1; echo here; until " + fits + "; do :; done")));
+  job.wait_for_out("here");
+  job.set_columns(120);
+  CHECK(job.wait() == 0);
+}
+
 TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-C reaches a single worker once") {
   if (!has_terminals()) return;
   Job& job = start(on_terminal(helper({"--grace", "20s"}, {"listen"})));
