@@ -79,7 +79,7 @@ check_mutations() {
 check_pypi_torch() {
     local venv="$results/venv" status=0
     local packages=(torch==2.15.0 torchvision==0.29.2 numpy lightning==2.6.6 accelerate==1.15.0
-        tensorboard==2.21.0)
+        transformers==5.24.0 tensorboard==2.21.0)
     if ! /usr/bin/python3 -m venv "$venv" ||
         ! "$venv/bin/pip" install --quiet "${packages[@]}"; then
         record skipped "$part_name" "${packages[*]} cannot be had from PyPI here"

@@ -135,26 +135,35 @@ TEST_CASE_FIXTURE(FrameworkCase, "e2e frameworks: a fit by accelerate is the sam
 }
 
 TEST_CASE_FIXTURE(FrameworkCase,
+                  "e2e frameworks: a fit by Hugging Face's Trainer is the same as by torchrun") {
+  if (!has("transformers")) return;
+  leads_to_the_same(on_one_node + Words{fit("trainer"),
+                                        "--use_cpu",
+                                        "--num_train_epochs=2",
+                                        "--learning_rate=0.1",
+                                        "--per_device_train_batch_size=4",
+                                        "--save_strategy=no",
+                                        "--report_to=none"});
+}
+
+TEST_CASE_FIXTURE(FrameworkCase,
                   "e2e frameworks: a fit by DDP goes on from its snapshot, as by torchrun") {
   if (!has("torch")) return;
   leads_to_the_same(on_one_node + Words{"--max-restarts=1", fit("ddp"), "5", "2", "--fail-once"});
 }
 
+/// The line of PyTorch's tutorials on elastic jobs, the same on both nodes.
 TEST_CASE_FIXTURE(FrameworkCase, "e2e frameworks: a fit by DDP on two nodes, as by torchrun") {
   if (!has("torch")) return;
-  const auto line = [port = free_port()](const std::string& is_host) {
-    return Words{"--nnodes=2",
-                 "--nproc_per_node=1",
-                 "--rdzv_id=100",
-                 "--rdzv_backend=c10d",
-                 "--rdzv_endpoint=localhost:" + std::to_string(port),
-                 "--rdzv_conf=is_host=" + is_host,
-                 fit("ddp"),
-                 "4",
-                 "2"};
-  };
-  lead_to_the_same({{by_torchrun(line("1")), by_torchrun(line("0"))},
-                    {by_ddprun(line("1")), by_ddprun(line("0"))}});
+  const Words line{"--nnodes=2",
+                   "--nproc_per_node=1",
+                   "--rdzv_id=100",
+                   "--rdzv_backend=c10d",
+                   "--rdzv_endpoint=localhost:" + std::to_string(free_port()),
+                   fit("ddp"),
+                   "4",
+                   "2"};
+  lead_to_the_same({{by_torchrun(line), by_torchrun(line)}, {by_ddprun(line), by_ddprun(line)}});
 }
 
 TEST_CASE_FIXTURE(FrameworkCase,
