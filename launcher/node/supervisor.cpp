@@ -240,6 +240,9 @@ void Supervisor::reap() {
   for (const EndedChild& child : others) slurm_.on_child(child);
   if (sweeping_) sweep();
   agent_.drain();
+  // The shell knows this program alone: it has to stop as well, as by ctrl-Z, for fg to go on.
+  const bool can_stop = !job_.options.rendezvous.has_many_nodes();
+  if (can_stop && workers_.waits_for_terminal()) ::kill(::getppid(), SIGTSTP);  // the guard
 }
 
 /// After reaping. What is killed here is reaped when its SIGCHLD comes.

@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -216,6 +217,17 @@ std::vector<WorkerEnded> WorkerGroup::reap(std::vector<EndedChild>& others) {
     ended.push_back({local_rank, child.pid, end});
   }
   return ended;
+}
+
+bool WorkerGroup::waits_for_terminal() const {
+  if (!has_terminal_ || !at_terminal_) return false;
+  const auto is_there = [this](const auto& worker) { return worker.second == at_terminal_; };
+  const auto found = std::ranges::find_if(living_, is_there);
+  if (found == living_.end()) return false;
+  siginfo_t info{};
+  const auto pid = static_cast<id_t>(found->first);
+  if (::waitid(P_PID, pid, &info, WSTOPPED | WNOHANG) != 0 || info.si_pid == 0) return false;
+  return info.si_status == SIGTTIN || info.si_status == SIGTTOU;
 }
 
 void WorkerGroup::finish_output() {

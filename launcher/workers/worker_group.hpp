@@ -66,6 +66,10 @@ class WorkerGroup {
   /// further children.
   [[nodiscard]] std::vector<WorkerEnded> reap(std::vector<EndedChild>& others);
 
+  /// Whether the worker that has the terminal was stopped since it used it while something else is
+  /// in the foreground; once for each stop.
+  [[nodiscard]] bool waits_for_terminal() const;
+
   /// By pid.
   [[nodiscard]] const std::map<int, LocalRank>& living() const { return living_; }
 

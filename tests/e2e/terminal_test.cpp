@@ -41,6 +41,22 @@ TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-Z gives it back to the shell, and fg
   }
 }
 
+TEST_CASE_FIXTURE(Case, "e2e terminal: a worker in the background that reads stops, until fg") {
+  if (!has_terminals()) return;
+  Job& job = start(
+      Setup{.arguments = {"-c",
+                          "set -m; " E2E_DDPRUN " sh -c 'read word; echo got $word; exit 3' & "
+                          "until jobs -s | grep -q .; do sleep 0.02; done; "
+                          "echo held; fg >/dev/null; echo ended $?"},
+            .on_terminal = true,
+            .program = "/bin/bash"});
+  job.wait_for_out("held");
+  job.type("it\n");
+  CHECK(job.wait() == 0);
+  CHECK(count_of("got it", job.out) == 1);
+  CHECK(count_of("ended 3", job.out) == 1);
+}
+
 TEST_CASE_FIXTURE(Case, "e2e terminal: ctrl-Z stops workers that are in groups of their own") {
   if (!has_terminals()) return;
   Job& job = start(in_shell("--nproc-per-node=2 sh -c 'echo pid $$; exec sleep 60'"));
