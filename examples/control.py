@@ -68,6 +68,7 @@ def main():
             control.tell(f"saved {step}")
         if step >= stop_at:
             break
+    control.tell("idle")  # what follows may take long: it is no hang
     if step < steps:
         print(f"stopped after step {step}", flush=True)
         sys.exit(128 + signal.SIGTERM)

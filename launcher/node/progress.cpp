@@ -41,6 +41,10 @@ void apply(const SnapshotSaved& saved, RankProgress& rank) {
   rank.saved = saved.step;
 }
 
+void apply(const WorkerIdle&, RankProgress& rank) {
+  rank.is_idle = true;
+}
+
 /// "31.4 steps/s", with about three digits.
 std::string rate_text(double step_ms) {
   const double rate = 1'000 / step_ms;
@@ -85,7 +89,9 @@ void Progress::hear(Instant now, LocalRank local_rank, const ControlMessage& mes
   note_answer(local_rank, message);
   RankProgress& rank = ranks_[local_rank];
   rank.rank = Rank{first_rank_.value + local_rank.value};
+  rank.is_idle = false;
   std::visit([&](const auto& what) { apply(what, rank); }, message);
+  if (rank.is_idle) cannot_save(local_rank);
   if (std::holds_alternative<StepsFinished>(message)) rank.told = now;
   rank.heard = now;
 }
@@ -99,6 +105,15 @@ void Progress::ended(LocalRank local_rank) {
 void Progress::closed(LocalRank local_rank) {
   const auto found = ranks_.find(local_rank);
   if (found != ranks_.end()) found->second.is_closed = true;
+  cannot_save(local_rank);
+}
+
+bool Progress::is_idle(LocalRank local_rank) const {
+  const auto found = ranks_.find(local_rank);
+  return found != ranks_.end() && found->second.is_idle;
+}
+
+void Progress::cannot_save(LocalRank local_rank) {
   if (!wish_ || wish_->asked.erase(local_rank) == 0 || !wish_->asked.empty()) return;
   wish_.reset();
   answer_.emplace();
@@ -118,7 +133,7 @@ void Progress::begin_anew(Instant now) {
 std::optional<Silence> Progress::longest_silence() const {
   std::optional<Silence> longest;
   for (const auto& [local_rank, rank] : ranks_) {
-    if (rank.has_ended || rank.is_closed) continue;
+    if (rank.has_ended || rank.is_closed || rank.is_idle) continue;
     if (!longest || rank.heard < longest->since) longest = Silence{local_rank, rank.heard};
   }
   return longest;

@@ -25,6 +25,7 @@ struct RankProgress {
   Instant told = {};       ///< When `steps` came.
   Instant heard = {};      ///< When it told anything.
   bool is_closed = false;  ///< It tells nothing more, and lives.
+  bool is_idle = false;    ///< It finishes no step until it tells anything more.
   friend bool operator==(const RankProgress&, const RankProgress&) = default;
 };
 
@@ -58,15 +59,18 @@ class Progress {
   /// Of those that have said hello.
   [[nodiscard]] const Ranks& ranks() const { return ranks_; }
 
-  /// The longest one of living workers that have not closed their end; of equal ones, that of the
-  /// lowest rank.
+  /// The longest one of living workers that are not idle and have not closed their end; of equal
+  /// ones, that of the lowest rank.
   [[nodiscard]] std::optional<Silence> longest_silence() const;
+
+  [[nodiscard]] bool is_idle(LocalRank local_rank) const;
 
   /// These are asked to save: what one is writing just now began too early to be the answer.
   void asked_to_save(std::set<LocalRank> local_ranks);
   /// It was asked, and none has saved since.
   [[nodiscard]] bool awaits_save(LocalRank local_rank) const;
-  /// Once for each wish: when one has saved, or when all that were asked have ended or closed.
+  /// Once for each wish: when one has saved, or when all that were asked have ended or closed, or
+  /// are idle.
   [[nodiscard]] std::optional<SaveAnswered> take_answer();
 
   /// A step that no rank here has finished before it hears of it, at the speeds that were told.
@@ -79,6 +83,7 @@ class Progress {
     std::set<LocalRank> too_early;  // those that wrote a snapshot when they were asked
   };
   void note_answer(LocalRank local_rank, const ControlMessage& message);
+  void cannot_save(LocalRank local_rank);
 
   Rank first_rank_;
   Ranks ranks_;

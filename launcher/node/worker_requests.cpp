@@ -37,6 +37,7 @@ void WorkerRequests::stop() {
 std::set<LocalRank> WorkerRequests::ask_all(const ControlRequest& request) {
   std::set<LocalRank> asked;
   for (const auto& [pid, local_rank] : workers_.living()) {
+    if (std::holds_alternative<SaveNow>(request) && progress_.is_idle(local_rank)) continue;
     if (workers_.ask(local_rank, request)) asked.insert(local_rank);
   }
   return asked;

@@ -78,6 +78,8 @@ std::optional<ControlMessage> parse_control_line(std::string_view line) {
     if (const auto step = parse_count(*begun)) return SnapshotBegun{*step};
   } else if (const auto saved = after_word(line, "saved")) {
     if (const auto step = parse_count(*saved)) return SnapshotSaved{*step};
+  } else if (line == "idle") {
+    return WorkerIdle{};
   }
   return std::nullopt;
 }

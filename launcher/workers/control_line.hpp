@@ -44,8 +44,12 @@ struct SnapshotSaved {
   std::int64_t step = 0;
   friend bool operator==(const SnapshotSaved&, const SnapshotSaved&) = default;
 };
+/// It finishes no step for now, as after its last one.
+struct WorkerIdle {
+  friend bool operator==(const WorkerIdle&, const WorkerIdle&) = default;
+};
 using ControlMessage =
-    std::variant<ControlHello, StepsFinished, MetricTold, SnapshotBegun, SnapshotSaved>;
+    std::variant<ControlHello, StepsFinished, MetricTold, SnapshotBegun, SnapshotSaved, WorkerIdle>;
 
 /// To save at the end of the present step.
 struct SaveNow {

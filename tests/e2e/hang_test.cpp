@@ -51,6 +51,12 @@ TEST_CASE_FIXTURE(HangCase, "e2e hang: a worker that tells nothing more fails it
   CHECK(failure["silent_ms"] >= 1000);
 }
 
+TEST_CASE_FIXTURE(HangCase, "e2e hang: a worker that says that it is idle does not hang") {
+  const Job& idle = runs({}, trains("control.send(b'idle\\n'); time.sleep(2)"));
+  CHECK(idle.status() == 0);
+  CHECK(count_of("hang", idle.err) == 0);
+}
+
 TEST_CASE_FIXTURE(HangCase,
                   "e2e hang: one that ignores SIGTERM is killed, and a stopped one, too") {
   const Job& stubborn = runs({"--restart-grace", "100ms"},

@@ -49,7 +49,13 @@ Control::Control() : socket_(inherited_socket()), told_at_(Clock::now()) {
 }
 
 Control::~Control() {
+  idle();
+}
+
+void Control::idle() {
+  const std::lock_guard lock(sending_);
   tell(Clock::now());
+  static_cast<void>(send("idle\n"));
 }
 
 void Control::finished_step(std::int64_t step) {

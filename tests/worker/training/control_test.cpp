@@ -104,14 +104,14 @@ TEST_CASE("control: the newest value of each metric is told with the steps, and 
     CHECK(launcher.told() == "hello 1\n");
     control.metric("loss", -std::numeric_limits<double>::infinity());
   }
-  CHECK(launcher.told() == "metric loss -inf\nmetric val/acc 1e-07\n");
+  CHECK(launcher.told() == "metric loss -inf\nmetric val/acc 1e-07\nidle\n");
   {
     Control control;
     control.metric("loss", 0.5);
     while (!contains(launcher.told(), "metric loss 0.5\n")) control.finished_step(1);
     control.metric("rate", 0.1);
   }
-  CHECK(launcher.told() == "metric rate 0.1\n");
+  CHECK(launcher.told() == "metric rate 0.1\nidle\n");
 }
 
 TEST_CASE("control: a metric's name is short, visible and one of sixteen") {
@@ -127,6 +127,18 @@ TEST_CASE("control: a metric's name is short, visible and one of sixteen") {
   const std::string told = launcher.told();
   CHECK(contains(told, "metric m15 15\n"));
   CHECK_FALSE(contains(told, "metric m16 "));
+}
+
+TEST_CASE("control: idle is told at once, after the newest step") {
+  const Launcher launcher;
+  Control control;
+  control.finished_step(9);
+  static_cast<void>(launcher.told());
+  control.finished_step(10);
+  control.idle();
+  const std::string told = launcher.told();
+  CHECK(told.starts_with("step 10 "));
+  CHECK(told.ends_with("\nidle\n"));
 }
 
 TEST_CASE("control: snapshots are told at once") {

@@ -38,7 +38,8 @@ class Control {
   Control();
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
-  /// Tells the newest step and metrics. The descriptor stays open until the process ends.
+  /// Tells the newest step and metrics, and idle(). The descriptor stays open until the process
+  /// ends.
   ~Control();
 
   /// `step` steps are finished, those before the snapshot included. Call it after each step: ddprun
@@ -55,6 +56,10 @@ class Control {
   /// both.
   void saving(std::int64_t step);
   void saved(std::int64_t step);
+
+  /// No step is finished for now, as while a model is exported: until the next call that tells
+  /// anything, --hang-timeout does not count, and ddprun asks for no snapshot.
+  void idle();
 
   /// Whether ddprun has asked for a snapshot since the last call.
   [[nodiscard]] bool save_asked();

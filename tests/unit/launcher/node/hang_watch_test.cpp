@@ -70,6 +70,16 @@ TEST_CASE("hang watch: who says no hello, has ended or has closed its end does n
   CHECK(story.deadline() == Instant{30'000});
 }
 
+TEST_CASE("hang watch: an idle worker does not hang until it tells anything more") {
+  HangStory story;
+  story.hears(0, 0, StepsFinished{8, 1});
+  story.hears(0, 0, WorkerIdle{});
+  CHECK_FALSE(story.deadline());
+  CHECK_FALSE(story.at(10'000));
+  story.hears(60'000, 0, SnapshotBegun{8});
+  CHECK(story.at(70'000) == hung(0, 10'000, 8));
+}
+
 TEST_CASE("hang watch: without a time nobody hangs") {
   HangStory story;
   story.watch = HangWatch(std::nullopt);

@@ -123,6 +123,19 @@ TEST_CASE("progress: when all that were asked have ended or closed, none can be 
   CHECK_FALSE(node.progress.take_answer());
 }
 
+TEST_CASE("progress: an idle worker can save no more than one that has closed") {
+  ProgressNode node;
+  node.progress.asked_to_save({LocalRank{0}, LocalRank{1}});
+  node.hears(0, WorkerIdle{});
+  CHECK(node.progress.is_idle(LocalRank{0}));
+  CHECK_FALSE(node.progress.is_idle(LocalRank{1}));
+  CHECK_FALSE(node.progress.take_answer());
+  node.hears(1, WorkerIdle{});
+  CHECK(node.progress.take_answer() == SaveAnswered{});
+  node.hears(1, StepsFinished{1, 1});
+  CHECK_FALSE(node.progress.is_idle(LocalRank{1}));
+}
+
 TEST_CASE("progress: ranks may stop a quarter of a second later, and one step more") {
   const auto last = [](Millis age, const StepsFinished& steps) {
     ProgressNode node;

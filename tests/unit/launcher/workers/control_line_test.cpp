@@ -45,12 +45,13 @@ const std::string flood_note =
 
 TEST_CASE("control line: what a worker sends is read") {
   Ear ear;
-  ear.feed("hello 1\nstep 12 31.85\nsaving 12\nsaved 12\nstep 0 7\n");
+  ear.feed("hello 1\nstep 12 31.85\nsaving 12\nsaved 12\nstep 0 7\nidle\n");
   CHECK(ear.messages == Controls{ControlHello{},
                                  StepsFinished{12, 31.85},
                                  SnapshotBegun{12},
                                  SnapshotSaved{12},
-                                 StepsFinished{0, 7}});
+                                 StepsFinished{0, 7},
+                                 WorkerIdle{}});
   CHECK(ear.notes.empty());
 }
 
