@@ -6,8 +6,10 @@ cd "$(dirname "$0")/.."
 
 run_folder=build/quickstart  # as in configs/fashion_mnist.yaml
 snapshot=$run_folder/snapshot.pt
+half=235  # of the 469 batches of 32 images that each of two workers has
 accuracy=
-victim=  # the pid of the worker that was killed
+victim=    # the pid of the worker that was killed
+restarted=
 job=
 
 step() { printf '\n== %s\n' "$*"; }
@@ -31,14 +33,16 @@ worker_of_rank() {
 
 # Takes one line of the job's output: kills rank 1 once half of the epoch is over and saved.
 watch_line() {
-    if [[ $1 =~ batch\ ([0-9]+)\ of\ ([0-9]+) && -z $victim && -e $snapshot ]] &&
-        ((BASH_REMATCH[1] * 2 >= BASH_REMATCH[2])); then
+    if [[ $1 =~ batch\ ([0-9]+): && -z $victim && -e $snapshot ]] &&
+        ((BASH_REMATCH[1] >= half)); then
         victim=$(worker_of_rank 1)
         [[ -n $victim ]] || return 0
         echo "== half way: kill -9 $victim, the worker of rank 1"
         kill -KILL "$victim"
     elif [[ $1 =~ test\ accuracy:\ (.*) ]]; then
         accuracy=${BASH_REMATCH[1]}
+    elif [[ $1 == *"generation 2 (restart 1 of "* ]]; then
+        restarted=yes
     fi
 }
 
@@ -67,7 +71,10 @@ wait "$job" || status=$?
 rm -f "$run_folder/output"
 
 step "the job ended with status $status after $((SECONDS - started)) s"
-if [[ $status -eq 0 ]]; then
+if [[ $status -eq 0 && ( -z $victim || -z $restarted ) ]]; then
+    echo "quickstart: no worker was killed and started again: the program's lines have changed" >&2
+    status=1
+elif [[ $status -eq 0 ]]; then
     echo "test accuracy: $accuracy, although worker $victim was killed half way"
     echo "snapshot: $snapshot -> $(readlink "$snapshot")"
 fi
