@@ -139,8 +139,13 @@ Error unknown_option(const std::string& word) {
       return {ExitStatus::usage, text, "", fmt::format("there is {}", fmt::join(related, ", "))};
     }
   }
-  return {
-      ExitStatus::usage, text, "", did_you_mean(dashed, names, "ddprun --help lists all options")};
+  return {ExitStatus::usage,
+          text,
+          "",
+          did_you_mean(dashed,
+                       names,
+                       "ddprun --help lists all options; the program's own come after its name, or "
+                       "with -f after --")};
 }
 
 /// To words that end with the name of an option. The parser knows no empty value that is joined,

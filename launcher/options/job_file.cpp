@@ -84,6 +84,13 @@ class KeysReader {
                   const YAML::Node& node,
                   Keys& keys) const {
     const OptionSpec* option = find_option(key);
+    const bool may_be_empty = key == "args" || key == "env" || key == "profiles";
+    const bool is_known = key == "program" || (option != nullptr && option->is_job_key());
+    if (node.IsNull() && is_known && !may_be_empty) {
+      refuse(name,
+             fmt::format("'{}' has no value", key),
+             fmt::format("write {}: VALUE, or leave it out", key));
+    }
     if (key == "program") {
       keys.source.program = setting(node, key, {});
     } else if (key == "args") {

@@ -107,6 +107,18 @@ YAML::Mark open_quote(const std::string& text) {
   return mark;
 }
 
+/// For what yaml-cpp refuses in that line, counted from 0.
+std::string remedy_at(const std::string& text, int line) {
+  std::istringstream lines(text);
+  std::string found;
+  for (int i = 0; i <= line && std::getline(lines, found); ++i) continue;
+  const std::string indent = found.substr(0, found.find_first_not_of(" \t"));
+  return indent.find('\t') != std::string::npos
+             ? "a tab indents this line; write blanks"
+             : "see how far it is indented, and quote values that have \": \"; ddprun-job(5) has "
+               "examples";
+}
+
 }  // namespace
 
 std::string position_in(const std::string& file, const YAML::Mark& mark) {
@@ -126,7 +138,9 @@ YAML::Node load_job_yaml(const std::string& text, const std::string& file) {
     if (text.find('\0') != std::string::npos) {  // UTF-16 has some, and is read
       refuse(error.mark, "this is binary, it has zero bytes", "is it a job file?");
     }
-    if (error.msg != YAML::ErrorMsg::EOF_IN_SCALAR) refuse(error.mark, printable(error.msg), "");
+    if (error.msg != YAML::ErrorMsg::EOF_IN_SCALAR) {
+      refuse(error.mark, printable(error.msg), remedy_at(trimmed_text, error.mark.line));
+    }
     refuse(open_quote(trimmed_text), "a quote is not closed", "close it");
   }
   return {};

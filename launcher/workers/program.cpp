@@ -1,6 +1,7 @@
 #include "launcher/workers/program.hpp"
 
 #include "launcher/text/substitute.hpp"
+#include "launcher/text/text_reader.hpp"
 
 #include <fmt/format.h>
 
@@ -15,6 +16,11 @@
 namespace ddprun {
 namespace {
 
+bool is_job_file(const std::string& name) {
+  return name.ends_with(".yaml") || name.ends_with(".yml");
+}
+constexpr const char* job_file_remedy = "ddprun reads a job file by -f";
+
 /// Why the file at `path` cannot be executed, for a path that is_executable_file refused.
 Error why_not(const Setting& program, const std::string& path) {
   const std::string what = fmt::format("cannot run '{}' from {}", program.value, program.origin);
@@ -28,6 +34,9 @@ Error why_not(const Setting& program, const std::string& path) {
   }
   if (S_ISDIR(status.st_mode)) {
     return {ExitStatus::cannot_execute, what, "it is a folder", "name the program in it"};
+  }
+  if (is_job_file(program.value)) {
+    return {ExitStatus::cannot_execute, what, "it is no program", job_file_remedy};
   }
   const bool is_python = program.value.ends_with(".py");  // which --no-python denies
   return {ExitStatus::cannot_execute,
@@ -56,11 +65,14 @@ Result<std::string> find_executable(const Setting& program, const Environment& e
   if (!found.empty()) return found;
   struct stat status {};
   if (::stat(here.c_str(), &status) == 0) return why_not(program, here);
+  const bool has_blank = name.find(' ') != std::string::npos;
   return Error(ExitStatus::program_not_found,
-               fmt::format("cannot run '{}' from {}", name, program.origin),
+               fmt::format("cannot run '{}' from {}", printable(name), program.origin),
                fmt::format("there is no such program in the current folder or {}",
                            searched_folders(environment)),
-               "check its name or give its path");
+               is_job_file(name) ? job_file_remedy
+               : has_blank ? "write its arguments as words of their own, in a job file as args"
+                           : "check its name or give its path");
 }
 
 /// What pip and conda leave in an environment, of which `folder` is bin/.

@@ -40,10 +40,12 @@ TEST_CASE_FIXTURE(Case, "e2e input: options that do not exist") {
         "unknown option '--max_restrat' on the command line; did you mean '--max-restarts'?"},
        {{"--frobnicate", "true"},
         2,
-        "unknown option '--frobnicate' on the command line; ddprun --help lists all options"},
+        "unknown option '--frobnicate' on the command line; ddprun --help lists all options; the "
+        "program's own come after its name, or with -f after --"},
        {{"-x", "true"},
         2,
-        "unknown option '-x' on the command line; ddprun --help lists all options"},
+        "unknown option '-x' on the command line; ddprun --help lists all options; the "
+        "program's own come after its name, or with -f after --"},
        {{"--grace"},
         2,
         "option '--grace' on the command line has no value; write --grace VALUE, or --grace=VALUE "
@@ -183,8 +185,15 @@ TEST_CASE_FIXTURE(Case, "e2e input: job files") {
        {{"-f", "key.yaml"},
         2,
         "key.yaml:2:1: unknown key 'max_restart'; did you mean 'max_restarts'?"},
-       {{"-f", "open.yaml"}, 2, "open.yaml:3:2: end of sequence flow not found"},
-       {{"-f", "tab.yaml"}, 2, "tab.yaml:2:1: illegal tab when looking for indentation"},
+       {{"-f", "open.yaml"},
+        2,
+        "open.yaml:3:2: end of sequence flow not found; see how far it is indented, and quote "
+        "values "
+        "that have \": \"; ddprun-job(5) has examples"},
+       {{"-f", "tab.yaml"},
+        2,
+        "tab.yaml:2:1: illegal tab when looking for indentation; a tab indents this line; write "
+        "blanks"},
        {{"-f", "value.yaml"},
         2,
         "--grace: 'soon' from value.yaml:2:10 is no time; write 250ms, 5s, 2m or 1h"},

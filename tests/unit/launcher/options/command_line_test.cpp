@@ -129,14 +129,15 @@ TEST_CASE("command line: an unknown option is refused with the nearest one") {
   CHECK(error_of({"--max_restrats", "3", "p"}) ==
         "unknown option '--max_restrats' on the command line; did you mean '--max-restarts'?");
   CHECK(error_of({"--xyzzy"}) ==
-        "unknown option '--xyzzy' on the command line; ddprun --help lists all options");
+        "unknown option '--xyzzy' on the command line; ddprun --help lists all options; the "
+        "program's own come after its name, or with -f after --");
   CHECK(error_of({"--restart-count=3", "p"}) ==
         "unknown option '--restart-count' on the command line; there is --max-restarts, "
         "--restart-window, --restart-backoff, --restart-grace");
   CHECK(error_of({"--grace_time=3", "p"}).find("there is --grace, ") != std::string::npos);
   CHECK(error_of({"--dry", "p"}).ends_with("there is --dry-run"));
   CHECK(error_of({"--last=3", "p"}).ends_with("there is --last-call"));
-  CHECK(error_of({"--a", "p"}).ends_with("ddprun --help lists all options"));
+  CHECK(error_of({"--a", "p"}).ends_with("or with -f after --"));
   CHECK(error_of({"-x", "p"}).starts_with("unknown option '-x'"));
 }
 

@@ -74,6 +74,10 @@ TEST_CASE("program: what is not there has status 127") {
   user.is_refused("./train", 127, "No such file or directory; check the path");
   (void)user.here.write("file", "");
   user.is_refused("file/train", 127, "No");
+  const std::string nowhere = "there is no such program in the current folder or on PATH; ";
+  user.is_refused("job.yml", 127, nowhere + "ddprun reads a job file by -f");
+  user.is_refused("train --lr 1", 127, nowhere + "write its arguments as words of their own, in");
+  CHECK(user.asks("train\r").error().message().starts_with("cannot run 'train?' from"));
   user.environment.erase("PATH");
   user.is_refused("no-such-program-anywhere",
                   127,
@@ -89,6 +93,8 @@ TEST_CASE("program: what cannot be executed has status 126") {
   (void)user.here.write("script", "#!/bin/sh\n");
   user.is_refused("script", 126, "it is not executable; chmod +x script, or name it .py");
   user.is_refused("./script", 126, "it is not executable; chmod +x ./script, or name it .py");
+  (void)user.here.write("job.yaml", "program: train\n");
+  user.is_refused("job.yaml", 126, "it is no program; ddprun reads a job file by -f");
 }
 
 TEST_CASE("program: a Python file is run by the interpreter, unbuffered") {
