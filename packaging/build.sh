@@ -57,6 +57,8 @@ build() {
     install -D "$work/ddprun/bin/ddprun" "$dist/$1/ddprun"
 }
 
+[[ $PWD != *[[:space:]]* ]] ||
+    { echo "build: '$PWD' has a blank, which compilers' options cannot hold; move it" >&2; exit 2; }
 need apt-get apt
 need cmake cmake
 need dpkg-deb dpkg
@@ -66,7 +68,8 @@ need rpmbuild rpm
 # What would change the result.
 unset CFLAGS CXXFLAGS CPPFLAGS LDFLAGS CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER
 export ZIG_GLOBAL_CACHE_DIR=$cache/zig ZIG_LOCAL_CACHE_DIR=$cache/zig
-SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null ||
+    stat -c %Y CHANGELOG.md)}
 export SOURCE_DATE_EPOCH
 umask 022
 mkdir -p "$cache"
