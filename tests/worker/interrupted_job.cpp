@@ -67,6 +67,8 @@ void throw_in_collective(const worker::ProcessGroup& group) {
 ///     RESTARTS:RANK:STEP:storm  SIGTERM without pause, from this step on until it is saved
 ///     RESTARTS:RANK:STEP:pause  it goes on never
 ///     RESTARTS:RANK:STEP:throw  an exception
+///     RESTARTS:RANK:STEP:shape  one of LibTorch
+///     RESTARTS:RANK:STEP:skip   its parameters do not change
 ///     RESTARTS:RANK:STEP:end    Session::end_soon()
 ///     RESTARTS:RANK:STEP:late   the same, while a collective is under way
 /// or "shards": each second start saves sharded snapshots.
@@ -98,10 +100,11 @@ void train(const std::vector<std::string>& words) {
     if (is_told(":throw")) throw worker::Error("this rank gives up");
     if (is_told(":end")) session.end_soon();
     if (is_told(":late")) throw_in_collective(session.group());
-    const Tensor output = parallel(inputs.index_select(0, step.samples));
+    const Tensor output =
+        parallel(inputs.index_select(0, step.samples).narrow(1, 0, is_told(":shape") ? 5 : 6));
     session.backward(torch::mse_loss(output, targets.index_select(0, step.samples)));
     if (is_told("")) static_cast<void>(std::raise(SIGKILL));
-    session.step();
+    if (!is_told(":skip")) session.step();
   }
   if (session.is_rank_0()) {
     worker::write_pt_file(words.at(0), worker::to_value(worker::state_dict(*net)));

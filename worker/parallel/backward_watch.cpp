@@ -76,6 +76,12 @@ bool BackwardWatch::end_pass() {
     return true;
   }
   if (count > names_max) missing += text(" and ", count - names_max, " more");
+  if (reached_ == Reached::as_at_first) {
+    throw Error(text("the backward pass gave no gradient to ",
+                     missing,
+                     ", as the first one did: with static_graph each pass must reach the same "
+                     "parameters; set find_unused_parameters instead"));
+  }
   throw Error(text("the backward pass gave no gradient to ",
                    missing,
                    ": the ranks would drift apart; let the loss depend on every parameter, on "

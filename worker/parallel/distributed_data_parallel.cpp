@@ -140,7 +140,7 @@ void GradientSynchronizer::make_check() {
                      *unknown.begin(),
                      ", but no parameter has that name; of tied ones it is the first name"));
   }
-  check_ = std::make_unique<ReplicaCheck>(std::move(compared.tensors), std::move(compared.names));
+  check_ = std::make_shared<ReplicaCheck>(std::move(compared.tensors), std::move(compared.names));
 }
 
 void GradientSynchronizer::make_hooks() {
@@ -226,7 +226,7 @@ void GradientSynchronizer::before_forward() {
   }
   if (synchronising_) {
     if (options_.verify_every > 0 && ++forwards_count_ % options_.verify_every == 0) {
-      check_->check(group_, forwards_count_);
+      check_->check(group_, text(forwards_count_, " synchronised forward passes"));
     }
     follow_frozen();
     if (is_reducer_due_) make_reducer();

@@ -107,7 +107,7 @@ ReplicaCheck::ReplicaCheck(std::vector<torch::Tensor> parameters, std::vector<st
       differences_(parameters_.size(), 0),
       greatest_(parameters_.size(), 0) {}
 
-void ReplicaCheck::check(const ProcessGroup& group, std::int64_t steps_count) {
+void ReplicaCheck::check(const ProcessGroup& group, const std::string& after) {
   if (parameters_.empty()) return;
   const torch::NoGradGuard no_grad;
   const torch::Tensor differs = differing(parameters_, group);
@@ -129,8 +129,7 @@ void ReplicaCheck::check(const ProcessGroup& group, std::int64_t steps_count) {
                                   " differs between ranks by ",
                                   now,
                                   " of its greatest value after ",
-                                  steps_count,
-                                  " synchronised forward passes");
+                                  after);
     if (is_apart(now, before, epsilon_of(parameters_[i].scalar_type()))) {
       throw Error(what +
                   ": step the optimizer on every rank, with the same settings, and change "

@@ -27,8 +27,8 @@ class ReplicaCheck {
   /// differs. Throws Error, the same on all ranks, that names a parameter which is_apart(), or of
   /// which one rank has a value that is not finite. Differences are relative to the greatest value
   /// that the checks have seen, so that a parameter may cross zero. Rank 0
-  /// tells of a smaller difference once. `steps_count` goes into the messages.
-  void check(const ProcessGroup& group, std::int64_t steps_count);
+  /// tells of a smaller difference once. `after` goes into the messages: "12 steps".
+  void check(const ProcessGroup& group, const std::string& after);
 
  private:
   std::vector<torch::Tensor> parameters_;

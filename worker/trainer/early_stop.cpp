@@ -23,19 +23,23 @@ Course after(const Course& before, double value, const EarlyStopOptions& options
   return {before.best, before.epochs_waited + 1};
 }
 
-/// The entries of a snapshot.
-std::string best_of(const std::string& metric) {
-  return "EARLY_STOP_BEST " + metric;
-}
-std::string epochs_waited_of(const std::string& metric) {
-  return "EARLY_STOP_EPOCHS " + metric;
-}
+/// The entries of a snapshot. Each phase of a training has its own course.
+struct CourseNames {
+  CourseNames(const Session& session, const std::string& metric)
+      : phase(session.phase() == 0 ? "" : text(" ", session.phase())),
+        best("EARLY_STOP_BEST" + phase + " " + metric),
+        epochs_waited("EARLY_STOP_EPOCHS" + phase + " " + metric) {}
+  std::string phase;  // of the first one none
+  std::string best;
+  std::string epochs_waited;
+};
 
 Course course_in(Session& session, const std::string& metric) {
+  const CourseNames names(session, metric);
   auto& fields = session.user_fields();
   Course course;
-  const c10::IValue& best = fields[best_of(metric)];
-  const c10::IValue& epochs_waited = fields[epochs_waited_of(metric)];
+  const c10::IValue& best = fields[names.best];
+  const c10::IValue& epochs_waited = fields[names.epochs_waited];
   if (best.isDouble()) course.best = best.toDouble();
   if (epochs_waited.isInt()) course.epochs_waited = epochs_waited.toInt();
   return course;
@@ -62,9 +66,10 @@ void EarlyStop::finish_epoch(Session& session, const EpochReport& report) {
   const auto value = report.value(metric_);
   if (!value) return;
   const Course course = after(course_in(session, metric_), *value, options_);
+  const CourseNames names(session, metric_);
   auto& fields = session.user_fields();
-  if (course.best) fields[best_of(metric_)] = *course.best;
-  fields[epochs_waited_of(metric_)] = course.epochs_waited;
+  if (course.best) fields[names.best] = *course.best;
+  fields[names.epochs_waited] = course.epochs_waited;
   if (course.epochs_waited >= options_.patience) session.end_after_step();
 }
 

@@ -72,6 +72,18 @@ Trainer::Predictions Trainer::joined(const std::vector<torch::Tensor>& samples,
   return {torch::cat(samples), is_narrow ? all.to(torch::kFloat) : all};
 }
 
+/// A callback would wait in vain for a validation.
+void Trainer::require_metrics(std::int64_t validation_size) const {
+  if (validation_size > 0) return;
+  for (const auto& each : options_.callbacks) {
+    if (!each->metric().starts_with("validation/")) continue;
+    throw Error(text("a callback needs the metric ",
+                     each->metric(),
+                     ", but fit() has no samples to validate; give it some, or the callback "
+                     "another metric"));
+  }
+}
+
 void Trainer::begin() {
   began_at_ = std::chrono::steady_clock::now();
   for (const auto& callback : options_.callbacks) callback->begin(session_);

@@ -2,6 +2,7 @@
 
 #include "worker/ranks/group_end.hpp"
 #include "worker/telemetry/error_file.hpp"
+#include "worker/training/failed_step.hpp"
 
 #include <c10/util/Exception.h>
 
@@ -58,7 +59,9 @@ int status_of(const std::vector<std::string>& arguments,
   } catch (const UsageError& error) {
     return fail(error, error.what(), 2);
   } catch (const c10::Error& error) {
-    return fail(error, error.what_without_backtrace(), 1);
+    const std::string& place = failed_step();  // LibTorch knows the operator and its shapes alone
+    const std::string what = error.what_without_backtrace();
+    return fail(error, place.empty() ? what : what + "; " + place, 1);
   } catch (const std::exception& error) {
     return fail(error, error.what(), 1);
   }
@@ -74,6 +77,7 @@ int run(int argc,
   // Beyond `ulimit -f` a write must fail like any other; Python does the same.
   static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
   keep_freed_memory();
+  failed_step().clear();
   const AbandonedGroups abandoned;
   const int status = status_of({argv + std::min(argc, 1), argv + argc}, body);
   if (AbandonedGroups::has_any() || (status != 0 && AbandonedGroups::others_live())) {

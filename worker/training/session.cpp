@@ -4,6 +4,7 @@
 #include "ddprun/optimizer_state.hpp"
 #include "ddprun/pt_file.hpp"
 #include "worker/parallel/broadcast.hpp"
+#include "worker/parallel/replica_check.hpp"
 #include "worker/snapshots/background_saver.hpp"
 #include "worker/snapshots/copied_tensors.hpp"
 #include "worker/snapshots/shard_saver.hpp"
@@ -13,6 +14,7 @@
 #include "worker/training/loss_check.hpp"
 
 #include <cmath>
+#include <unordered_set>
 
 namespace ddprun::worker {
 namespace {
@@ -20,6 +22,16 @@ namespace {
 // Of the snapshot's user fields.
 constexpr const char* best_score = "BEST_SCORE";
 constexpr const char* optimizer_changes = "OPTIMIZER_CHANGES";  // missing: none
+
+/// Tied ones, as of one module in two places, are changed once.
+std::vector<torch::Tensor> each_once(const std::vector<torch::Tensor>& tensors) {
+  std::vector<torch::Tensor> unique;
+  std::unordered_set<const void*> seen;
+  for (const torch::Tensor& tensor : tensors) {
+    if (seen.insert(tensor.unsafeGetTensorImpl()).second) unique.push_back(tensor);
+  }
+  return unique;
+}
 
 }  // namespace
 
@@ -43,7 +55,7 @@ void Session::resume(const std::shared_ptr<torch::nn::Module>& module,
   if (optimizer_ != nullptr) throw Error("prepare() of a session was called twice; call it once");
   module->to(device_);
   if (options_.channels_last) use_channels_last(*module);
-  parameters_ = module->parameters();
+  parameters_ = each_once(module->parameters());
   if (options_.precision == torch::kHalf) scaler_ = std::make_unique<GradientScaler>(parameters_);
   if (auto snapshot = snapshots_.load(SnapshotParts::all_but_model)) {
     // DistributedDataParallel, which prepare() makes next, sends the model to the other ranks.
@@ -67,6 +79,7 @@ void Session::change_optimizer(torch::optim::Optimizer& optimizer) {
 }
 
 void Session::use(torch::optim::Optimizer& optimizer) {
+  for (auto& group : optimizer.param_groups()) group.params() = each_once(group.params());
   // What an optimizer made before, as Adagrad does, goes to the device as well.
   load_optimizer_state(optimizer, optimizer_state(optimizer));
   rates_.clear();
@@ -111,18 +124,27 @@ TrainingSteps Session::steps(BatchLoader& loader) {
 
 TrainingSteps Session::steps_of(std::int64_t samples_count, BatchLoader* loader) {
   require_prepared("steps()");
-  const torch::Tensor of_rank_0 = torch::tensor({samples_count}, torch::kLong);
-  broadcast_from(0, {of_rank_0}, group_);
-  if (of_rank_0.item<std::int64_t>() != samples_count) {
+  require_same_data(samples_count);
+  return {*this, samples_count, loader};
+}
+
+/// The same error on all ranks, or the others would only see that their peer is gone.
+void Session::require_same_data(std::int64_t samples_count) const {
+  const torch::Tensor counts = torch::zeros({group_.size()}, torch::kLong);
+  counts[group_.rank()] = samples_count;
+  group_.all_reduce_sum(counts);
+  for (int rank = 1; rank < group_.size(); ++rank) {
+    const auto count = counts[rank].item<std::int64_t>();
+    const auto of_rank_0 = counts[0].item<std::int64_t>();
+    if (count == of_rank_0) continue;
     throw Error(text("rank ",
-                     context_.rank,
+                     rank,
                      " has data of ",
-                     samples_count,
+                     count,
                      " samples and rank 0 of ",
-                     of_rank_0.item<std::int64_t>(),
+                     of_rank_0,
                      "; give all ranks the same data"));
   }
-  return {*this, samples_count, loader};
 }
 
 void Session::backward(const torch::Tensor& loss) {
@@ -179,12 +201,13 @@ double Session::learning_rate() const {
 }
 
 /// Saves what the last finished step has left. True on rank 0 if it is on the disk already. A rank
-/// whose loss was not finite throws before any rank saves.
+/// whose loss was not finite throws before any rank saves, and so do all that have drifted apart.
 bool Session::begin_save() {
   require_saved_phase(training_.position.step - 1);  // which may be no step(), such as LBFGS's
   finish_losses();
   const bool may_be_late = !device_.is_cpu() && group_.size() > 1;
   if (may_be_late) group_.all_reduce_sum(torch::zeros({1}, torch::kLong));
+  if (replica_check_) replica_check_->check(group_, text(training_.position.step, " steps"));
   if (context_.rank != 0 && !shards_) return false;
   finish_save();
   Snapshot snapshot = training_;
@@ -253,12 +276,40 @@ bool Session::tell_saved(const std::optional<Position>& position) const {
 
 EvaluationBatches Session::evaluation(std::int64_t samples_count, std::int64_t batch_size) {
   require_prepared("evaluation()");
+  require_same_data(samples_count);
   share_buffers();
   return {module_, group_, device_, samples_count, batch_size};
 }
 
 std::filesystem::path Session::best_path() const {
   return snapshots_.path().string() + ".best";
+}
+
+/// False if it could not be written, which is told.
+bool Session::write_best(double score) const {
+  c10::impl::GenericDict file(c10::StringType::get(), c10::AnyType::get());
+  file.insert("MODEL_STATE", to_value(state_dict(*module_)));
+  file.insert("SCORE", score);
+  file.insert("EPOCH", training_.position.epoch);
+  file.insert("STEP", training_.position.step);
+  std::error_code is_told_by_the_write;
+  std::filesystem::create_directories(best_path().parent_path(), is_told_by_the_write);
+  try {
+    write_pt_file(best_path(), file);
+    return true;
+  } catch (const FileError& error) {
+    snapshots_.warn(text("cannot keep the best model: ",
+                         error.what(),
+                         "; training goes on, and the one before stays if there is one"));
+  }
+  return false;
+}
+
+/// Rank 0's answer.
+bool Session::is_kept(bool here) const {
+  const torch::Tensor answer = torch::tensor({here ? 1 : 0}, torch::kLong);
+  broadcast_from(0, {answer}, group_);
+  return answer.item<std::int64_t>() == 1;
 }
 
 bool Session::keep_best(double score) {
@@ -268,20 +319,9 @@ bool Session::keep_best(double score) {
   const bool is_first = best == fields.end() || !best->second.isDouble();
   const bool is_best = !std::isnan(score) && (is_first || score > best->second.toDouble());
   if (!is_best) return false;
+  if (!is_kept(is_rank_0() && write_best(score))) return true;
   fields[best_score] = score;
   saves_after_step_ = true;  // or a restart would not know the score
-  if (!is_rank_0()) return true;
-  c10::impl::GenericDict file(c10::StringType::get(), c10::AnyType::get());
-  file.insert("MODEL_STATE", to_value(state_dict(*module_)));
-  file.insert("SCORE", score);
-  file.insert("EPOCH", training_.position.epoch);
-  file.insert("STEP", training_.position.step);
-  try {
-    write_pt_file(best_path(), file);
-  } catch (const FileError& error) {
-    snapshots_.warn(text(
-        "cannot keep the best model: ", error.what(), "; the one before stays, training goes on"));
-  }
   return true;
 }
 

@@ -5,10 +5,12 @@
 #include "ddprun/step_seed.hpp"
 #include "ddprun/stop_request.hpp"
 #include "worker/training/compute_modes.hpp"
+#include "worker/training/failed_step.hpp"
 #include "worker/training/loss_check.hpp"
 #include "worker/training/step_plan.hpp"
 
 #include <algorithm>
+#include <exception>
 
 namespace ddprun::worker {
 namespace {
@@ -28,6 +30,13 @@ StepPlan plan_of(const SessionOptions& options,
   return {plan, sampler, context.world_size, start};
 }
 
+std::string place_of(const Step& step, const Context& context) {
+  std::string place = text("in step ", step.position.step, " on rank ", context.rank);
+  if (step.batch.inputs.defined()) place += text(", inputs ", step.batch.inputs.sizes());
+  if (step.batch.targets.defined()) place += text(", targets ", step.batch.targets.sizes());
+  return place;
+}
+
 }  // namespace
 
 struct TrainingSteps::State {
@@ -41,18 +50,23 @@ struct TrainingSteps::State {
   StopRequest stop;
   BatchLoader* loader;
   std::int64_t samples_count;
+  int exceptions_before = std::uncaught_exceptions();
   bool has_ended = false;
   torch::Tensor epoch_samples;  // the plan's, on the device
 };
 
 TrainingSteps::TrainingSteps(Session& session, std::int64_t samples_count, BatchLoader* loader)
     : session_(session), state_(std::make_unique<State>(session, samples_count, loader)) {
+  failed_step().clear();
   if (loader != nullptr) loader->forget();  // what is left of an earlier loop
   state_->has_ended = session_.ends_after_step_;
   if (!state_->has_ended) begin_step();
 }
 
 TrainingSteps::~TrainingSteps() {
+  if (std::uncaught_exceptions() > state_->exceptions_before) {
+    failed_step() = place_of(step_, session_.context_);
+  }
   session_.ends_after_step_ = false;
   session_.ends_soon_ = false;
   session_.settle_save();

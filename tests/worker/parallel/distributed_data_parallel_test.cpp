@@ -371,7 +371,7 @@ TEST_CASE("DDP: a static graph that changes throws where it does") {
   CHECK(test::contains(answer_to(steps(false, true), options),
                        "a gradient of second.bias, which had none in the first backward pass"));
   CHECK(test::contains(answer_to(steps(true, false), options),
-                       "gave no gradient to second.weight, second.bias: "));
+                       "gave no gradient to second.weight, second.bias, as the first one did: "));
   CHECK(answer_to(steps(false, false), options) == "");
 }
 

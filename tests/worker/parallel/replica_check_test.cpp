@@ -1,5 +1,6 @@
 #include "worker/parallel/replica_check.hpp"
 
+#include "ddprun/error.hpp"
 #include "tests/worker/support.hpp"
 
 #include <doctest/doctest.h>
@@ -36,7 +37,7 @@ std::vector<std::string> answers_to(const Tensor& values, const Change& change, 
     answers[static_cast<std::size_t>(context.rank)] = test::error_of([&] {
       for (int i = 1; i <= 3; ++i) {
         if (context.rank == changer) change(second, i);
-        check.check(group, 100 * i);
+        check.check(group, text(100 * i, " synchronised forward passes"));
       }
     });
   });
@@ -88,7 +89,7 @@ TEST_CASE("replica check: a parameter that crosses zero is measured by what it w
     answers[static_cast<std::size_t>(context.rank)] = test::error_of([&] {
       for (int i = 1; i <= 3; ++i) {
         context.rank == 1 ? change(own, i) : both(own, i);
-        check.check(group, i);
+        check.check(group, text(i, " steps"));
       }
     });
   });

@@ -227,6 +227,21 @@ TEST_CASE("trainer: what would be told or kept under one name twice is refused")
         "a trainer has two early stops for x; give it one");
 }
 
+TEST_CASE("trainer: a callback that needs a validation is refused without one") {
+  const TemporaryFolder folder;
+  TrainerOptions options = two_epochs();
+  for (const std::shared_ptr<Callback>& each :
+       {std::shared_ptr<Callback>(std::make_shared<KeepBest>("validation/error")),
+        std::shared_ptr<Callback>(std::make_shared<EarlyStop>("validation/error"))}) {
+    options.callbacks = {each};
+    Trainer trainer(options, test::context_in(folder));
+    SumModule module;
+    const std::string refused = "a callback needs the metric validation/error, but fit() has no ";
+    CHECK(contains(error_of([&] { trainer.fit(module, training_sums); }), refused));
+    CHECK(error_of([&] { trainer.fit(module, training_sums, training_sums); }).empty());
+  }
+}
+
 TEST_CASE("trainer: a second network and options out of range are refused") {
   const TemporaryFolder folder;
   Trainer trainer(two_epochs(), test::context_in(folder));

@@ -7,6 +7,7 @@
 #include <torch/torch.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <set>
 #include <vector>
@@ -75,6 +76,24 @@ TEST_CASE("interruption: five kills at random steps change no bit of the result"
   MESSAGE("TEST_SEED=" << seed << ", interruptions" << interruptions);
   CHECK(torch::equal(result_with(interruptions, restarts), expected));
   CHECK(restarts == interruptions_count);
+}
+
+TEST_CASE("interruption: ranks that have drifted apart save nothing, and name a parameter") {
+  const TemporaryFolder folder;
+  const auto job = test::run_interrupted_job(folder, 0, "0:1:2:skip");
+  CAPTURE(job.error);
+  CHECK(job.status == 1);
+  CHECK(test::contains(job.error, "error: parameter 0.weight differs between ranks by "));
+  CHECK(test::contains(job.error, " of its greatest value after 5 steps: step the optimizer on "));
+  CHECK_FALSE(std::filesystem::exists(folder / "snapshot.pt"));
+}
+
+TEST_CASE("interruption: what LibTorch throws in a step is told with the step and its rank") {
+  const TemporaryFolder folder;
+  const auto job = test::run_interrupted_job(folder, 0, "0:1:2:shape");
+  CAPTURE(job.error);
+  CHECK(test::contains(job.error, "8x5 and 6x32"));
+  CHECK(test::contains(job.error, "; in step 2 on rank 1\n"));
 }
 
 TEST_CASE("interruption: a rank that throws says so first, whatever it still waits for") {

@@ -1,5 +1,6 @@
 // Trainings in phases, each with an optimizer of its own, of one rank in this process.
 #include "ddprun/callback.hpp"
+#include "ddprun/early_stop.hpp"
 #include "ddprun/error.hpp"
 #include "ddprun/tensor_data.hpp"
 #include "ddprun/trainer.hpp"
@@ -106,6 +107,26 @@ TEST_CASE("phases: a new start in each phase goes on to the same end") {
     if (step >= 4) CHECK(job.trainer.session().position().step == step);
     job.fine_tune();
     CHECK(torch::equal(job.parameters(), unbroken.parameters()));
+  }
+}
+
+TEST_CASE("phases: an early stop of one phase leaves the next one its epochs, restarts included") {
+  const TemporaryFolder folder;
+  for (int start = 1; start <= 2; ++start) {
+    TrainerOptions options;
+    options.session = {.epochs = 9, .batch_size = 4};
+    options.callbacks = {std::make_shared<EarlyStop>(
+        "train/loss", EarlyStopOptions{.patience = 1, .change_min = 1e9})};
+    Trainer trainer(options, context_in(folder));
+    const nn::Sequential net{nn::Linear(3, 1)};
+    Phase<torch::optim::SGD> head{net, torch::optim::SGD(net->parameters(), 0.1)};
+    Phase<torch::optim::RMSprop> whole{net, torch::optim::RMSprop(net->parameters(), 0.01)};
+    const torch::Tensor inputs = torch::linspace(-1, 1, 24).reshape({8, 3});
+    const TensorData data{inputs, inputs.sum(1, true)};
+    trainer.fit(head, data);
+    CHECK(trainer.session().position().epoch == (start == 1 ? 2 : 4));
+    trainer.fit(whole, data);
+    CHECK(trainer.session().position().epoch == 4);
   }
 }
 

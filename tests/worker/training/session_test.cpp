@@ -4,16 +4,15 @@
 #include "ddprun/error.hpp"
 #include "ddprun/mean.hpp"
 #include "ddprun/pt_file.hpp"
+#include "ddprun/tensor_data.hpp"
 #include "tests/worker/support.hpp"
-#include "worker/torch_compat.hpp"
+#include "worker/training/failed_step.hpp"
 
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 
 #include <cmath>
 #include <limits>
-#include <mutex>
-#include <thread>
 
 namespace ddprun::worker {
 namespace {
@@ -175,6 +174,23 @@ TEST_CASE("session: a loader's batches are those of the steps, and a restart dra
   for (const std::int64_t count : {1, 3}) CHECK(torch::equal(inputs_of_steps(count), expected));
 }
 
+TEST_CASE("session: the step that an exception ends is noted, with the shapes of its batch") {
+  const TemporaryFolder folder;
+  const TensorData data(torch::ones({6, 4}), torch::ones({6}));
+  SessionJob job(folder, {.batch_size = 2});
+  auto parallel = job.session.prepare(job.net, job.optimizer);
+  BatchLoader loader(data);
+  const auto use = [&](bool throws) {
+    for ([[maybe_unused]] const Step& step : job.session.steps(loader)) {
+      if (throws && step.position.step == 1) throw Error("");
+    }
+  };
+  CHECK_THROWS_AS(use(true), Error);
+  CHECK(failed_step() == "in step 1 on rank 0, inputs [2, 4], targets [2]");
+  use(false);
+  CHECK(failed_step().empty());
+}
+
 TEST_CASE("session: the model of the highest score is kept, restarts included") {
   const TemporaryFolder folder;
   const SessionOptions options{.epochs = 3, .batch_size = data_size};
@@ -208,6 +224,18 @@ TEST_CASE("session: the step that has the best model is saved as well") {
             "snapshot.pt", "snapshot.pt.0.1", "snapshot.pt.0.2", "snapshot.pt.best"});
 }
 
+TEST_CASE("session: the best model comes before the first snapshot, and makes their folder") {
+  const TemporaryFolder folder;
+  Context context = context_in(folder);
+  context.snapshot = folder / "new" / "snapshot.pt";
+  Session session({.batch_size = data_size}, context);
+  nn::Linear net(1, 1);
+  torch::optim::SGD optimizer(net->parameters(), 0.5);
+  const auto parallel = session.prepare(net, optimizer);
+  CHECK(session.keep_best(1));
+  CHECK(read_pt_file(session.best_path()).toGenericDict().at("SCORE").toDouble() == 1);
+}
+
 TEST_CASE("session: a best model that cannot be written is told, and the training goes on") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "snapshot.pt.best");
@@ -233,6 +261,47 @@ TEST_CASE("session: a loop that ends early has saved its last step, and goes on 
   SessionJob whole(undisturbed, options);
   for (SessionJob* each : {&job, &whole}) each->train();
   CHECK(torch::equal(job.net->parameters()[0], whole.net->parameters()[0]));
+}
+
+/// One layer in two places.
+struct TiedLayersImpl : nn::Module {
+  TiedLayersImpl()
+      : first(register_module("first", nn::Linear(3, 3))),
+        again(register_module("again", first)),
+        last(register_module("last", nn::Linear(3, 1))) {}
+  Tensor forward(const Tensor& inputs) { return last(again(first(inputs).tanh()).tanh()); }
+  nn::Linear first;
+  nn::Linear again;
+  nn::Linear last;
+};
+TORCH_MODULE(TiedLayers);
+
+TEST_CASE("session: tied parameters are clipped, scaled and changed once, as in Python") {
+  for (const torch::ScalarType precision : {torch::kFloat, torch::kHalf}) {
+    CAPTURE(precision);
+    const TemporaryFolder folder;
+    SessionOptions options{.steps_max = 1, .batch_size = 4};
+    if (precision == torch::kHalf) options.precision = precision;
+    Session session(options, context_in(folder));
+    TiedLayers net;
+    torch::optim::SGD optimizer(net->parameters(), 0.5);
+    auto parallel = session.prepare(net, optimizer);
+    const Tensor before = net->first->weight.detach().clone();
+    const double scale = precision == torch::kHalf ? 65'536 : 1;
+    for ([[maybe_unused]] const Step& step : session.steps(4)) {
+      session.backward(parallel(torch::ones({4, 3})).square().mean());
+      double squares = 0;
+      for (const nn::Linear& layer : {net->first, net->last}) {
+        for (const Tensor& each : layer->parameters()) {
+          squares += each.grad().div(scale).square().sum().item<double>();
+        }
+      }
+      const Tensor expected = net->first->weight.grad() / scale;
+      CHECK(session.clip_gradients(1e9) == doctest::Approx(std::sqrt(squares)));
+      session.step();
+      CHECK(torch::allclose((before - net->first->weight.detach()) / 0.5, expected, 1e-3, 1e-6));
+    }
+  }
 }
 
 TEST_CASE("session: the schedule sets the rates, after a restart as before it") {
@@ -280,97 +349,6 @@ TEST_CASE("session: calls in the wrong order say which one comes first") {
   static_cast<void>(job.session.prepare(job.net, job.optimizer));
   CHECK(contains(error_of([&] { static_cast<void>(job.session.prepare(job.net, job.optimizer)); }),
                  "prepare() of a session was called twice"));
-}
-
-/// Two sessions, each in a thread, that meet in a store of their own.
-void run_two_sessions(const TemporaryFolder& folder,
-                      const std::function<void(Session& session)>& body) {
-  c10d::TCPStoreOptions options;
-  options.isServer = true;
-  options.port = 0;
-  options.waitWorkers = false;
-  compat::avoid_libuv(options);
-  const auto store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
-  std::vector<std::thread> ranks;
-  for (int rank = 0; rank < 2; ++rank) {
-    Context context = context_in(folder);
-    context.rank = context.local_rank = rank;
-    context.world_size = context.local_world_size = 2;
-    context.master_addr = "127.0.0.1";
-    context.master_port = store->getPort();
-    context.agent_store = true;
-    ranks.emplace_back([context, &body] {
-      Session session({}, context);
-      body(session);
-    });
-  }
-  for (std::thread& each : ranks) each.join();
-}
-
-TEST_CASE("session: ranks evaluate with the statistics of rank 0, unless each keeps its own") {
-  for (const bool shares : {true, false}) {
-    CAPTURE(shares);
-    std::mutex mutex;
-    std::vector<Tensor> outputs;
-    const TemporaryFolder folder;
-    run_two_sessions(folder, [&](Session& session) {
-      nn::BatchNorm1d norm(2);
-      torch::optim::SGD optimizer(norm->parameters(), 0.1);
-      auto parallel = session.prepare(norm, optimizer, {.broadcast_buffers = shares});
-      norm->forward(torch::full({4, 2}, 3.0 * session.context().rank) +
-                    torch::arange(4).view({4, 1}));
-      const auto batches = session.evaluation(2, 1);
-      const std::lock_guard lock(mutex);
-      outputs.push_back(norm->forward(torch::ones({1, 2})));
-    });
-    CHECK(torch::equal(outputs.at(0), outputs.at(1)) == shares);
-  }
-}
-
-TEST_CASE("session: all ranks resume with the model and the optimizer's state of rank 0's file") {
-  const TemporaryFolder folder;
-  Tensor weight;
-  {
-    SessionJob job(folder, {});
-    job.train();
-    weight = job.net->parameters()[0].detach().clone();
-  }
-  std::mutex mutex;
-  std::vector<bool> are_equal;
-  run_two_sessions(folder, [&](Session& session) {
-    nn::Sequential net{nn::Linear(1, 8), nn::Dropout(0.5), nn::Tanh(), nn::Linear(8, 1)};
-    torch::optim::Adam optimizer(net->parameters(), 0.5);
-    auto parallel = session.prepare(net, optimizer);
-    const std::lock_guard lock(mutex);
-    are_equal.push_back(torch::equal(net->parameters()[0], weight) &&
-                        session.learning_rate() == 0.01 && optimizer.state().size() == 4);
-  });
-  CHECK(are_equal == std::vector<bool>{true, true});
-}
-
-TEST_CASE("session: ranks with another model or optimizer than the snapshot's have one error") {
-  const TemporaryFolder folder;
-  SessionJob(folder, {}).train();
-  const auto errors_of = [&](std::int64_t width, const auto& make_optimizer) {
-    std::mutex mutex;
-    std::vector<std::string> errors;
-    run_two_sessions(folder, [&](Session& session) {
-      nn::Sequential net{nn::Linear(1, width), nn::Dropout(0.5), nn::Tanh(), nn::Linear(width, 1)};
-      auto optimizer = make_optimizer(net->parameters());
-      const std::string error =
-          error_of([&] { static_cast<void>(session.prepare(net, optimizer)); });
-      const std::lock_guard lock(mutex);
-      errors.push_back(error);
-    });
-    REQUIRE(errors.size() == 2);
-    CHECK(errors[0] == errors[1]);
-    return errors[0];
-  };
-  const auto adam = [](auto parameters) { return torch::optim::Adam(parameters, 0.1); };
-  const auto sgd = [](auto parameters) { return torch::optim::SGD(parameters, 0.1); };
-  CHECK(
-      contains(errors_of(9, adam), "parameter 0.weight is [9, 1] in the model but [8, 1] in the"));
-  CHECK(contains(errors_of(8, sgd), "the optimizer state does not fit this optimizer"));
 }
 
 TEST_CASE("session: the state that an optimizer makes itself is kept, and its kind known") {

@@ -34,6 +34,9 @@ class Callback {
   Callback& operator=(const Callback&) = delete;
   virtual ~Callback() = default;
 
+  /// The metric that it cannot do without, such as "validation/loss"; empty: none.
+  [[nodiscard]] virtual std::string metric() const { return {}; }
+
   /// The snapshot is loaded, and the first step comes next: Session::position().
   virtual void begin(Session& /*session*/) {}
   /// A step has changed the parameters. `loss` is that of this rank, without a graph.

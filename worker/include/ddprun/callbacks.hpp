@@ -21,6 +21,7 @@ enum class Better { higher, lower };
 class KeepBest : public Callback {
  public:
   explicit KeepBest(std::string metric, Better better = Better::higher);
+  [[nodiscard]] std::string metric() const override { return metric_; }
   void finish_epoch(Session& session, const EpochReport& report) override;
 
  private:

@@ -50,7 +50,8 @@ struct DistributedDataParallelOptions {
   /// are known. A pass that reaches other parameters throws Error. Not with a Join, and
   /// gradient_order is not learnt.
   bool static_graph = false;
-  /// Every so many synchronised forward passes all ranks compare their parameters; 0: never.
+  /// Every so many synchronised forward passes all ranks compare their parameters, and before each
+  /// snapshot of a Session; 0: never.
   std::int64_t verify_every = 100;
   /// Names of parameters that are not compared, since each rank changes them in its own way.
   std::set<std::string> verify_ignored;
@@ -95,6 +96,10 @@ class GradientSynchronizer {
   void shadow();
   [[nodiscard]] bool is_joined() const { return joined_ != nullptr; }
   [[nodiscard]] bool shares_buffers() const { return options_.broadcast_buffers; }
+  /// Null: parameters are not compared (verify_every), or there is one rank.
+  [[nodiscard]] std::shared_ptr<ReplicaCheck> replica_check() const {
+    return options_.verify_every > 0 ? check_ : nullptr;
+  }
   [[nodiscard]] const ProcessGroup& group() const { return group_; }
 
  private:
@@ -128,8 +133,8 @@ class GradientSynchronizer {
   bool is_reducer_due_ = false;
   std::int64_t forwards_count_ = 0;  // the synchronised ones
   std::shared_ptr<JoinedSteps> joined_;
-  int buffers_from_ = 0;  // the rank
-  std::unique_ptr<ReplicaCheck> check_;
+  int buffers_from_ = 0;                 // the rank
+  std::shared_ptr<ReplicaCheck> check_;  // null: one rank
   std::unique_ptr<GradientHooks> hooks_;
   std::shared_ptr<Reduction> reduction_;
 };

@@ -21,7 +21,7 @@ class EarlyStop : public Callback {
  public:
   /// Throws Error for a patience below 1 or a change_min below 0.
   explicit EarlyStop(std::string metric, const EarlyStopOptions& options = {});
-  [[nodiscard]] const std::string& metric() const { return metric_; }
+  [[nodiscard]] std::string metric() const override { return metric_; }
   /// Ends a training that had ended so before this start, without a step.
   void begin(Session& session) override;
   void finish_epoch(Session& session, const EpochReport& report) override;

@@ -118,7 +118,9 @@ class Session {
       resume(module, optimizer);
     }
     shares_buffers_ = options.broadcast_buffers;
-    return DistributedDataParallel<Module>(std::move(module), group_, with_order(options));
+    DistributedDataParallel<Module> replica(std::move(module), group_, with_order(options));
+    replica_check_ = replica.synchronizer().replica_check();
+    return replica;
   }
 
   /// From the next step on `optimizer`, made of parameters of the prepared model, changes them: for
@@ -167,16 +169,20 @@ class Session {
   /// do on SIGTERM (ask_every).
   void end_soon() { ends_soon_ = true; }
 
+  /// How often change_optimizer() was called: 0 in the first phase of a training.
+  [[nodiscard]] std::int64_t phase() const { return changes_count_; }
+
   /// Collective: buffers, such as the statistics of a BatchNorm, become those of rank 0 on all
   /// ranks, unless broadcast_buffers is false. The result is this rank's part of `samples_count`
-  /// samples in batches, each sample on one rank, for a range-based for loop. See
-  /// EvaluationBatches.
+  /// samples in batches, each sample on one rank, for a range-based for loop. Throws Error if the
+  /// ranks have other counts. See EvaluationBatches.
   [[nodiscard]] EvaluationBatches evaluation(std::int64_t samples_count, std::int64_t batch_size);
 
   /// Keeps the model of the highest `score` so far, restarts included, at best_path(): MODEL_STATE,
   /// SCORE, and EPOCH and STEP of position(). Called on all ranks with the same score, within a
   /// step, which is then saved. True if this one is the highest; a NaN never is. Rank 0 writes,
-  /// before this returns. If it cannot, it says so, and the model before stays there.
+  /// before this returns. If it cannot, it says so, the model before stays there, and a later one
+  /// need not be better than this one. Collective if it is the highest.
   bool keep_best(double score);
   /// snapshot_path() with ".best" at its end.
   [[nodiscard]] std::filesystem::path best_path() const;
@@ -191,6 +197,9 @@ class Session {
   void require_prepared(const char* what) const;
   void require_saved_phase(std::int64_t step) const;
   void share_buffers() const;
+  [[nodiscard]] bool write_best(double score) const;
+  [[nodiscard]] bool is_kept(bool here) const;
+  void require_same_data(std::int64_t samples_count) const;
   void finish_losses();
   [[nodiscard]] TrainingSteps steps_of(std::int64_t samples_count, BatchLoader* loader);
   bool begin_save();
@@ -218,6 +227,7 @@ class Session {
   std::vector<double> rates_;       // of the optimizer's groups, before the schedule
   std::vector<torch::Tensor> parameters_;
   std::shared_ptr<GradientOrder> gradient_order_;
+  std::shared_ptr<ReplicaCheck> replica_check_;  // null: there is nothing to compare
   bool shares_buffers_ = true;
   bool ends_after_step_ = false;
   bool ends_soon_ = false;

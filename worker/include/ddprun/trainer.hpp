@@ -72,17 +72,17 @@ class Trainer {
   [[nodiscard]] Session& session() { return session_; }
 
   /// Trains `module` on `data`, from where the newest snapshot is, to the end of the last epoch or
-  /// to a limit.
+  /// to a limit. Throws Error for a callback whose metric is one of a validation.
   template <TrainerModule Module, DataSet Data>
   void fit(Module& module, const Data& data) {
-    fit_with(module, data, [] {});
+    fit_with(module, data, 0, [] {});
   }
   /// The same with a validation on `others` at the end of epochs. As in Lightning, there is none
   /// where a limit ends the training within an epoch: validate() makes one then.
   template <TrainerModule Module, DataSet Data, DataSet Others>
   void fit(Module& module, const Data& data, const Others& others) {
     BatchLoader loader(others, options_.loader);
-    fit_with(module, data, [&] { validate_with(module, loader); });
+    fit_with(module, data, loader.size(), [&] { validate_with(module, loader); });
   }
   /// The same with the data sets of `data`, which are made first; see DataModule.
   template <TrainerModule Module, DataModule Data>
@@ -141,7 +141,11 @@ class Trainer {
   }
 
   template <typename Module, typename Data, typename Validate>
-  void fit_with(Module& module, const Data& data, Validate validate_now) {
+  void fit_with(Module& module,
+                const Data& data,
+                std::int64_t validation_size,
+                Validate validate_now) {
+    require_metrics(validation_size);
     BatchLoader loader(data, options_.loader);
     auto& parallel = parallel_of(module);
     begin();
@@ -169,6 +173,7 @@ class Trainer {
                 const std::function<void(const torch::Tensor& numbers, const Batch&)>& use);
   [[nodiscard]] static Predictions joined(const std::vector<torch::Tensor>& samples,
                                           const std::vector<torch::Tensor>& outputs);
+  void require_metrics(std::int64_t validation_size) const;
   void begin();
   void finish_step(const Step& step, const torch::Tensor& loss);
   [[nodiscard]] bool validates(const Step& step) const;
