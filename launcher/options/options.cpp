@@ -260,11 +260,10 @@ Result<Options> assemble_options(const Source& command_line,
   if (options.program.value.empty()) {
     const char* const line = is_torchrun(options.called_as) ? "torchrun [options] PROGRAM.py"
                                                             : "ddprun [options] PROGRAM";
-    return Error(
-        ExitStatus::usage,
-        "no program to run",
-        "",
-        fmt::format("write {} [ARGS...], or name it in the job file given by -f", line));
+    return Error(ExitStatus::usage,
+                 "no program to run",
+                 "",
+                 fmt::format("write {} [ARGS...], or name it in the job file given by -f", line));
   }
   return options;
 }
