@@ -34,11 +34,18 @@ torch::Tensor numbers_of(const torch::Tensor& tensor) {
   return tensor.is_complex() ? torch::view_as_real(tensor.resolve_conj()) : tensor;
 }
 
+/// In words of 64 bits, which costs a tenth of adding up words that are made so wide first.
 torch::Tensor sum_of_bits(const torch::Tensor& parameter) {
-  const torch::Tensor values = numbers_of(parameter.detach());
-  const torch::Tensor bits = values.view(integer_of(values)).reshape({-1});
-  torch::Tensor sum = torch::zeros({}, bits.options().dtype(torch::kLong));
-  for (const auto& slice : bits.split(slice_count)) sum += slice.sum(torch::kLong);
+  const torch::Tensor values = numbers_of(parameter.detach()).reshape({-1});
+  const std::int64_t per_word = 8 / values.element_size();
+  const bool is_aligned = values.storage_offset() % per_word == 0;
+  const std::int64_t count = is_aligned ? values.numel() / per_word * per_word : 0;
+  torch::Tensor sum = torch::zeros({}, values.options().dtype(torch::kLong));
+  if (count > 0) sum += values.narrow(0, 0, count).view(torch::kLong).sum();
+  const torch::Tensor rest = values.narrow(0, count, values.numel() - count);
+  for (const auto& slice : rest.view(integer_of(rest)).split(slice_count)) {
+    sum += slice.sum(torch::kLong);
+  }
   return sum;
 }
 
