@@ -242,7 +242,7 @@ void Supervisor::reap() {
   agent_.drain();
   // The shell knows this program alone: it has to stop as well, as by ctrl-Z, for fg to go on.
   const bool can_stop = !job_.options.rendezvous.has_many_nodes();
-  if (can_stop && workers_.waits_for_terminal()) ::kill(::getppid(), SIGTSTP);  // the guard
+  if (can_stop && workers_.waits_for_terminal()) ::kill(link_.guard, SIGTSTP);
 }
 
 /// After reaping. What is killed here is reaped when its SIGCHLD comes.
