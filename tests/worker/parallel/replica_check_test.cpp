@@ -71,21 +71,23 @@ TEST_CASE("replica check: the parameter that differs is named on each rank") {
 }
 
 TEST_CASE("replica check: each value counts, wherever the parameter lies in memory") {
-  for (const auto& [begin, count] : {std::pair{0, 6}, {0, 7}, {1, 6}, {1, 7}}) {
-    CAPTURE(begin);
-    std::vector<int> noticed(2);
-    test::run_ranks(
-        2, [&, from = begin, values = count](const Context& context, const ProcessGroup& group) {
-          const Tensor own = torch::ones({9}).narrow(0, from, values);
-          ReplicaCheck check({own}, {"own"});
-          for (int i = 0; i < values; ++i) {
-            if (context.rank == 1) own[i] = 2;
-            const std::string answer = test::error_of([&] { check.check(group, "a step"); });
-            noticed[static_cast<std::size_t>(context.rank)] += answer.empty() ? 0 : 1;
-            own[i] = 1;
-          }
-        });
-    CHECK(noticed == std::vector<int>{count, count});
+  for (const int begin : {0, 1}) {
+    for (const int count : {6, 7}) {
+      CAPTURE(begin);
+      CAPTURE(count);
+      std::vector<int> noticed(2);
+      test::run_ranks(2, [&](const Context& context, const ProcessGroup& group) {
+        const Tensor own = torch::ones({9}).narrow(0, begin, count);
+        ReplicaCheck check({own}, {"own"});
+        for (int i = 0; i < count; ++i) {
+          if (context.rank == 1) own[i] = 2;
+          const std::string answer = test::error_of([&] { check.check(group, "a step"); });
+          noticed[static_cast<std::size_t>(context.rank)] += answer.empty() ? 0 : 1;
+          own[i] = 1;
+        }
+      });
+      CHECK(noticed == std::vector<int>{count, count});
+    }
   }
 }
 
