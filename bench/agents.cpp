@@ -108,6 +108,7 @@ class PretendedNode {
     agent_.tell(WorkerEnded{LocalRank{0}, 0, {WorkerEnd::Kind::killed, signal.signal}});
   }
   void on(const Suspend&) {}
+  void on(const AskForSuspension&) {}
   void on(const KillAll&) { agent_.tell(AllGone{}); }
   void on(const Note&) {}
   void on(const TellCoordinator& tell) { link_.tell(tell.news); }

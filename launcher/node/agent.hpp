@@ -90,6 +90,8 @@ struct SignalArrived {
 struct Resumed {
   Millis after{0};
 };
+/// The kernel has stopped the worker that has the terminal, since the shell has it now.
+struct WorkerLacksTerminal {};
 struct GuardLost {};
 using AgentEvent = std::variant<StoreBound,
                                 StoreUnavailable,
@@ -104,6 +106,7 @@ using AgentEvent = std::variant<StoreBound,
                                 AllGone,
                                 SignalArrived,
                                 Resumed,
+                                WorkerLacksTerminal,
                                 GuardLost,
                                 LeaseEnded,
                                 LifeEnded,
@@ -144,6 +147,10 @@ struct TellCoordinator {
 struct Suspend {
   friend bool operator==(const Suspend&, const Suspend&) = default;
 };
+/// Have the guard pass on SIGTSTP as by ctrl-Z: SignalArrived follows.
+struct AskForSuspension {
+  friend bool operator==(const AskForSuspension&, const AskForSuspension&) = default;
+};
 /// Print the outcome and exit with its status.
 struct ExitWith {
   Outcome outcome;
@@ -157,6 +164,7 @@ using AgentAction = std::variant<BindStore,
                                  AskToSave,
                                  KillAll,
                                  Suspend,
+                                 AskForSuspension,
                                  TellCoordinator,
                                  Note,
                                  ExitWith>;
@@ -208,6 +216,7 @@ class Agent {
   void on(Instant now, const AllGone& gone, Actions& out);
   void on(Instant now, const SignalArrived& arrived, Actions& out);
   void on(Instant now, const Resumed& resumed, Actions& out);
+  void on(Instant now, const WorkerLacksTerminal&, Actions& out) const;
   void on(Instant now, const GuardLost& lost, Actions& out);
   void on(Instant now, const LeaseEnded& ended, Actions& out);
   void on(Instant now, const LifeEnded& ended, Actions& out);

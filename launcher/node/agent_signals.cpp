@@ -96,6 +96,11 @@ void Agent::on(Instant, const Resumed& resumed, Actions&) {
   if (deadline_) *deadline_ = *deadline_ + resumed.after;
 }
 
+/// The shell knows this program alone: it has to stop as well for fg to go on.
+void Agent::on(Instant, const WorkerLacksTerminal&, Actions& out) const {
+  if (options_.can_be_suspended) out.emplace_back(AskForSuspension{});
+}
+
 /// That the job is to end, while workers live here.
 void Agent::say_request(int signal, Actions& out) const {
   const bool has_workers = state_ == State::running || state_ == State::stopping;

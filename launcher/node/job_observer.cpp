@@ -30,6 +30,7 @@ void JobObserver::on(const AgentEvent& event, Events& out) {
                           append(SignalReceived{arrived.signal, arrived.from_terminal});
                         },
                         [](const Resumed&) {},
+                        [](const WorkerLacksTerminal&) {},
                         [](const GuardLost&) {},  // JobFinished names it
                         [&](const LeaseEnded& ended) { append(ended); },
                         [&](const LifeEnded& ended) { append(ended); },
@@ -59,6 +60,7 @@ void JobObserver::on(const AgentAction& action, Events& out) {
                           out.emplace_back(std::move(killed));
                         },
                         [](const Suspend&) {},
+                        [](const AskForSuspension&) {},
                         [&](const TellCoordinator& tell) {
                           const auto* stuck = std::get_if<WorkersStuck>(&tell.news);
                           if (stuck != nullptr) out.emplace_back(*stuck);

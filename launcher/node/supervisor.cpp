@@ -239,10 +239,8 @@ void Supervisor::reap() {
   if (workers_.living().empty()) status_.steps_over();
   for (const EndedChild& child : others) slurm_.on_child(child);
   if (sweeping_) sweep();
+  if (workers_.waits_for_terminal()) agent_.push(WorkerLacksTerminal{});
   agent_.drain();
-  // The shell knows this program alone: it has to stop as well, as by ctrl-Z, for fg to go on.
-  const bool can_stop = !job_.options.rendezvous.has_many_nodes();
-  if (can_stop && workers_.waits_for_terminal()) ::kill(link_.guard, SIGTSTP);
 }
 
 /// After reaping. What is killed here is reaped when its SIGCHLD comes.

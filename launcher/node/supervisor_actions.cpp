@@ -89,6 +89,10 @@ void Supervisor::perform(const Suspend&) {
   agent_.push(Resumed{after});
 }
 
+void Supervisor::perform(const AskForSuspension&) {
+  ::kill(link_.guard, SIGTSTP);
+}
+
 void Supervisor::perform(const TellCoordinator& tell) {
   // They got SIGKILL: they execute nothing any more, and need no lease.
   if (std::holds_alternative<WorkersStuck>(tell.news)) workers_are_gone();

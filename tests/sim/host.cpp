@@ -278,6 +278,7 @@ void Host::perform(const AgentAction& action) {
                  [&](const CloseStore&) {},
                  [&](const Note&) {},
                  [&](const Suspend&) {},
+                 [&](const AskForSuspension&) {},
                  [&](const SpawnWorkers& started) { spawn(started.part); },
                  [&](const LookAtSnapshot&) { look_at_snapshot(); },
                  [&](const SignalWorkers&) { signal_workers(); },

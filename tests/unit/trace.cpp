@@ -143,6 +143,7 @@ std::string text_of(const AgentAction& action) {
           [](const SignalWorkers& signal) { return "signal " + signal_name(signal.signal); },
           [](const KillAll&) { return std::string("kill all"); },
           [](const Suspend&) { return std::string("suspend"); },
+          [](const AskForSuspension&) { return std::string("ask for suspension"); },
           [](const TellCoordinator& tell) { return "tell: " + text_of(event_of(tell.news)); },
           [](const Note& note) { return "note: " + note.text; },
           [](const ExitWith& exit) { return "exit with " + text_of(exit.outcome); },

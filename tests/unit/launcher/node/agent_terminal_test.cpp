@@ -130,6 +130,13 @@ TEST_CASE("agent: ctrl-Z suspends the node, and its grace waits meanwhile") {
   CHECK(node.after(Millis{1}).back() == "kill all");
 }
 
+TEST_CASE("agent: a node alone stops with its worker that lacks the terminal") {
+  AgentOptions alone;
+  alone.can_be_suspended = true;
+  CHECK(running_node(alone).meets(WorkerLacksTerminal{}) == Lines{"ask for suspension"});
+  CHECK(running_node().meets(WorkerLacksTerminal{}).empty());
+}
+
 TEST_CASE("agent: a node that others wait for ignores ctrl-Z, and so does who has its terminal") {
   const std::string ignored =
       "note: ctrl-Z is ignored: the other nodes would take a node that stops for lost";
