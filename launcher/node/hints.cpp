@@ -15,7 +15,8 @@ namespace {
 std::string hint_for_exec(int error) {
   switch (error) {
     case ENOENT:
-      return "the program or the interpreter in its first line is not there";
+      return "the program or the interpreter in its first line is not there; Windows' line ends "
+             "count as part of its name: dos2unix removes them";
     case ENOEXEC:
       return "it is no program for this machine; a script needs a first line #!";
     case E2BIG:

@@ -1,6 +1,7 @@
 #include "launcher/node/report.hpp"
 
 #include "launcher/node/hints.hpp"
+#include "rendezvous/ip_network.hpp"
 
 #include <fmt/format.h>
 
@@ -64,8 +65,12 @@ std::vector<std::string> coordinating_notes(const Job& job, const Endpoint& endp
   std::vector<std::string> notes;
   if (!job.meeting.credentials.authenticated) notes.emplace_back(not_authenticated);
   if (job.meeting.plan.is_on_one_host) {
-    notes.push_back(fmt::format("{} is an address of every host: only agents of this host can join",
-                                rendezvous.endpoint->host));
+    const std::string& host = rendezvous.endpoint->host;
+    const bool is_own_name = host != "localhost" && !parse_ip_address(host);
+    notes.push_back(
+        fmt::format("{} is an address of every host: only agents of this host can join{}",
+                    host,
+                    is_own_name ? "; see its line in /etc/hosts" : ""));
   }
   notes.push_back(fmt::format("coordinating job {} for {} to {} nodes at {}",
                               job.setup.job_id,

@@ -154,7 +154,7 @@ void Coordinator::on(Instant now, const WorkerFailed& failed, Actions& out) {
   }
   failure_ = failed.failure;
   std::string why = describe(*failure_);
-  if (!verdict(now)) why += fmt::format(", {} follows", restarts_.next(now));
+  if (!verdict(now)) why += ", " + restarts_.next(now);
   stop(SIGTERM, options_.restart_grace, why, out);
 }
 

@@ -94,7 +94,10 @@ std::string RestartPolicy::which(Instant now) const {
 }
 
 std::string RestartPolicy::next(Instant now) const {
-  return name(failures_count(now) + 1);
+  const bool needs_progress = newest_ && in_row_ >= stalled_max;
+  return fmt::format("{} follows{}",
+                     name(failures_count(now) + 1),
+                     needs_progress ? " if a newer snapshot was saved" : "");
 }
 
 std::string RestartPolicy::name(int number) const {

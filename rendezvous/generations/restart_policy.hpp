@@ -65,7 +65,8 @@ class RestartPolicy {
   /// "restart 2 of 3", of the newest one.
   [[nodiscard]] std::string which(Instant now) const;
 
-  /// The same of one that would follow now.
+  /// The same of one that would follow now, and whether it needs progress that nobody has seen yet:
+  /// "restart 4 of 9 follows if a newer snapshot was saved".
   [[nodiscard]] std::string next(Instant now) const;
 
   /// Writes into `next` what a later coordinator must know.

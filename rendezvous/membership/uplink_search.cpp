@@ -189,6 +189,8 @@ void Uplink::stop_waiting(Actions& out) {
                                why);
   } else if (refused) {
     outcome.text = why + "; is that --node-rank given twice?";
+  } else if (shut_out_since_) {
+    outcome.text = shut_out_why_;  // names its remedy
   } else {
     outcome.text = fmt::format(
         "there is no coordinator: {}; is ddprun started on the node that has this address, or "

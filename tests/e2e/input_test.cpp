@@ -270,7 +270,7 @@ TEST_CASE_FIXTURE(Case, "e2e input: a worker that cannot be executed ends the jo
   const Job& lost = run({"--max-restarts", "5", "./lost.sh"});
   CHECK(lost.status() == 127);
   CHECK(count_of("generation", lost.err) == 1);
-  CHECK(count_of("  hint: the program or the interpreter in its first line is not there\n",
+  CHECK(count_of("  hint: the program or the interpreter in its first line is not there; ",
                  lost.err) == 1);
   CHECK(last_line(lost.err) ==
         "exit status 127: rank 0 (pid N on HOST) could not be executed: No such file or directory");

@@ -139,6 +139,8 @@ TEST_CASE(
   CHECK(notes[0] == not_authenticated);
   CHECK(notes[1].starts_with("127.0.0.1 is an address of every host"));
   CHECK(notes[2] == line);
+  job.options.rendezvous.endpoint->host = "vm";
+  CHECK(coordinating_notes(job, endpoint)[1].ends_with("can join; see its line in /etc/hosts"));
 }
 
 }  // namespace

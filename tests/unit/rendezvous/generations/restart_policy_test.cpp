@@ -195,6 +195,7 @@ TEST_CASE("coordinator: restarts without progress end the job with 76, and say s
   (void)job.joins(0);
   for (std::int64_t number = 1; number <= 4; ++number) {
     (void)job.fails(number, 0, exited(3));
+    CHECK(job.why.ends_with(" follows if a newer snapshot was saved") == (number == 4));
     const Actions next = job.meets(Join{offer_of(0), GenerationNumber{number}, saved(1, 5)});
     if (number < 4) CHECK(members_of(next) == std::vector{0});
     if (number == 4) {

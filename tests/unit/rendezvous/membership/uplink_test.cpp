@@ -330,6 +330,16 @@ TEST_CASE("uplink: who is shut out gives up once that was the only answer for 10
   }
 }
 
+TEST_CASE("uplink: who is shut out until it has waited long enough is not told to start another") {
+  UplinkStory story;
+  story.uplink = Uplink{
+      {.agent = 7, .endpoint = "n0:29400", .join_timeout = Millis{6'000}, .times = usual_times}};
+  (void)story.begins();
+  (void)shut_out_at(story, 0, 1);
+  (void)shut_out_at(story, 5'000, 2);
+  CHECK(story.after(1'000).front() == "give up with 69: another job");
+}
+
 TEST_CASE("uplink: who was heard once does not believe that it is shut out") {
   UplinkStory member = leased();
   CHECK(member.meets(ConnectionDown{{1}, "another job", true}) == Lines{"connect 2"});
