@@ -75,4 +75,14 @@ bool is_link_local(const IpAddress& address) {
   return is_in(address, "fe80::/10");
 }
 
+bool is_loopback(const std::string& text) {
+  const auto address = parse_ip_address(text);
+  return address && is_loopback(*address);
+}
+
+bool is_link_local(const std::string& text) {
+  const auto address = parse_ip_address(text);
+  return address && is_link_local(*address);
+}
+
 }  // namespace ddprun

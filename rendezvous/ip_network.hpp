@@ -43,4 +43,8 @@ struct IpNetwork {
 [[nodiscard]] bool is_loopback(const IpAddress& address);
 [[nodiscard]] bool is_link_local(const IpAddress& address);
 
+/// The same of an address as people write it; false for any other text.
+[[nodiscard]] bool is_loopback(const std::string& text);
+[[nodiscard]] bool is_link_local(const std::string& text);
+
 }  // namespace ddprun

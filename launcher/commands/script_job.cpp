@@ -38,17 +38,10 @@ std::string own_path() {
 
 /// Agents do not ask for the address of a name that means this host only.
 void leave_loopback(Meeting& meeting) {
-  const auto is_own = [](const std::string& text) {
-    const auto address = parse_ip_address(text);
-    return address && is_loopback(*address);
-  };
   RendezvousPlan& plan = meeting.plan;
-  if (!is_own(plan.own_address)) return;
-  for (const Interface& each : meeting.interfaces) {
-    const auto address = parse_ip_address(each.address);
-    if (!address || is_loopback(*address) || is_link_local(*address)) continue;
-    plan.own_address = plan.listen_address = each.address;
-    return;
+  const std::string address = first_address(meeting.interfaces);
+  if (is_loopback(plan.own_address) && !address.empty()) {
+    plan.own_address = plan.listen_address = address;
   }
 }
 

@@ -19,17 +19,12 @@ Error refused_bind(const std::string& named, const std::string& why, std::string
           std::move(fix)};
 }
 
-bool is_link_local_text(const std::string& text) {
-  const auto address = parse_ip_address(text);
-  return address && is_link_local(*address);
-}
-
 /// Empty: there is no such interface.
 std::string best_address_of(const std::string& name, const std::vector<Interface>& interfaces) {
   std::string best;
   for (const Interface& each : interfaces) {
     if (each.name != name) continue;
-    if (!is_link_local_text(each.address)) return each.address;
+    if (!is_link_local(each.address)) return each.address;
     if (best.empty()) best = each.address;
   }
   return best;
@@ -58,7 +53,7 @@ Result<std::string> address_to_bind(const StoreCommandOptions& options,
                         "is neither an address nor an interface of this machine that has one",
                         "ip -brief address lists both");
   }
-  if (!is_link_local_text(address)) return address;
+  if (!is_link_local(address)) return address;
   if (!names_its_interface(address, interfaces)) {
     return refused_bind(
         named,

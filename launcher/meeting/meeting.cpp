@@ -37,9 +37,8 @@ std::uint16_t own_door(const RendezvousOptions& options, const std::vector<Inter
   for (const Endpoint& door : options.other_doors) {
     if (door.port == options.endpoint->port) continue;
     for (const std::string& address : addresses_of(door.host)) {
-      const auto parsed = parse_ip_address(address);
-      const bool is_own = parsed && !is_loopback(*parsed);
-      if (is_own && !interface_of(address, interfaces).empty()) return door.port;
+      const bool is_own = !is_loopback(address) && !interface_of(address, interfaces).empty();
+      if (is_own) return door.port;
     }
   }
   return 0;

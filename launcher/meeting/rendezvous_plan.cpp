@@ -16,16 +16,6 @@ bool is_ipv6(const std::string& address) {
   return address.find(':') != std::string::npos;
 }
 
-bool loops_back(const std::string& address) {
-  const auto parsed = parse_ip_address(address);
-  return parsed && is_loopback(*parsed);
-}
-
-bool stays_on_link(const std::string& address) {
-  const auto parsed = parse_ip_address(address);
-  return parsed && is_link_local(*parsed);
-}
-
 /// Whether `address` is in the network `text`, such as 10.1.0.0/16.
 bool is_in_network(const std::string& address, const std::string& text) {
   const auto parsed = parse_ip_address(address);
@@ -38,7 +28,7 @@ Result<std::string> address_on(const std::string& wanted, const NodeNetwork& net
   std::string names;
   for (const Interface& each : network.interfaces) {
     const bool chosen = each.name == wanted || is_in_network(each.address, wanted);
-    if (chosen && !stays_on_link(each.address)) return each.address;
+    if (chosen && !is_link_local(each.address)) return each.address;
     names += fmt::format("{}{} {}", names.empty() ? "" : ", ", each.name, each.address);
   }
   return Error(ExitStatus::usage,
@@ -50,24 +40,11 @@ Result<std::string> address_on(const std::string& wanted, const NodeNetwork& net
                "it has " + names);
 }
 
-/// An address that is neither loopback nor link-local, IPv4 first; empty if there is none.
-std::string first_address(const NodeNetwork& network) {
-  for (const bool ipv6 : {false, true}) {
-    for (const Interface& each : network.interfaces) {
-      if (is_ipv6(each.address) == ipv6 && !loops_back(each.address) &&
-          !stays_on_link(each.address)) {
-        return each.address;
-      }
-    }
-  }
-  return {};
-}
-
 /// The endpoint's addresses that this node has.
 std::vector<std::string> own_endpoint_addresses(const NodeNetwork& network) {
   std::vector<std::string> own;
   for (const std::string& address : network.endpoint_addresses) {
-    if (!loops_back(address) && !interface_of(address, network.interfaces).empty()) {
+    if (!is_loopback(address) && !interface_of(address, network.interfaces).empty()) {
       own.push_back(address);
     }
   }
@@ -78,7 +55,7 @@ std::vector<std::string> own_endpoint_addresses(const NodeNetwork& network) {
 std::string interface_of_advertised(const NodeNetwork& network) {
   for (const std::string& address : network.advertised_addresses) {
     std::string found = interface_of(address, network.interfaces);
-    if (!found.empty() && !loops_back(address)) return found;
+    if (!found.empty() && !is_loopback(address)) return found;
   }
   return {};
 }
@@ -90,7 +67,8 @@ bool has_both_families(const std::vector<std::string>& addresses) {
 
 bool leads_to_itself(const NodeNetwork& network) {
   return !network.endpoint_addresses.empty() &&
-         std::ranges::all_of(network.endpoint_addresses, loops_back);
+         std::ranges::all_of(network.endpoint_addresses,
+                             [](const std::string& address) { return is_loopback(address); });
 }
 
 /// Of the endpoint's addresses that this node has, `own`, the first; else, where the endpoint is a
@@ -104,7 +82,7 @@ std::string address_of_head(const NodeNetwork& network, const std::vector<std::s
 }
 
 bool is_own(const std::string& address, const std::vector<Interface>& interfaces) {
-  return loops_back(address) || !interface_of(address, interfaces).empty();
+  return is_loopback(address) || !interface_of(address, interfaces).empty();
 }
 
 }  // namespace
@@ -127,6 +105,16 @@ Result<RendezvousPlan> plan_alone(const RendezvousOptions& options, const NodeNe
                fmt::format("{} is no address of this node", options.store_host_from),
                "the workers of a job of one node meet on that node",
                "leave it out, or raise --nnodes");
+}
+
+std::string first_address(const std::vector<Interface>& interfaces) {
+  for (const bool ipv6 : {false, true}) {
+    for (const Interface& each : interfaces) {
+      const bool leads_here = !is_loopback(each.address) && !is_link_local(each.address);
+      if (leads_here && is_ipv6(each.address) == ipv6) return each.address;
+    }
+  }
+  return {};
 }
 
 std::string advertised_name(const RendezvousOptions& options, const std::string& host) {
@@ -177,7 +165,7 @@ Result<RendezvousPlan> plan_rendezvous(const RendezvousOptions& options,
     plan.own_address = *std::move(chosen);
   } else if (plan.own_address.empty()) {
     plan.own_address = plan.is_head ? address_of_head(network, own) : network.towards_endpoint;
-    if (plan.own_address.empty()) plan.own_address = first_address(network);
+    if (plan.own_address.empty()) plan.own_address = first_address(network.interfaces);
     if (plan.own_address.empty()) plan.own_address = "127.0.0.1";
   }
   plan.interface = interface_of(plan.own_address, network.interfaces);
@@ -185,7 +173,7 @@ Result<RendezvousPlan> plan_rendezvous(const RendezvousOptions& options,
   plan.listen_address = store_address(plan.own_address, network.interfaces);
   const bool is_only_one = own.size() == 1 && own.front() == plan.own_address;
   if (plan.is_head && !is_only_one) plan.listen_address = every_address(network.interfaces);
-  if (plan.is_on_one_host && loops_back(plan.own_address)) plan.listen_address = plan.own_address;
+  if (plan.is_on_one_host && is_loopback(plan.own_address)) plan.listen_address = plan.own_address;
   const bool chosen =
       !options.advertise.empty() || !options.hostname_suffix.empty() || !options.interface.empty();
   if (plan.is_head && !chosen && has_both_families(own)) plan.own_address = options.endpoint->host;

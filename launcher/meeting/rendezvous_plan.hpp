@@ -70,6 +70,10 @@ struct RendezvousPlan {
 [[nodiscard]] std::vector<IpAddress> addresses_for_others(const std::string& own,
                                                           const std::vector<Interface>& interfaces);
 
+/// An address by which others may reach this node, neither loopback nor link-local: IPv4 first.
+/// Empty if there is none.
+[[nodiscard]] std::string first_address(const std::vector<Interface>& interfaces);
+
 /// The name of the interface that has `address`, or empty.
 [[nodiscard]] std::string interface_of(const std::string& address,
                                        const std::vector<Interface>& interfaces);

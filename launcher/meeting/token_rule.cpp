@@ -21,11 +21,6 @@ Error no_token(std::string_view what, const Endpoint& endpoint, std::string_view
           fmt::format("make a token by these two lines{}", otherwise)};
 }
 
-bool is_loopback_text(const std::string& text) {
-  const auto address = parse_ip_address(text);
-  return address && is_loopback(*address);
-}
-
 }  // namespace
 
 Result<void> check_missing_token(const Options& options,
@@ -37,7 +32,7 @@ Result<void> check_missing_token(const Options& options,
     return no_token("--require-token: there is no token", *rendezvous.endpoint, "");
   }
   const bool is_in_slurm = environment.contains("SLURM_JOB_ID");
-  if (is_loopback_text(listen_address) || is_in_slurm) return {};
+  if (is_loopback(listen_address) || is_in_slurm) return {};
   if (rendezvous.is_insecure || is_torchrun(options.called_as)) return {};
   return no_token(
       "a job of several hosts has no token", *rendezvous.endpoint, ", or give --insecure");
