@@ -1,7 +1,7 @@
 // The folder of claims, used without waiting for its filesystem.
 #pragma once
 
-#include "launcher/disk/disk_thread.hpp"
+#include "launcher/system/disk_thread.hpp"
 #include "rendezvous/succession/claims.hpp"
 #include "rendezvous/wire/credentials.hpp"
 

@@ -130,12 +130,6 @@ std::optional<Knowledge> read_claim(const Folder& folder, std::int64_t place) {
   return *std::move(known);
 }
 
-/// A name is on the disk only once its folder is.
-void sync_folder(const std::string& path) {
-  const Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.is_open()) ::fsync(folder.get());
-}
-
 /// Proves that the folder supports hard links and files of `trial_bytes`.
 std::string make_proof(const std::string& path, FolderId folder) {
   const std::string file = record_name(path);
@@ -162,7 +156,7 @@ FolderOpened open_folder(const Folder& folder, const OpenFolder& open) {
   if (std::string why = make_proof(path, open.folder); !why.empty()) {
     return unusable(std::move(why));
   }
-  sync_folder(path);
+  (void)sync_folder(path);
   const std::optional<Knowledge> newest = read_claim(folder, before.newest);
   const Epoch founded = newest ? newest->record.founding.epoch : Epoch{};
   return {"", before.newest, !before.proofs.empty(), founded};
@@ -210,7 +204,7 @@ PlaceClaimed claim_place(const Folder& folder, const ClaimPlace& claim) {
   const int reason = may ? add_name(file, claim_name(path, place.number)) : EEXIST;
   ::unlink(file.c_str());
   if (reason == 0) {
-    sync_folder(path);
+    (void)sync_folder(path);                      // others have perhaps read the claim already
     for (const FolderId each : listing.proofs) {  // of jobs that this claim has ended
       if (each != place.folder) ::unlink(proof_name(path, each).c_str());
     }

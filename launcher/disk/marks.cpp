@@ -98,8 +98,8 @@ std::string write_mark(const std::string& folder,
   const int error = write_durably(written, bytes, O_TRUNC, 0600);
   if (error != 0) return reason(written, error);
   if (::rename(written.c_str(), path.c_str()) != 0) return reason(path);
-  const Fd directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return directory.is_open() && ::fsync(directory.get()) == 0 ? std::string() : reason(folder);
+  const int unsynced = sync_folder(folder);
+  return unsynced == 0 ? std::string() : reason(folder, unsynced);
 }
 
 void remove_marks(const std::string& folder, Epoch founded) {

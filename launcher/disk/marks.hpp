@@ -8,7 +8,7 @@
 // one whose coordinator was lost for good: then this node does not know how the job ended.
 #pragma once
 
-#include "launcher/disk/disk_thread.hpp"
+#include "launcher/system/disk_thread.hpp"
 #include "rendezvous/generations/founding.hpp"
 
 #include <boost/asio/io_context.hpp>

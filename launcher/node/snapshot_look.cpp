@@ -2,17 +2,13 @@
 
 #include "rendezvous/snapshot_name.hpp"
 
-#include <boost/asio/post.hpp>
-
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <limits>
-#include <mutex>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 namespace ddprun {
@@ -43,40 +39,17 @@ std::optional<SnapshotPosition> snapshot_position(const std::string& path) {
   return position;
 }
 
-/// Shared with a thread that is stuck and so outlives the owner.
-struct SnapshotLook::Shared {
-  std::mutex mutex;
-  SnapshotLook* owner = nullptr;  // null: it is gone
-};
-
 SnapshotLook::SnapshotLook(boost::asio::io_context& context, std::string path, OnSeen on_seen)
-    : context_(context),
-      path_(std::move(path)),
-      on_seen_(std::move(on_seen)),
-      shared_(std::make_shared<Shared>()) {
-  shared_->owner = this;
-}
-
-SnapshotLook::~SnapshotLook() {
-  const std::lock_guard lock(shared_->mutex);
-  shared_->owner = nullptr;
-}
+    : path_(std::move(path)), on_seen_(std::move(on_seen)), disk_(context) {}
 
 void SnapshotLook::start() {
   if (busy_) return on_seen_(std::nullopt);
   busy_ = true;
-  try {
-    std::thread([shared = shared_, path = path_] {
-      const std::optional<SnapshotPosition> seen = snapshot_position(path);
-      const std::lock_guard lock(shared->mutex);
-      if (shared->owner == nullptr) return;
-      boost::asio::post(shared->owner->context_, [shared, seen] {
-        if (shared->owner != nullptr) shared->owner->finish(seen);  // its own thread
-      });
-    }).detach();
-  } catch (const std::system_error&) {
-    finish(std::nullopt);
-  }
+  const bool is_started = disk_.start([this, path = path_] {
+    const std::optional<SnapshotPosition> seen = snapshot_position(path);
+    return [this, seen] { finish(seen); };  // called while this object lives
+  });
+  if (!is_started) finish(std::nullopt);
 }
 
 void SnapshotLook::finish(std::optional<SnapshotPosition> seen) {

@@ -5,12 +5,12 @@
 //   One thread, while it reads. While that thread is stuck, no snapshot is seen.
 #pragma once
 
+#include "launcher/system/disk_thread.hpp"
 #include "rendezvous/generations/generation.hpp"
 
 #include <boost/asio/io_context.hpp>
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -25,27 +25,20 @@ class SnapshotLook {
  public:
   using OnSeen = std::function<void(std::optional<SnapshotPosition>)>;
 
-  /// `on_seen` runs on the thread of `context`.
+  /// `on_seen` runs on the thread of `context`, and not after this object's end.
   SnapshotLook(boost::asio::io_context& context, std::string path, OnSeen on_seen);
-  /// Waits for nothing.
-  ~SnapshotLook();
-  SnapshotLook(const SnapshotLook&) = delete;
-  SnapshotLook& operator=(const SnapshotLook&) = delete;
 
   /// Looks; `on_seen` gets the answer, whenever it comes, or nothing while an earlier look has not
   /// come back.
   void start();
 
  private:
-  struct Shared;
-
   void finish(std::optional<SnapshotPosition> seen);
 
-  boost::asio::io_context& context_;
   std::string path_;
   OnSeen on_seen_;
-  std::shared_ptr<Shared> shared_;
   bool busy_ = false;
+  DiskThread disk_;
 };
 
 }  // namespace ddprun

@@ -1,4 +1,4 @@
-#include "launcher/disk/disk_thread.hpp"
+#include "launcher/system/disk_thread.hpp"
 
 #include <boost/asio/post.hpp>
 

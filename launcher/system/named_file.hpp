@@ -7,7 +7,7 @@
 
 namespace ddprun {
 
-/// While a pipe's writer is silent it is waited for so many times `patience`.
+/// How many times `patience` a pipe's writer may be silent.
 constexpr int silences_max = 12;
 
 /// Returns the bytes of the file at `path`, the first `bytes_max` of a longer one. A pipe that

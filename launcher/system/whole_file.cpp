@@ -28,6 +28,12 @@ int write_durably(const std::string& path, std::string_view bytes, int older, mo
   return ::fsync(file.get()) == 0 ? 0 : errno;
 }
 
+int sync_folder(const std::string& path) {
+  const Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.is_open()) return errno;
+  return ::fsync(folder.get()) == 0 || errno == EINVAL ? 0 : errno;
+}
+
 /// The new file has a short name, since that of `path` may be as long as names can be.
 std::string write_whole_file(const std::string& path, std::string_view bytes) {
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
@@ -39,8 +45,7 @@ std::string write_whole_file(const std::string& path, std::string_view bytes) {
     ::unlink(made.c_str());
     return std::strerror(error);
   }
-  const Fd directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.is_open()) (void)::fsync(directory.get());  // some filesystems know no such thing
+  (void)sync_folder(folder);  // the file is there, and may be lost by a crash of the machine alone
   return {};
 }
 

@@ -16,6 +16,10 @@ namespace ddprun {
                                 int older,
                                 mode_t mode);
 
+/// Puts the names in a folder on the disk: returns 0 once they are, or where the filesystem cannot
+/// be asked for that (EINVAL); else why not, as errno(3).
+[[nodiscard]] int sync_folder(const std::string& path);
+
 /// Writes a new file with these bytes beside `path`, makes it durable and renames it to `path`.
 /// Returns why not, or nothing; then `path` is as it was.
 [[nodiscard]] std::string write_whole_file(const std::string& path, std::string_view bytes);
