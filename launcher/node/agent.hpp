@@ -133,7 +133,7 @@ struct SignalWorkers {
 };
 /// Ask those that can be asked to save; if the coordinator wants it, answer SaveAnswered.
 struct AskToSave {
-  int signal = 0;  ///< That a user has sent; 0: the coordinator wants it.
+  std::optional<int> signal;  ///< That a user has sent; nothing: the coordinator wants it.
   friend bool operator==(const AskToSave&, const AskToSave&) = default;
 };
 /// SIGKILL to every descendant, again and again until none is left; then answer AllGone.

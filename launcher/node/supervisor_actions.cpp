@@ -68,7 +68,7 @@ void Supervisor::perform(const SignalWorkers& signal) {
 }
 
 void Supervisor::perform(const AskToSave& ask) {
-  if (!requests_.save(ask.signal) && ask.signal == 0) agent_.tell(SaveAnswered{});
+  if (!requests_.save(ask.signal) && !ask.signal) agent_.tell(SaveAnswered{});
 }
 
 void Supervisor::perform(const KillAll&) {

@@ -17,16 +17,16 @@ void WorkerRequests::hear(LocalRank local_rank, const ControlMessage& message) {
   if (is_new && progress_.awaits_save(local_rank)) (void)workers_.ask(local_rank, SaveNow{});
 }
 
-bool WorkerRequests::save(int signal) {
+bool WorkerRequests::save(std::optional<int> signal) {
   std::set<LocalRank> asked = ask_all(SaveNow{});
   const bool can_save = !asked.empty();
-  if (signal != 0 || can_save) {
+  if (signal || can_save) {
     say_(fmt::format("{}: {} of {} asked to save",
-                     signal == 0 ? "nodes have joined" : signal_name(signal),
+                     signal ? signal_name(*signal) : "nodes have joined",
                      asked.size(),
                      text_of_count(workers_.living().size(), "worker")));
   }
-  if (signal == 0 && can_save) progress_.asked_to_save(std::move(asked));
+  if (!signal && can_save) progress_.asked_to_save(std::move(asked));
   return can_save;
 }
 

@@ -6,6 +6,7 @@
 #include "launcher/workers/worker_group.hpp"
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -23,10 +24,10 @@ class WorkerRequests {
   /// A program that begins anew, in the place of one that was asked to save, is asked, too.
   void hear(LocalRank local_rank, const ControlMessage& message);
 
-  /// Asks all that can be asked to save and go on, since a user has sent that signal, or, by 0,
-  /// since nodes have joined: only then Progress keeps what comes of it. Returns whether any can be
-  /// asked.
-  bool save(int signal);
+  /// Asks all that can be asked to save and go on, since a user has sent that signal or, without
+  /// one, since nodes have joined: only then Progress keeps what comes of it. Returns whether any
+  /// can be asked.
+  bool save(std::optional<int> signal);
 
   /// They get SIGTERM next: names a step after which all may end, once in a generation, if any has
   /// told steps.

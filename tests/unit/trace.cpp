@@ -138,7 +138,7 @@ std::string text_of(const AgentAction& action) {
           [](const LookAtSnapshot&) { return std::string("look at the snapshot"); },
           [](const SpawnWorkers& spawn) { return "spawn " + text_of(spawn.part); },
           [](const AskToSave& ask) {
-            return ask.signal == 0 ? "ask to save" : "ask to save by " + signal_name(ask.signal);
+            return ask.signal ? "ask to save by " + signal_name(*ask.signal) : "ask to save";
           },
           [](const SignalWorkers& signal) { return "signal " + signal_name(signal.signal); },
           [](const KillAll&) { return std::string("kill all"); },
