@@ -9,12 +9,11 @@
 namespace ddprun {
 
 Courier::Courier(boost::asio::io_context& context, const Credentials& credentials)
-    : client_(
-          context,
-          credentials,
-          {.on_up = [this](ConnectionId id, const std::string&, const std::string&) { on_up(id); },
-           .on_message = [](ConnectionId, const ToAgent&) {},  // an answer is another ballot
-           .on_down = [this](ConnectionId id, const ConnectionEnd&) { on_down(id); }}) {}
+    : client_(context,
+              credentials,
+              {.on_up = [this](ConnectionId id, const std::string&) { on_up(id); },
+               .on_message = [](ConnectionId, const ToAgent&) {},  // an answer is another ballot
+               .on_down = [this](ConnectionId id, const ConnectionEnd&) { on_down(id); }}) {}
 
 void Courier::send(const std::string& address, const Ballot& ballot) {
   if (!lines_.contains(address)) make_room();

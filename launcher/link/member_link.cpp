@@ -19,7 +19,7 @@ MemberLink::MemberLink(boost::asio::io_context& context,
       client_(context,
               credentials,
               {.on_up =
-                   [this](ConnectionId id, const std::string&, const std::string& peer) {
+                   [this](ConnectionId id, const std::string& peer) {
                      participant_->tell(ConnectionUp{id, peer});
                    },
                .on_message =

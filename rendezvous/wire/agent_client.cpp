@@ -44,7 +44,6 @@ struct Line {
   std::shared_ptr<FrameConnection> connection;  // from then on
   boost::asio::steady_timer patience;           // of the endpoint that is tried
   Clock::time_point deadline;                   // of all of them
-  std::string local_address;
   bool up = false;
   ConnectionEnd last;            // of the endpoint before
   std::vector<std::string> all;  // of those before, for people
@@ -218,13 +217,10 @@ class AgentClient::Impl : public std::enable_shared_from_this<Impl> {
   void on_connected(ConnectionId id, const LinePtr& line, error_code error) {
     const tcp::endpoint& endpoint = line->endpoints[line->tried - 1];
     const std::string peer = peer_name(*line, endpoint);
-    tcp::endpoint local;
-    if (!error) local = line->socket.local_endpoint(error);
     if (error) {
       line->last = lost(peer, error.message());
       return try_next(id, line);
     }
-    line->local_address = address_text(local.address());
     line->connection = FrameConnection::start(
         std::move(line->socket),
         SecureChannel(Side::agent, credentials_, random_ephemeral_key(), peer),
@@ -253,8 +249,7 @@ class AgentClient::Impl : public std::enable_shared_from_this<Impl> {
     line->up = true;
     line->patience.cancel();
     const tcp::endpoint& endpoint = line->endpoints[line->tried - 1];
-    handlers_.on_up(
-        id, line->local_address, endpoint_text(address_text(endpoint.address()), endpoint.port()));
+    handlers_.on_up(id, endpoint_text(address_text(endpoint.address()), endpoint.port()));
   }
 
   void on_message(ConnectionId id, const std::string& bytes) {

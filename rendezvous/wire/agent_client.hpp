@@ -30,10 +30,8 @@ class AgentClient {
   /// They run on the thread of the context, never inside a call of the client's functions. They may
   /// call all of these, and must not destroy the client.
   struct Handlers {
-    /// The coordinator has proven itself. `local_address` is this node's on that connection, by
-    /// which other nodes may reach it too; `peer` is the coordinator's, with the port.
-    std::function<void(ConnectionId, const std::string& local_address, const std::string& peer)>
-        on_up;
+    /// The coordinator has proven itself. `peer` is its address, with the port.
+    std::function<void(ConnectionId, const std::string& peer)> on_up;
     std::function<void(ConnectionId, ToAgent)> on_message;
     /// Once for each connection, up or not, unless it was disconnected here.
     std::function<void(ConnectionId, const ConnectionEnd&)> on_down;

@@ -83,9 +83,9 @@ class WireAgent {
                      Millis connect_within = connect_patience)
       : client(context,
                credentials,
-               {[this](ConnectionId id, const std::string& local, const std::string& peer) {
+               {[this](ConnectionId id, const std::string& coordinator) {
                   up.push_back(id);
-                  addresses = local + " " + peer;
+                  peer = coordinator;
                 },
                 [this](ConnectionId, ToAgent message) { heard.push_back(std::move(message)); },
                 [this](ConnectionId id, const ConnectionEnd& end) {
@@ -96,7 +96,7 @@ class WireAgent {
 
   std::vector<ConnectionId> up;
   std::vector<ConnectionId> down;
-  std::string addresses;
+  std::string peer;  // of the newest connection
   std::vector<ToAgent> heard;
   std::vector<ConnectionEnd> ends;
   AgentClient client;
