@@ -230,7 +230,8 @@ Result<RendezvousOptions> read_rendezvous_options(const Settings& all) {
   const auto policy = read_join_policy(all.at("join-policy"));
   if (!policy) return policy.error();
   options.join_policy = *policy;
-  const auto spares = read_count("spares", all.at("spares"), "number of nodes", 0, nodes_limit);
+  const int spares_max = nodes_limit - options.gathering.nodes_max;
+  const auto spares = read_count("spares", all.at("spares"), "number of nodes", 0, spares_max);
   if (!spares) return spares.error();
   options.gathering.nodes_all = options.gathering.nodes_max + *spares;
   auto job_id = read_job_id(all.at("rdzv-id"));

@@ -17,8 +17,6 @@
 
 namespace ddprun {
 
-/// More nodes than this are a typing error.
-constexpr int nodes_limit = 20'000;
 /// Places in --rdzv-endpoint.
 constexpr std::size_t doors_limit = 64;
 

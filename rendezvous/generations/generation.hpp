@@ -17,6 +17,9 @@
 
 namespace ddprun {
 
+/// Nodes of a job, spares included, and so members of a record; more are a typing error.
+constexpr int nodes_limit = 20'000;
+
 /// The position of a job's newest snapshot, only for comparison: a later one is greater.
 struct SnapshotPosition {
   std::int64_t generation = 0;

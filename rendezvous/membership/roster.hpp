@@ -43,9 +43,9 @@ namespace ddprun {
 
 /// Of the nodes' heartbeats in a large job: groups of neighbours send theirs through one of them.
 struct RelayOptions {
-  std::size_t above = 256;  ///< So many agents send theirs to the coordinator itself.
-  int group_min = 32;       ///< Places of a group, which doubles as long as there are more than
-  int relays_max = 64;      ///< so many groups.
+  std::size_t above = 256;  ///< Up to this many agents send theirs to the coordinator itself.
+  int group_min = 32;       ///< Places of a group; doubled while there are more than relays_max.
+  int relays_max = 64;      ///< Groups, each with one relay.
   friend bool operator==(const RelayOptions&, const RelayOptions&) = default;
 };
 
@@ -56,7 +56,7 @@ struct RosterOptions {
   int nodes_min = 1;  ///< As each agent must have been told, too.
   int nodes_max = 1;
   int nodes_all = 0;  ///< Nodes that may take part, spares included; 0: any number.
-  std::size_t agents_max = 20'000;
+  std::size_t agents_max = nodes_limit;
   RelayOptions relays;
   friend bool operator==(const RosterOptions&, const RosterOptions&) = default;
 };

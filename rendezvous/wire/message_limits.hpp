@@ -11,7 +11,7 @@ namespace ddprun {
 constexpr std::size_t name_bytes_max = 255;        ///< Of a host's name or address.
 constexpr std::size_t text_bytes_max = 64 * 1024;  ///< Of a text for people.
 constexpr std::size_t member_name_bytes_max = 24;  ///< Of a member's host in a record.
-constexpr std::size_t members_max = 20'000;        ///< Of a record.
+constexpr std::size_t members_max = nodes_limit;   ///< Of a record.
 constexpr std::size_t blames_max = SetAside::remembered_max;
 constexpr std::size_t electors_max = 2;  ///< Sets of voters who elect together.
 constexpr int id_max = 100'000'000;      ///< Of nodes and ranks, and of their counts.

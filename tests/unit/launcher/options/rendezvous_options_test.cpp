@@ -92,6 +92,15 @@ TEST_CASE("rendezvous options: a node has a place among those of the job") {
   CHECK_FALSE(alone("1").with("spares", "1").error().empty());  // one node has no use for them
 }
 
+TEST_CASE("rendezvous options: a job has 20,000 nodes at most, spares included") {
+  const auto many = [](const std::string& spares) {
+    return meeting_at("n0").with("nnodes", "1:19999").with("spares", spares);
+  };
+  CHECK(many("1").options().gathering.nodes_all == 20'000);
+  CHECK(many("2").error() ==
+        "--spares: '2' from the command line is no number of nodes; write 0 to 1");
+}
+
 TEST_CASE("rendezvous options: is_host takes the words that torchrun takes, and no others") {
   const auto told = [](const std::string& word) {
     return meeting_at("n0").with("rdzv-conf", "is_host=" + word);
