@@ -14,10 +14,10 @@
 
 namespace ddprun::examples {
 
-/// Rank 0 says `[1, 100] loss: 4.321, iteration_time: 41.2s, time/iter (100): 0.4120` every so many
-/// iterations of an epoch, and `[1], epoch time: 210.3s` at its end, of what this start has made of
-/// it. The loss is the mean over all ranks and the iterations of the line; TensorBoard gets it as
-/// "training loss". Times are those of finished steps.
+/// Rank 0 says `[1, 100] loss: 4.321, iteration_time: 41.2s, time/iter (100): 0.4120` every
+/// `report_every` iterations of an epoch, and `[1], epoch time: 210.3s` at its end, of what this
+/// start has made of it. The loss is the mean over all ranks and the iterations of the line;
+/// TensorBoard gets it as "training loss". Times are those of finished steps.
 class TimeLines : public worker::Callback {
  public:
   /// TensorBoard's file is in `log`. Empty: there is none.

@@ -14,7 +14,7 @@ class CourseLines : public worker::Callback {
  public:
   enum class Phase { training, fine_tuning };
 
-  /// The phase that comes next ends when so many epochs of all phases are done.
+  /// The phase that comes next ends when this many epochs of all phases are done.
   void set_phase(Phase phase, std::int64_t epochs_end) {
     phase_ = phase;
     epochs_end_ = epochs_end;

@@ -57,7 +57,7 @@ bool read(const std::vector<std::string>& words, Options& options) {
   line.add_flag("no-augmentation", options.no_augmentation, "pictures are trained on as they are");
   line.add_count("side", options.side, "pixels of a picture's side", 32);
   line.add_count("width", options.width, "channels of the first layers; fewer: not VGG-16's");
-  line.add_count("images", options.images, "so many are made up by --synthetic");
+  line.add_count("images", options.images, "this many are made up by --synthetic");
   line.add_text("log", options.log, "a folder for TensorBoard");
   return line.read(words);
 }

@@ -164,7 +164,7 @@ void train(const std::vector<std::string>& words) {
   line.add_text("data", folder, "the folder of its four files");
   line.add_count("epochs", epochs, "how often each image is seen");
   line.add_count("batch-size", batch_size, "images of each rank in a step");
-  line.add_count("train-images", images_max, "so many of the 60,000 are used");
+  line.add_count("train-images", images_max, "this many of the 60,000 are used");
   line.add_count("snapshot-every", save_every, "steps from one snapshot to the next");
   line.add_number("lr", learning_rate, "learning rate");
   if (!line.read(words)) return;

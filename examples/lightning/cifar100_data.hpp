@@ -25,8 +25,8 @@ struct Cifar100Options {
   std::string data;  ///< The folder of train.bin and test.bin. Empty: pictures are made up.
   std::string
       copy_to;  ///< A folder on each node's own disk, from where they are read. Empty: none.
-  std::int64_t train_images = 50'000;  ///< At most so many are used, at least 2.
-  std::int64_t test_images = 10'000;   ///< At most so many are used, at least 1.
+  std::int64_t train_images = 50'000;  ///< At most this many are used, at least 2.
+  std::int64_t test_images = 10'000;   ///< At most this many are used, at least 1.
   bool augments = true;                ///< Pictures of the training are moved and mirrored.
   std::uint64_t seed = 0;              ///< Of pictures that are made up.
 };

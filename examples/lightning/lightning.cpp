@@ -46,9 +46,9 @@ bool read(Options& options, const std::vector<std::string>& words) {
   line.add(job);
   line.add_text("copy-to", data.copy_to, "a folder on each node's own disk to copy the data to");
   line.add_text("log", log, "the folder for TensorBoard");
-  line.add_count("patience", patience, "ends after so many epochs without a better validation");
-  line.add_count("train-images", data.train_images, "uses at most so many for the training", 2);
-  line.add_count("test-images", data.test_images, "uses at most so many for the test");
+  line.add_count("patience", patience, "ends after this many epochs without a better validation");
+  line.add_count("train-images", data.train_images, "uses at most this many for the training", 2);
+  line.add_count("test-images", data.test_images, "uses at most this many for the test");
   line.add_flag("no-augmentation", leaves_pictures, "neither moves nor mirrors pictures");
   line.add_flag("large-stem", has_large_stem, "torchvision's first layers: faster, less accurate");
   if (!line.read(words)) return false;

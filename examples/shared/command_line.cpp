@@ -101,7 +101,7 @@ void CommandLine::add(JobOptions& options) {
   add_text("data", options.data, "the folder of the data");
   add_flag("synthetic", options.synthetic, "trains on made-up data instead");
   add_count("epochs", options.epochs, "how often each sample is seen");
-  add_count("steps", options.steps, "ends after so many optimizer steps; 0: no limit", 0);
+  add_count("steps", options.steps, "ends after this many optimizer steps; 0: no limit", 0);
   add_count("batch-size", options.batch_size, "samples of each rank in a step");
   add_number("lr", options.lr, "learning rate");
   add_parsed("seed", options.seed, "of initial weights and of the data's order", std::uint64_t{0});

@@ -15,7 +15,7 @@ struct JobOptions {
   std::string data;        ///< A folder. Empty: none.
   bool synthetic = false;  ///< Trains on samples that are made up, and needs no data.
   std::int64_t epochs = 1;
-  std::int64_t steps = 0;        ///< The training ends after so many. 0: no limit.
+  std::int64_t steps = 0;        ///< The training ends after this many. 0: no limit.
   std::int64_t batch_size = 32;  ///< Of each rank.
   double lr = 0.01;
   std::uint64_t seed = 0;

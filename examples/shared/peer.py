@@ -20,7 +20,7 @@ def parser(summary, **defaults):
     options.add_argument("--data", default="", help="the folder of the data")
     options.add_argument("--synthetic", action="store_true", help="trains on made-up data instead")
     options.add_argument("--epochs", type=int, default=1, help="how often each sample is seen")
-    options.add_argument("--steps", type=int, default=0, help="ends after so many; 0: no limit")
+    options.add_argument("--steps", type=int, default=0, help="ends after this many; 0: no limit")
     options.add_argument("--batch-size", type=int, default=32, help="samples of each rank")
     options.add_argument("--lr", type=float, default=0.01, help="learning rate")
     options.add_argument("--seed", type=int, default=0, help="of weights and of the data's order")

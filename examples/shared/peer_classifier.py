@@ -12,7 +12,7 @@ class Course:
     """What a job does beside each step and each epoch; `report` counts those that are done."""
 
     def begin_step(self, epochs_done):
-        """The next step begins after so many epochs, 2.5 in the middle of the third."""
+        """The next step begins after this many epochs, 2.5 in the middle of the third."""
 
     def finish_step(self, loss, report):
         """`loss` is this rank's."""

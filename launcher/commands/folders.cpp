@@ -104,7 +104,7 @@ Result<void> prepare_snapshot(const Setting& setting) {
   const std::filesystem::path path(setting.value);
   std::error_code ignored;
   if (!path.has_filename() || std::filesystem::is_directory(path, ignored)) {
-    return refused("snapshot", setting, "it is a folder", "name a file in it");
+    return refused("snapshot", setting, "it is a folder", "name a file in it", ExitStatus::usage);
   }
   return prepare("snapshot", setting, path.has_parent_path() ? path.parent_path() : ".");
 }

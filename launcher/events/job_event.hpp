@@ -2,7 +2,7 @@
 // ddprun-events(5) describes. Events that have a type already are of that type.
 #pragma once
 
-#include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/generations/coordinator_events.hpp"
 #include "rendezvous/membership/link_events.hpp"
 #include "rendezvous/outcome.hpp"
 #include "rendezvous/units.hpp"

@@ -7,8 +7,8 @@
 namespace ddprun {
 
 /// The exception that an error file tells: torchelastic's {"message": {"message": TEXT, …}}, or
-/// {"message": TEXT}. At most so many bytes of it. Bytes that are no UTF-8, and escapes that
-/// are half a character, become U+FFFD. Empty if the text is no such file's.
+/// {"message": TEXT}. At most exception_bytes_max bytes of it. Bytes that are no UTF-8, and escapes
+/// that are half a character, become U+FFFD. Empty if the text is no such file's.
 constexpr std::size_t exception_bytes_max = 2'000;
 [[nodiscard]] std::string exception_in(std::string_view text);
 

@@ -6,7 +6,7 @@
 #include "launcher/node/kernel_log.hpp"
 #include "launcher/node/report.hpp"
 #include "launcher/workers/worker_group.hpp"
-#include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/outcome.hpp"
 
 #include <cstdint>
 #include <optional>

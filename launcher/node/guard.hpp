@@ -1,8 +1,9 @@
-// The guard: the outer of ddprun's two processes, which lives to clean up.
+// The guard: the outermost of ddprun's processes, which lives to clean up.
 //
-// It forks the agent, passes signals to it as messages, and exits with its status. If the agent
-// dies silently, the guard kills every process that the agent left. If the guard dies, the agent
-// sees the end of their socketpair and does the same: kill -9 of either leaves no process.
+// It forks the agent, and in jobs of many nodes the fence. It passes signals to the agent as
+// messages, and exits with the agent's status. If the agent dies silently, the guard kills every
+// process that the agent left. If the guard dies, the agent sees the end of their socketpair and
+// does the same: kill -9 of either leaves no process.
 //
 // Invariants
 //   G1  A signal reaches the agent once, although a terminal sends it to both processes: the agent

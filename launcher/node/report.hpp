@@ -3,7 +3,7 @@
 
 #include "launcher/node/job.hpp"
 #include "launcher/text/endpoint.hpp"
-#include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/outcome.hpp"
 
 #include <cstdint>
 #include <deque>

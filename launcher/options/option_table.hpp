@@ -13,7 +13,7 @@ namespace ddprun {
 enum class OptionGroup : std::uint8_t { job, nodes, workers, restarts, output, compatible, other };
 
 struct OptionSpec {
-  std::string_view name;  ///< "nproc-per-node": --nproc-per-node, --nproc_per_node, nproc_per_node:
+  std::string_view name;             ///< "nproc-per-node"; in a job file it is nproc_per_node.
   std::string_view short_name = {};  ///< "f", or empty.
   std::string_view value_name = {};  ///< "N"; empty for a flag.
   std::string_view words = {};       ///< Some of its values, between blanks, for shells to offer.

@@ -23,8 +23,8 @@ struct StopOptions {
   /// USR1 and USR2, if they stop the job as TERM does.
   std::set<int> stopping_signals;
   std::set<int> snapshot_signals;  ///< By which workers are asked for a snapshot, and go on.
-  std::set<int> leaving_signals;   ///< By which a node leaves a job that can go on without it,
-  /// and those by which it does unless the other nodes get them as well.
+  std::set<int> leaving_signals;   ///< By which a node leaves a job that can go on without it.
+  /// By which it leaves so unless the other nodes get them as well.
   std::set<int> evicting_signals{SIGTERM};
   int requeues_max = 0;  ///< How often the job may have been put back into the queue.
 

@@ -21,8 +21,8 @@ class BottomLine {
   static constexpr Owner status = nullptr;  ///< What ddprun waits for, or how far workers are.
   static constexpr std::size_t owners_max = 256;
 
-  /// What to write to a terminal of so many columns for `bytes` of `owner`. They end with "\n", or
-  /// with "\r" after a text that stays at the bottom until the owner writes again.
+  /// What to write to a terminal that is `columns` wide for `bytes` of `owner`. They end with "\n",
+  /// or with "\r" after a text that stays at the bottom until the owner writes again.
   [[nodiscard]] std::string write(Owner owner, std::string bytes, int columns);
 
   /// What to write when the owner's text becomes this one; if empty, it has none.
@@ -47,7 +47,7 @@ class BottomLine {
 /// colours. A tab becomes a blank.
 [[nodiscard]] std::string in_one_row(std::string_view text);
 
-/// The beginning of `text` that takes so many columns, one for a character; sequences that set
+/// The beginning of `text` that takes `columns`, one for a character; sequences that set
 /// colours take none, and are undone where the text is cut.
 [[nodiscard]] std::string cut_to_columns(std::string_view text, int columns);
 

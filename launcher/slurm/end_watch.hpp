@@ -29,8 +29,8 @@ struct EndWatchOptions {
   Millis before_end{120'000};  ///< At most half of the time that is left at the first answer.
   Millis patience{10'000};     ///< For an answer.
   Millis retry{30'000};
-  int tries_max = 3;            ///< Before that is said, and it is asked
-  Millis retry_later{600'000};  ///< so much later each time.
+  int tries_max = 3;            ///< Before it is said that nobody answers.
+  Millis retry_later{600'000};  ///< Between two questions from then on.
   friend bool operator==(const EndWatchOptions&, const EndWatchOptions&) = default;
 };
 

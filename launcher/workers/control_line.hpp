@@ -22,7 +22,7 @@ constexpr std::size_t control_line_bytes_max = 256;  ///< With its newline.
 struct ControlHello {
   friend bool operator==(const ControlHello&, const ControlHello&) = default;
 };
-/// It has finished so many steps, of which the latest took `step_ms` each.
+/// It has finished this many steps, of which the latest took `step_ms` each.
 struct StepsFinished {
   std::int64_t count = 0;
   double step_ms = 0;

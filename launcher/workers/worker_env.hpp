@@ -25,12 +25,12 @@ struct WorkerSetup {
   std::string log_dir;           ///< Empty: no log files.
   std::string error_folder;      ///< For error files where there is no log_dir; gone with the job.
   int restarts_max = 0;
-  int core_count = 1;          ///< Usable on this node.
-  std::vector<CoreSet> cores;  ///< Of each worker, by its number here; empty: not bound.
-  std::vector<int> threads;    ///< That they can run at once, likewise.
-  int gpu_count = 0;           ///< Visible on this node.
-  int workers_before = 0;      ///< On this node, of other agents: they have the lower local ranks,
-  int workers_beside = 0;      ///< and so many there are in all.
+  int core_count = 1;               ///< Usable on this node.
+  std::vector<CoreSet> cores;       ///< Of each worker, by its number here; empty: not bound.
+  std::vector<int> threads;         ///< That they can run at once, likewise.
+  int gpu_count = 0;                ///< Visible on this node.
+  int workers_before = 0;           ///< On this node, of other agents, with lower local ranks.
+  int workers_beside = 0;           ///< On this node, of all other agents.
   bool virtual_local_rank = false;  ///< Each worker sees one GPU, as device 0, and LOCAL_RANK 0.
 };
 

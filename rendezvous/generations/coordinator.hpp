@@ -73,10 +73,10 @@ struct CoordinatorOptions {
   Millis save_grace{10'000};       ///< Instead of `grace` then.
   Millis save_patience{120'000};   ///< For workers that are asked to save, and then to go on.
   Millis same_wish{1'000};         ///< Who ends all of a job tells its nodes within this time.
-  Millis restart_grace{1'000};     ///< The same for what is left of a failed generation.
+  Millis restart_grace{1'000};     ///< Instead of `grace` for what is left of a failed generation.
   Millis straggler_after{30'000};  ///< From the first success until those still running are named.
-  Millis settle_timeout{600'000};  ///< For so long nodes may come and go,
-  Millis settled_after{30'000};    ///< until a generation runs for so long.
+  Millis settle_timeout{600'000};  ///< How long nodes may come and go before the job ends.
+  Millis settled_after{30'000};    ///< A generation that ran for this long ends that time.
   Millis undecided_after{5'000};   ///< After which it is said that the voters have not agreed.
   friend bool operator==(const CoordinatorOptions&, const CoordinatorOptions&) = default;
 };

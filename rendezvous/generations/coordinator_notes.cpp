@@ -112,17 +112,16 @@ void Coordinator::note_repeated_host(const Generation& next, Actions& out) const
 
 void Coordinator::name_stragglers(Actions& out) {
   straggler_deadline_.reset();
-  std::string ranks;
+  std::vector<std::string> ranks;
   for (int rank = 0; rank < current_.world_size(); ++rank) {
-    if (!succeeded_.contains(Rank{rank}))
-      ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", rank);
+    if (!succeeded_.contains(Rank{rank})) ranks.push_back(std::to_string(rank));
   }
   out.emplace_back(Note{fmt::format(
       "{:.0f} s after the first success {} of {} workers have ended; still running: rank {}",
       in_seconds(options_.straggler_after),
       succeeded_.size(),
       current_.world_size(),
-      ranks)});
+      few_of(ranks))});
 }
 
 }  // namespace ddprun

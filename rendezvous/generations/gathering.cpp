@@ -8,12 +8,12 @@
 
 namespace ddprun {
 
-std::string few_of(const std::vector<std::string>& hosts) {
+std::string few_of(const std::vector<std::string>& names) {
   constexpr std::size_t named_max = 8;
-  const std::size_t named = std::min(hosts.size(), named_max);
+  const std::size_t named = std::min(names.size(), named_max);
   std::string text = fmt::format(
-      "{}", fmt::join(hosts.begin(), hosts.begin() + static_cast<std::ptrdiff_t>(named), ", "));
-  if (hosts.size() > named) text += fmt::format(" and {} more", hosts.size() - named);
+      "{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(named), ", "));
+  if (names.size() > named) text += fmt::format(" and {} more", names.size() - named);
   return text;
 }
 
@@ -145,7 +145,9 @@ std::string Gathering::hosts_missing(const Generation& last) const {
 std::string Gathering::why_not_yet() const {
   if (!start_at_) return {};
   if (!has(nodes_all())) return "the last call for more";
-  return "some are on one machine and may be the same node twice: it starts after the last call";
+  return "several agents are on one machine and may be one node twice: the job starts after the "
+         "last "
+         "call";
 }
 
 }  // namespace ddprun

@@ -36,7 +36,7 @@ struct GatheringOptions {
 };
 
 /// "n0, n1 and 3 more", for people.
-[[nodiscard]] std::string few_of(const std::vector<std::string>& hosts);
+[[nodiscard]] std::string few_of(const std::vector<std::string>& names);
 
 class Gathering {
  public:

@@ -1,7 +1,7 @@
 // Events for an agent from its coordinator and from the connection to it.
 #pragma once
 
-#include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/generations/coordinator_events.hpp"
 #include "rendezvous/outcome.hpp"
 
 #include <variant>

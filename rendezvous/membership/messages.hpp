@@ -1,7 +1,7 @@
 // The messages between an agent and the coordinator on another node.
 #pragma once
 
-#include "rendezvous/generations/coordinator.hpp"
+#include "rendezvous/generations/coordinator_events.hpp"
 #include "rendezvous/membership/outbox.hpp"
 #include "rendezvous/succession/ballots.hpp"
 #include "rendezvous/units.hpp"

@@ -121,7 +121,7 @@ void Roster::hear(Instant now, SessionId session, const Hello& hello, Actions& o
   if (peer == nullptr) return;
   if (peer->life != 0 && peer->secret != hello.secret) {  // O7
     std::string note =
-        fmt::format("refused: another process than its agent says that it is {}", peer->host);
+        fmt::format("refused: a process that is not {0}'s agent says that it is", peer->host);
     out.emplace_back(CloseSession{session, std::move(note)});
     return;
   }

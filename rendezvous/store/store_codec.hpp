@@ -141,7 +141,7 @@ class StoreDecoder {
 /// `nonce`.
 [[nodiscard]] std::string encode_ping(std::uint32_t nonce);
 
-/// Replies. `encode_list` writes no count in front: multi_get's reply has none.
+/// Parts of replies.
 void encode_byte(std::uint8_t byte, std::string& out);
 void encode_u32(std::uint32_t number, std::string& out);
 void encode_i64(std::int64_t number, std::string& out);

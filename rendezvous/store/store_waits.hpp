@@ -73,13 +73,13 @@ class StoreWaits {
     std::vector<std::string> keys;
     std::size_t hash = 0;
     std::size_t bytes = 0;
-    // those from `present_from` to before `present_to` were present after so many deletions
+    // those from `present_from` to before `present_to` were present when `deletions` had been made
     std::size_t present_from = 0;
     std::size_t present_to = 0;
     std::uint64_t deletions = 0;
-    std::size_t missing = 0;  // the key there was missing after so many had come
+    std::size_t missing = 0;  // the key there was missing when `comings` had come
     std::uint64_t comings = 0;
-    // where a wait for its key at `queue_of` is filed, as long as so many queues have ended
+    // where a wait for its key at `queue_of` is filed, until `queues_ended` changes
     Queue* queue = nullptr;
     std::size_t queue_of = 0;
     std::uint64_t queues_ended = 0;

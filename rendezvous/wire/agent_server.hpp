@@ -12,7 +12,6 @@
 #pragma once
 
 #include "rendezvous/membership/messages.hpp"
-#include "rendezvous/membership/roster.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/units.hpp"
 #include "rendezvous/wire/credentials.hpp"

@@ -43,7 +43,7 @@ class Input {
     }
   }
 
-  /// Fails where even all of the file, decompressed, could not fill so many bytes: before memory is
+  /// Fails where even all of the file, decompressed, could not fill `bytes`: before memory is
   /// reserved for them. What is no regular file has no size to go by.
   void expect_at_least(std::int64_t bytes) const {
     constexpr std::uintmax_t ratio_max = 1'032;  // of deflate: zlib.net/zlib_tech.html

@@ -1,4 +1,4 @@
-// This node's name, for the names of files.
+// This node's whole name, as Python's socket.gethostname().
 #pragma once
 
 #include <unistd.h>

@@ -50,8 +50,8 @@ struct DistributedDataParallelOptions {
   /// are known. A pass that reaches other parameters throws Error. Not with a Join, and
   /// gradient_order is not learnt.
   bool static_graph = false;
-  /// Every so many synchronised forward passes all ranks compare their parameters, and before each
-  /// snapshot of a Session; 0: never.
+  /// Synchronised forward passes between two comparisons of the ranks' parameters, which also
+  /// come before each snapshot of a Session; 0: never.
   std::int64_t verify_every = 100;
   /// Names of parameters that are not compared, since each rank changes them in its own way.
   std::set<std::string> verify_ignored;

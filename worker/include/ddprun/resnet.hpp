@@ -18,8 +18,8 @@ struct ResNetOptions {
   /// pooling follows. torchvision has no such network; it then is one with `conv1` and `maxpool`
   /// replaced.
   bool small_images = false;
-  /// Makes each norm, of so many channels, as torchvision's norm_layer: such as a SyncBatchNorm.
-  /// It takes and returns one tensor. Null: BatchNorm2d.
+  /// Makes each norm, of `channels_count` channels, as torchvision's norm_layer: such as a
+  /// SyncBatchNorm. It takes and returns one tensor. Null: BatchNorm2d.
   std::function<torch::nn::AnyModule(std::int64_t channels_count)> norm_layer;
 };
 

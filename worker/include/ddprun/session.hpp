@@ -45,9 +45,9 @@ class ShardSaver;
 
 struct SessionOptions {
   std::int64_t epochs = 1;
-  std::int64_t steps_max = 0;          ///< The training ends after so many, if not before. 0: none.
-  std::int64_t batch_size = 32;        ///< Samples of each rank in a step.
-  std::int64_t save_every = 0;         ///< Steps; 0: only at the end of epochs.
+  std::int64_t steps_max = 0;    ///< The training ends after this many, if not before. 0: none.
+  std::int64_t batch_size = 32;  ///< Samples of each rank in a step.
+  std::int64_t save_every = 0;   ///< Steps; 0: only at the end of epochs.
   std::int64_t save_every_epochs = 1;  ///< The end of the last one is always saved.
   /// Steps from one agreement of the ranks whether to stop or to save, because of SIGTERM or since
   /// ddprun asked for it, to the next; 0: only at the end of epochs. See StopRequest::agreed().

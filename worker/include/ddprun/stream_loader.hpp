@@ -21,7 +21,7 @@ namespace ddprun::worker {
 
 /// `next(draws)` reads the next sample into new tensors on the CPU. It returns nothing at the end,
 /// and again if it is called again. All that it draws comes from `draws`. A stream may have
-/// `skip(count)`, which passes over so many samples or to the end: for other ranks' samples and for
+/// `skip(count)`, which passes over `count` samples or to the end: for other ranks' samples and for
 /// those before a restart, which are else read for nothing.
 template <typename Type>
 concept SampleStream = requires(Type& stream, torch::Generator& draws) {

@@ -218,8 +218,10 @@ TEST_CASE("gathering: why enough nodes do not start yet is told") {
   CHECK(asked_with(0, "n0:1").empty());
   CHECK(asked_with(1, "n1:1") == "the last call for more");
   CHECK(asked_with(2, "n2:1") == "the last call for more");
-  CHECK(asked_with(3, "n1:2") ==
-        "some are on one machine and may be the same node twice: it starts after the last call");
+  CHECK(
+      asked_with(3, "n1:2") ==
+      "several agents are on one machine and may be one node twice: the job starts after the last "
+      "call");
   CHECK(four.ask_first(*four.next_deadline()) == Answer::start);
   (void)four.take_members({}, {});
   CHECK(four.why_not_yet().empty());

@@ -226,7 +226,7 @@ TEST_CASE("roster: O7 nobody else speaks for an agent that was admitted") {
   hello.secret = {7};
   (void)story.meets(Received{{1}, hello});
   Hello forged = hello;
-  const Lines refused{"close 2: refused: another process than its agent says that it is n11"};
+  const Lines refused{"close 2: refused: a process that is not n11's agent says that it is"};
   for (const AgentSecret& secret : {AgentSecret{8}, AgentSecret{}}) {
     forged.secret = secret;
     for (const std::uint32_t life : {1U, 2U}) {
