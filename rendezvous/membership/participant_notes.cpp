@@ -63,8 +63,18 @@ std::string ParticipantNotes::shut_out(const ShutOut& shut_out) {
                      shut_out.until_final.count / 1000);
 }
 
-std::string ParticipantNotes::closed(const CloseSession& close) {
-  return close.why.empty() ? std::string() : unless_said(close.why, refusal_said_);
+/// Who is refused may come again and again, under another name each time.
+std::string ParticipantNotes::closed(Instant now, const CloseSession& close) {
+  if (close.why.empty()) return {};
+  std::string line = unless_said(close.why, refusal_said_);
+  if (line.empty()) return {};
+  if (refusals_count_ == 0 || now - refusals_from_ >= refusals_for) {
+    refusals_from_ = now;
+    refusals_count_ = 0;
+  }
+  if (++refusals_count_ <= refusals_max) return line;
+  return refusals_count_ == refusals_max + 1 ? line + "; further refusals are not told for a while"
+                                             : std::string();
 }
 
 std::string ParticipantNotes::kept(const MarkKept& kept) const {

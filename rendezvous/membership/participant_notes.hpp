@@ -14,6 +14,9 @@ namespace ddprun {
 /// Each returns a line, or nothing if it was printed already.
 class ParticipantNotes {
  public:
+  static constexpr int refusals_max = 20;        ///< That are told in
+  static constexpr Millis refusals_for{10'000};  ///< this time, whatever they say.
+
   explicit ParticipantNotes(std::string host) : host_(std::move(host)) {}
 
   /// It coordinates in place of the host `old`.
@@ -25,14 +28,16 @@ class ParticipantNotes {
   [[nodiscard]] std::string silent(const Voter& voter) const;
   [[nodiscard]] std::string lease_ended(bool coordinates, bool witness) const;
   [[nodiscard]] static std::string shut_out(const ShutOut& shut_out);
-  [[nodiscard]] std::string closed(const CloseSession& close);
+  [[nodiscard]] std::string closed(Instant now, const CloseSession& close);
   [[nodiscard]] std::string kept(const MarkKept& kept) const;
   [[nodiscard]] std::string answered(const FolderAnswer& answer);
 
  private:
   std::string host_;
-  std::string leads_said_;               // the newest,
-  std::string refusal_said_;             // and here
+  std::string leads_said_;    // the newest
+  std::string refusal_said_;  // the newest
+  Instant refusals_from_;     // the first of those that are counted
+  int refusals_count_ = 0;
   std::set<std::string> failures_said_;  // of claims, since the last that succeeded
 };
 

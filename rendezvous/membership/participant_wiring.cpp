@@ -88,13 +88,13 @@ void Participant::perform(Instant now, const CoordinatorAction& action, Actions&
       action);
 }
 
-void Participant::perform(Instant, const RosterAction& action, Actions& out) {
+void Participant::perform(Instant now, const RosterAction& action, Actions& out) {
   std::visit(Overloaded{[&](const Report& what) { later_.emplace_back(what.event); },
                         [&](const SendDown& what) { out.emplace_back(what); },
                         [&](const CloseSession& what) {
                           sessions_.erase(what.session);
                           out.emplace_back(what);
-                          say(notes_.closed(what), out);
+                          say(notes_.closed(now, what), out);
                         }},
              action);
 }

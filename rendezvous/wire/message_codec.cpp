@@ -1,5 +1,6 @@
 #include "rendezvous/wire/message_codec.hpp"
 
+#include "rendezvous/printable.hpp"
 #include "rendezvous/wire/message_fields.hpp"
 #include "rendezvous/wire/message_kinds.hpp"
 
@@ -33,7 +34,7 @@ class Writer {
     integer(static_cast<std::uint8_t>(value));
   }
   void string(std::string_view text, std::size_t bytes_max) {
-    const std::string_view kept = text.substr(0, bytes_max);
+    const std::string kept = printable(text.substr(0, bytes_max));
     integer(static_cast<std::uint32_t>(kept.size()));
     bytes_ += kept;
   }
@@ -107,6 +108,7 @@ class Reader {
     if (!has(length)) return;
     text = left_.substr(0, length);
     left_.remove_prefix(length);
+    if (text != printable(text)) refuse("a string with a byte that is no printable character");
   }
   template <std::size_t Count>
   void bytes(std::array<std::uint8_t, Count>& taken) {

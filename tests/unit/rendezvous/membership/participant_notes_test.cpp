@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string>
 
 namespace ddprun {
@@ -56,12 +57,32 @@ TEST_CASE("participant notes: the end of a lease names workers only where there 
 
 TEST_CASE("participant notes: why a session was closed is said once, until there is another why") {
   ParticipantNotes notes("n0");
-  CHECK(notes.closed({{1}, "refused: a"}) == "refused: a");
-  CHECK(notes.closed({{2}, "refused: a"}) == "");
-  CHECK(notes.closed({{3}, ""}) == "");
-  CHECK(notes.closed({{4}, "refused: a"}) == "");  // what is empty is not what was said last
-  CHECK(notes.closed({{5}, "refused: b"}) == "refused: b");
+  const auto closed = [&](const std::string& why) { return notes.closed({}, {{1}, why}); };
+  CHECK(closed("refused: a") == "refused: a");
+  CHECK(closed("refused: a") == "");
+  CHECK(closed("") == "");
+  CHECK(closed("refused: a") == "");  // what is empty is not what was said last
+  CHECK(closed("refused: b") == "refused: b");
   CHECK(notes.leads("refused: b") == "refused: b");  // each kind has its own
+}
+
+TEST_CASE("participant notes: of many refusals the first are said, and that there are more") {
+  ParticipantNotes notes("n0");
+  const auto said_at = [&](std::int64_t ms) {
+    int count = 0;
+    std::string newest;
+    for (int i = 0; i < 1'000; ++i) {
+      const std::string said =
+          notes.closed(Instant{ms + i}, {{1}, fmt::format("refused: {}", ms + i)});
+      if (said.empty()) continue;
+      ++count;
+      newest = said;
+    }
+    return fmt::format("{}: {}", count, newest);
+  };
+  CHECK(said_at(5'000) == "21: refused: 5020; further refusals are not told for a while");
+  CHECK(said_at(14'000) == "0: ");
+  CHECK(said_at(15'000) == "21: refused: 15020; further refusals are not told for a while");
 }
 
 TEST_CASE("participant notes: a mark that cannot be kept is said, with what to do") {

@@ -307,6 +307,20 @@ TEST_CASE("message codec: strings may reach their limits and not exceed them") {
         refusal("a string of 65537 bytes, at most 65536 are allowed"));
 }
 
+TEST_CASE("message codec: no string begins a line or commands a terminal") {
+  for (const std::string text : {"all\nworkers", "\x1b[2J", "a\x7f", "\xc2\x9b", "\x9b"}) {
+    CAPTURE(text);
+    const std::string length{static_cast<char>(text.size()), 0, 0, 0};
+    const std::string hello = wire("01 #1 01 00 00 00") + length + text + std::string(64, '\0');
+    CHECK(error_of(decode_to_coordinator(hello)) ==
+          refusal("a string with a byte that is no printable character"));
+  }
+  const auto read = decode_to_coordinator(
+      encode(ToCoordinator{Hello{{1, 1}, "n1\n\xc3\xbc", NodeId{5}, 2, 4, Millis{258}, 9}}));
+  REQUIRE(error_of(read) == "");  // what we say ourselves is always taken
+  CHECK(std::get<Hello>(*read).host == "n1???");
+}
+
 TEST_CASE("message codec: a string beyond its limit is cut when it is written") {
   const std::string text(text_bytes_max + 5, 't');
   const auto read = decode_to_agent(
