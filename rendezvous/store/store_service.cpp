@@ -1,5 +1,6 @@
 #include "rendezvous/store/store_service.hpp"
 
+#include "rendezvous/descriptors_max.hpp"
 #include "rendezvous/endpoint_text.hpp"
 #include "rendezvous/keep_alive.hpp"
 #include "rendezvous/store/store_server.hpp"
@@ -7,8 +8,6 @@
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 #include <sodium.h>
-
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -35,9 +34,7 @@ constexpr KeepAlive client_is_there{.idle_s = 60, .probe_s = 60, .probes_max = 1
 /// How many connections the process can hold for the store: half of its descriptors are for
 /// workers, and for the job's other nodes.
 std::size_t connections_max() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return sessions_max;
-  return std::min<std::size_t>(sessions_max, files.rlim_cur / 2);
+  return std::min(sessions_max, descriptors_max(2 * sessions_max) / 2);
 }
 
 /// Nothing for a socket that is gone.

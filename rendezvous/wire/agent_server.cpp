@@ -1,6 +1,7 @@
 #include "rendezvous/wire/agent_server.hpp"
 
 #include "rendezvous/acceptor.hpp"
+#include "rendezvous/descriptors_max.hpp"
 #include "rendezvous/endpoint_text.hpp"
 #include "rendezvous/stranger_notes.hpp"
 #include "rendezvous/wire/frame_connection.hpp"
@@ -11,6 +12,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>
@@ -51,8 +53,8 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
     };
     handlers.has_room = [this] { return has_room(); };
     handlers.make_room = [this](const std::string& why) {
-      if (strangers_.empty()) return false;
-      dismiss_oldest("it was closed for the next one: " + why);
+      if (strangers_.empty() && silent_.empty()) return false;
+      dismiss(next_to_go(), "it was closed for the next one: " + why);
       return true;
     };
     handlers.on_pause = [this](const std::string& why) {
@@ -69,6 +71,7 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
     for (const auto& [id, session] : sessions_) session.connection->close();
     sessions_.clear();
     strangers_.clear();
+    silent_.clear();
   }
 
   [[nodiscard]] std::uint16_t port() const { return acceptor_->port(); }
@@ -113,11 +116,13 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
 
   /// For one more stranger. If there is none, accepting goes on once a stranger has left.
   bool has_room() {
-    if (strangers_.size() < limits_.strangers_max) return true;
-    const Clock::time_point may_go =
-        sessions_.at(*strangers_.begin()).began + milliseconds(limits_.stranger_time);
+    if (strangers_.size() + silent_.size() < limits_.strangers_max) return true;
+    const SessionId next = next_to_go();
+    const Clock::time_point may_go = sessions_.at(next).began + milliseconds(limits_.stranger_time);
     if (may_go <= Clock::now()) {
-      dismiss_oldest("it had not authenticated when too many others connected");
+      dismiss(next,
+              fmt::format("it had {} when too many others connected",
+                          strangers_.contains(next) ? "not authenticated" : "said nothing"));
       return true;
     }
     room_.expires_at(may_go);
@@ -128,13 +133,18 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
     return false;
   }
 
+  /// Who has proven nothing yet goes first.
+  [[nodiscard]] SessionId next_to_go() const {
+    return strangers_.empty() ? *silent_.begin() : *strangers_.begin();
+  }
+
   void forget_stranger(SessionId id) {
-    if (strangers_.erase(id) > 0) acceptor_->resume();
+    if (strangers_.erase(id) + silent_.erase(id) > 0) acceptor_->resume();
   }
 
   FrameHandlers handlers_of(SessionId id) {
     return {[weak = weak_from_this(), id] {
-              if (const auto self = weak.lock()) self->forget_stranger(id);
+              if (const auto self = weak.lock()) self->on_proven(id);
             },
             [weak = weak_from_this(), id](const std::string& message) {
               if (const auto self = weak.lock()) self->on_message(id, message);
@@ -161,35 +171,45 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
   void dismiss_overdue() {
     const Clock::time_point now = Clock::now();
     while (!strangers_.empty() && overdue_at(*strangers_.begin()) <= now) {
-      dismiss_oldest(
-          fmt::format("it had not authenticated after {} ms", limits_.stranger_patience.count));
+      dismiss(*strangers_.begin(),
+              fmt::format("it had not authenticated after {} ms", limits_.stranger_patience.count));
     }
     wait_for_patience();
   }
 
-  void dismiss_oldest(const std::string& why) {
-    const SessionId id = *strangers_.begin();
+  void dismiss(SessionId id, const std::string& why) {
     notes_->add(fmt::format("a connection from {}: {}", sessions_.at(id).peer, why));
     close(id);
   }
 
-  void on_message(SessionId id, const std::string& bytes) {
-    Result<ToCoordinator> message = decode_to_coordinator(bytes);
-    if (message) return handlers_.on_message(id, std::move(*message));
-    const auto found = sessions_.find(id);
-    if (found == sessions_.end()) return;
-    handlers_.on_note(
-        fmt::format("a connection from {}: {}", found->second.peer, message.error().message()));
-    close(id);
-    handlers_.on_closed(id);
+  /// A proof alone holds no place where places are short.
+  void on_proven(SessionId id) {
+    if (strangers_.erase(id) > 0) silent_.insert(id);
   }
 
-  void on_end(SessionId id, const ConnectionEnd& end) {
-    const bool stranger = strangers_.contains(id);
+  void on_message(SessionId id, const std::string& bytes) {
+    Result<ToCoordinator> message = decode_to_coordinator(bytes);
+    if (message) {
+      forget_stranger(id);
+      return handlers_.on_message(id, std::move(*message));
+    }
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end()) return;
+    notes_->add(
+        fmt::format("a connection from {}: {}", found->second.peer, message.error().message()));
+    end(id);
+  }
+
+  void on_end(SessionId id, const ConnectionEnd& why) {
+    const bool is_lost = !strangers_.contains(id) && why.kind == ConnectionEnd::Kind::lost;
+    if (!is_lost) notes_->add(why.why.message());
+    end(id);
+  }
+
+  void end(SessionId id) {
+    const bool was_heard = !strangers_.contains(id) && !silent_.contains(id);
     close(id);
-    if (stranger) return notes_->add(end.why.message());
-    if (end.kind != ConnectionEnd::Kind::lost) handlers_.on_note(end.why.message());
-    handlers_.on_closed(id);
+    if (was_heard) handlers_.on_closed(id);
   }
 
   boost::asio::io_context& context_;
@@ -203,6 +223,7 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
   SessionId newest_session_;
   std::map<SessionId, Session> sessions_;
   std::set<SessionId> strangers_;  // of the sessions, oldest first
+  std::set<SessionId> silent_;     // that have proven themselves and said nothing, likewise
 };
 
 Result<std::unique_ptr<AgentServer>> AgentServer::listen(boost::asio::io_context& context,
@@ -211,6 +232,8 @@ Result<std::unique_ptr<AgentServer>> AgentServer::listen(boost::asio::io_context
                                                          const Credentials& credentials,
                                                          Handlers handlers,
                                                          AgentServerLimits limits) {
+  limits.strangers_max =
+      std::min(limits.strangers_max, descriptors_max(limits.strangers_max * 8) / 8);
   auto impl = std::make_shared<Impl>(context, credentials, std::move(handlers), limits);
   try {
     impl->listen(address, port);

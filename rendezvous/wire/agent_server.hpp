@@ -4,11 +4,12 @@
 // A connection without that proof is a stranger. A stranger costs only a descriptor for a few
 // seconds. If there are too many, the oldest is closed for the next one once it has had
 // `stranger_time`; until then the next one waits in the kernel's queue. An agent needs one round
-// trip, so it gets in even among many strangers, or among many agents that come at once.
+// trip, so it gets in even among many strangers, or among many agents that come at once. Who has
+// given the proof and said nothing since counts as well, and goes after the strangers.
 //
 // Bounds
-//   `AgentServerLimits`; `unsent_bytes_max` for each session. Strangers cause at most one line in
-//   `stranger_notes_apart`.
+//   `AgentServerLimits`; `unsent_bytes_max` for each session. Strangers, and connections that break
+//   the protocol, cause at most one line in `stranger_notes_apart`.
 #pragma once
 
 #include "rendezvous/membership/messages.hpp"
@@ -30,9 +31,9 @@ namespace ddprun {
 
 struct AgentServerLimits {
   std::size_t connections_max = 65'536;
-  std::size_t strangers_max = 4'096;
-  Millis stranger_time{250};        ///< At least, even if others wait,
-  Millis stranger_patience{5'000};  ///< and at most.
+  std::size_t strangers_max = 4'096;  ///< Nor more than an eighth of the process's descriptors.
+  Millis stranger_time{250};          ///< At least, even if others wait,
+  Millis stranger_patience{5'000};    ///< and at most.
 };
 
 class AgentServer {
@@ -41,7 +42,7 @@ class AgentServer {
   /// may call all of these, and must not destroy the server.
   struct Handlers {
     std::function<void(SessionId, ToCoordinator)> on_message;
-    /// Of a session that has proven itself, whether it has said something or not.
+    /// Of a session that has said something.
     std::function<void(SessionId)> on_closed;
     std::function<void(std::string)> on_note;  ///< One line for people.
   };

@@ -134,6 +134,8 @@ TEST_CASE("agent wire: after disconnect nothing is heard of a connection, whenev
   agent.client.disconnect({2});
   agent.client.connect({3}, "127.0.0.1", wire.server->port());
   REQUIRE(wire.until([&] { return !agent.up.empty(); }));
+  agent.client.send({3}, hello);
+  REQUIRE(wire.until([&] { return !wire.heard.empty(); }));
   agent.client.disconnect({3});
   agent.client.connect({3}, "127.0.0.1", wire.server->port());
   REQUIRE(wire.until([&] { return agent.up.size() == 2 && !wire.closed.empty(); }));
