@@ -18,8 +18,20 @@ namespace ddprun {
 
 namespace {
 
+/// Waits for no reader of a pipe.
 Fd open_for_appending(const std::string& path, int more_flags) {
-  return Fd(open_to_write(path, O_WRONLY | O_CREAT | O_APPEND | more_flags, 0644));
+  constexpr int flags = O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY;
+  return Fd(open_to_write(path, flags | more_flags, 0644));
+}
+
+/// Another user may have laid a pipe in the file's place, which would hold up the job.
+Fd open_log(const std::string& path, int more_flags) {
+  Fd file = open_for_appending(path, more_flags);
+  struct stat found {};
+  if (!file.is_open() || (::fstat(file.get(), &found) == 0 && !S_ISFIFO(found.st_mode)))
+    return file;
+  errno = EPERM;
+  return {};
 }
 
 /// Whether it is there; else the errno says why not.
@@ -72,8 +84,8 @@ Fd open_new_log(const std::string& path) {
   constexpr int attempts_max = 10;
   if (!make_folder_of(path)) return {};
   for (int attempt = 0; attempt < attempts_max; ++attempt) {
-    Fd file = open_for_appending(path, O_EXCL);
-    if (!file.is_open() && errno == EEXIST) file = open_for_appending(path, 0);
+    Fd file = open_log(path, O_EXCL);
+    if (!file.is_open() && errno == EEXIST) file = open_log(path, 0);
     if (!file.is_open() || take(file)) return file;
     if (!rename_aside(path)) break;
   }
@@ -81,11 +93,11 @@ Fd open_new_log(const std::string& path) {
 }
 
 Fd reopen_log(const std::string& path) {
-  return open_for_appending(path, 0);
+  return open_log(path, 0);
 }
 
 Fd open_to_append(const std::string& path) {
-  return make_folder_of(path) ? open_for_appending(path, O_NONBLOCK | O_NOCTTY) : Fd();
+  return make_folder_of(path) ? open_for_appending(path, 0) : Fd();
 }
 
 /// The link is renamed into place, so that there is always one.

@@ -15,7 +15,7 @@ void put_aside(const std::string& path);
 
 /// Makes a new file at `path`, with its folder, for appending; an empty one there is taken, and
 /// any other put aside, as is one that another run has opened. No two runs share a file where the
-/// filesystem has locks. The errno says why not.
+/// filesystem has locks. The errno says why not: EPERM or ENXIO for a FIFO in its place.
 [[nodiscard]] Fd open_new_log(const std::string& path);
 
 /// The same file again, to go on where it ended.

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,6 +100,19 @@ TEST_CASE("log files: a FIFO without a reader is an error, and not waited for") 
   CHECK(errno == ENXIO);
   CHECK_FALSE(open_to_append("/proc/none/events").is_open());
   CHECK_FALSE(open_to_append(folder.path()).is_open());
+}
+
+TEST_CASE("log files: a FIFO in the place of a worker's log is refused, with a reader or without") {
+  const TempFolder folder;
+  const std::string path = folder.at("0.out");
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  for (Fd (*open)(const std::string&) : {open_new_log, reopen_log}) {
+    CHECK_FALSE(open(path).is_open());
+    CHECK(errno == ENXIO);
+    const Fd reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    CHECK_FALSE(open(path).is_open());
+    CHECK(errno == EPERM);
+  }
 }
 
 TEST_CASE("log files: runs that begin at once have a file each, and overwrite none") {
