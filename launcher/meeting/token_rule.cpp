@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 namespace ddprun {
@@ -32,7 +33,11 @@ Result<void> check_missing_token(const Options& options,
     return no_token("--require-token: there is no token", *rendezvous.endpoint, "");
   }
   const bool is_in_slurm = environment.contains("SLURM_JOB_ID");
-  if (is_loopback(listen_address) || is_in_slurm) return {};
+  const bool stays_here = is_loopback(listen_address) &&
+                          std::ranges::all_of(rendezvous.other_doors, [](const Endpoint& door) {
+                            return door.host == "localhost" || is_loopback(door.host);
+                          });
+  if (stays_here || is_in_slurm) return {};
   if (rendezvous.is_insecure || is_torchrun(options.called_as)) return {};
   return no_token(
       "a job of several hosts has no token", *rendezvous.endpoint, ", or give --insecure");

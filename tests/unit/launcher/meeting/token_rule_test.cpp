@@ -41,6 +41,11 @@ TEST_CASE("token rule: whoever listens to this host alone needs none") {
   for (const std::string listens : {"127.0.0.1", "127.0.0.2", "::1"}) {
     CHECK(refusal_without_token(options_of_two_nodes(), listens).empty());
   }
+  Options options = options_of_two_nodes();
+  options.rendezvous.other_doors = {{"localhost", 29'401}, {"127.0.0.1", 29'402}};
+  CHECK(refusal_without_token(options, "127.0.0.1").empty());
+  options.rendezvous.other_doors.push_back({"10.0.0.2", 29'400});  // where it may find the job
+  CHECK_FALSE(refusal_without_token(options, "127.0.0.1").empty());
 }
 
 TEST_CASE("token rule: --insecure, torchrun's name and a job of Slurm go without") {
