@@ -11,9 +11,9 @@ namespace ddprun {
 namespace {
 
 bool leaves_nodes_to_allocation(const Settings& all) {
-  const bool alone = all.at("standalone").value == "true" ||
-                     (is_given(all.at("nnodes")) &&
-                      (all.at("nnodes").value == "1" || all.at("nnodes").value == "1:1"));
+  const auto nodes =
+      is_given(all.at("nnodes")) ? parse_bounds(all.at("nnodes").value) : std::nullopt;
+  const bool alone = all.at("standalone").value == "true" || (nodes && nodes->high == 1);
   return !alone && !is_given(all.at("rdzv-endpoint")) && !is_given(all.at("master-addr"));
 }
 
@@ -27,24 +27,22 @@ Result<void> settle_nodes(const Allocation& found, Settings& all) {
     nodes = {std::to_string(size), is_task ? "SLURM_STEP_NUM_TASKS" : "SLURM_JOB_NODELIST"};
     return {};
   }
-  const std::size_t colon = nodes.value.find(':');
-  const auto low = parse_count(nodes.value.substr(0, colon));
-  if (!low) return {};  // its reader reports the error
+  const auto asked = parse_bounds(nodes.value);
+  if (!asked) return {};  // its reader reports the error
   const auto available = static_cast<std::int64_t>(size);
-  if (*low > available) {
+  if (asked->low > available) {
     return Error(ExitStatus::usage,
                  fmt::format("--nnodes: '{}' from {} needs {} nodes, but there {} {} {}",
                              nodes.value,
                              nodes.origin,
-                             *low,
+                             asked->low,
                              size == 1 ? "is" : "are",
                              size,
                              is_task ? "in this step" : "in this allocation"),
                  found.text(),
                  "ask Slurm for more, or write fewer");
   }
-  const auto high = colon == std::string::npos ? low : parse_count(nodes.value.substr(colon + 1));
-  if (high && *high > available) nodes.value = fmt::format("{}:{}", *low, available);
+  if (asked->high > available) nodes.value = fmt::format("{}:{}", asked->low, available);
   return {};
 }
 

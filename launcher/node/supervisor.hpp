@@ -1,5 +1,6 @@
-// The agent process's shell: gives the agent its events, and performs its actions. It
-// moves bytes and keeps one timer; it decides nothing.
+// The agent process's shell: gives the agent its events, and performs its actions. It moves bytes
+// and keeps one timer. Of the job it decides nothing; how its own process ends once the outcome is
+// known, it does.
 #pragma once
 
 #include "launcher/link/job_link.hpp"

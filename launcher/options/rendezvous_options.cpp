@@ -22,20 +22,18 @@ namespace {
 
 Result<void> read_nodes(const Settings& all, GatheringOptions& gathering) {
   const Setting& setting = all.at("nnodes");
-  const std::size_t colon = setting.value.find(':');
-  const auto low = parse_count(setting.value.substr(0, colon));
-  const auto high = colon == std::string::npos ? low : parse_count(setting.value.substr(colon + 1));
-  if (!low || !high) {
+  const auto bounds = parse_bounds(setting.value);
+  if (!bounds) {
     return refused_setting("nnodes", setting, "is no number of nodes", "write N or MIN:MAX");
   }
-  if (*low < 1 || *low > *high || *high > nodes_limit) {
+  if (bounds->low < 1 || bounds->low > bounds->high || bounds->high > nodes_limit) {
     return refused_setting("nnodes",
                            setting,
                            "is out of range",
                            fmt::format("write MIN:MAX with 1 <= MIN <= MAX <= {}", nodes_limit));
   }
-  gathering.nodes_min = static_cast<int>(*low);
-  gathering.nodes_max = static_cast<int>(*high);
+  gathering.nodes_min = static_cast<int>(bounds->low);
+  gathering.nodes_max = static_cast<int>(bounds->high);
   return {};
 }
 

@@ -122,7 +122,8 @@ Result<Millis> read_before_end(const Setting& setting) {
 
 bool StopOptions::asks_to_stop(int signal) const {
   return !is_for_workers(signal) || saving_signals.contains(signal) ||
-         stopping_signals.contains(signal) || leaving_signals.contains(signal);
+         stopping_signals.contains(signal) || leaving_signals.contains(signal) ||
+         evicting_signals.contains(signal);
 }
 
 Millis StopOptions::save_grace() const {

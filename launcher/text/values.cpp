@@ -51,6 +51,14 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
   return number;
 }
 
+std::optional<CountBounds> parse_bounds(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const auto low = parse_count(text.substr(0, colon));
+  const auto high = colon == std::string_view::npos ? low : parse_count(text.substr(colon + 1));
+  if (!low || !high) return std::nullopt;
+  return CountBounds{*low, *high};
+}
+
 std::string_view trimmed(std::string_view text, std::string_view blanks) {
   const std::size_t first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return {};

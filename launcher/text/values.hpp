@@ -16,6 +16,13 @@ namespace ddprun {
 /// or does not fit.
 [[nodiscard]] std::optional<std::int64_t> parse_count(std::string_view text);
 
+struct CountBounds {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+/// "2:4", or "3" for 3:3; nothing if either is no such number.
+[[nodiscard]] std::optional<CountBounds> parse_bounds(std::string_view text);
+
 /// Without such characters around it.
 [[nodiscard]] std::string_view trimmed(std::string_view text, std::string_view blanks = " \t");
 

@@ -9,6 +9,17 @@
 namespace ddprun {
 namespace {
 
+TEST_CASE("values: bounds are two counts, or one for both") {
+  CHECK(parse_bounds("3")->low == 3);
+  CHECK(parse_bounds("3")->high == 3);
+  CHECK(parse_bounds("2:4")->low == 2);
+  CHECK(parse_bounds("2:4")->high == 4);
+  for (const char* const text : {"", ":", "2:", ":4", "2:4:6", "a:b", "2-4"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_bounds(text));
+  }
+}
+
 TEST_CASE("values: a count is decimal digits and nothing else") {
   CHECK(parse_count("0") == 0);
   CHECK(parse_count("007") == 7);
