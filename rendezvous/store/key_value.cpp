@@ -17,6 +17,7 @@ constexpr std::uint8_t watch_registered = 3;
 constexpr std::uint8_t watch_updated = 0;
 constexpr std::uint8_t watch_created = 1;
 constexpr std::uint8_t watch_deleted = 2;
+constexpr std::size_t counter_bytes_max = 20;       // -9223372036854775808
 constexpr std::size_t watch_reply_bytes_max = 512;  // besides the key, and values that are shared
 
 void reply_byte(SessionId session, std::uint8_t byte, std::vector<StoreReply>& out) {
@@ -40,10 +41,13 @@ Error refused(std::string why) {
           "the connection is closed"};
 }
 
+/// `text` may also come from set, compare_set, multi_set or append, and be as large as any value.
+/// So it is not read if it is longer than a counter: zeros before a number would take seconds.
 Result<std::int64_t> parse_counter(const std::string& key, const std::string& text) {
   std::int64_t number = 0;
   const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  const bool may_be_one = text.size() <= counter_bytes_max;
+  const auto [stop, error] = std::from_chars(text.data(), may_be_one ? end : text.data(), number);
   if (error != std::errc{} || stop != end) {
     return refused(fmt::format("add to '{}', which holds no number", key));
   }

@@ -116,6 +116,8 @@ void NaiveStore::put(const std::string& key, const std::string& value, Heard& he
 
 bool NaiveStore::add(const std::string& key, std::int64_t delta, Heard& heard) {
   const std::string text = data_.contains(key) ? data_[key] : "0";
+  constexpr std::size_t longest = 20;  // -9223372036854775808
+  if (text.size() > longest) return false;
   std::int64_t sum = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), sum);
   if (error != std::errc{} || stop != text.data() + text.size()) return false;

@@ -98,6 +98,14 @@ TEST_CASE("store: add to what is no number closes the connection and keeps the v
   }
 }
 
+TEST_CASE("store: add reads no more of a value than a counter can have, zeros before it included") {
+  StoreStory story;
+  (void)story.says(1, "01 #1 'n' #20 '-9223372036854775807' 01 #1 'z' #20 '00000000000000000007'");
+  CHECK(story.says(1, "04 #1 'n' #1 04 #1 'z' #1") == hears(1, "#-9223372036854775806 #8"));
+  CHECK(story.says(1, "01 #1 'z' #21 '000000000000000000007' 04 #1 'z' #1") == closed);
+  CHECK(story.says(2, "03 #1 'z'") == hears(2, "#21 '000000000000000000007'"));
+}
+
 TEST_CASE("store: add beyond 64 bits closes the connection and keeps the value") {
   StoreStory story;
   CHECK(story.says(1, "04 #1 'n' #9223372036854775807") == hears(1, "#9223372036854775807"));
