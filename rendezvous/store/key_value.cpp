@@ -303,7 +303,7 @@ Result<void> KeyValue::barrier(SessionId session, const StoreRequest& request, R
   return {};
 }
 
-/// One value wakes one waiter; else all but one of them would find the queue empty.
+/// One value ends one wait; else all but one of them would find the queue empty.
 Result<void> KeyValue::queue_push(StoreRequest& request, Replies& out) {
   const std::string& key = request.keys[0];
   if (!queues_.contains(key)) {
@@ -312,7 +312,10 @@ Result<void> KeyValue::queue_push(StoreRequest& request, Replies& out) {
   }
   entries_bytes_ += limits_.entry_bytes;
   queues_[key].emplace_back(std::move(request.values[0]), budget_);
-  if (const auto first = waits_.take_first(key)) go_on(*first, out);
+  if (const auto first = waits_.take_first(key)) {
+    woken_.push_back(*first);
+    work(out);
+  }
   return {};
 }
 
@@ -386,12 +389,20 @@ void KeyValue::on_key_appeared(const std::string& key, Replies& out) {
 
 void KeyValue::work(Replies& out) {
   const std::uint64_t looks_before = waits_.looks();
-  while (!woken_.empty() && waits_.looks() - looks_before < limits_.looks_max) {
-    const SessionId session = woken_.front();
-    woken_.pop_front();
-    go_on(session, out);
+  while (waits_.looks() - looks_before < limits_.looks_max) {
+    const auto session = next_woken();
+    if (!session) break;
+    go_on(*session, out);
   }
   charge_.resize(entries_bytes_ + waits_.bytes());
+}
+
+std::optional<SessionId> KeyValue::next_woken() {
+  if (const auto successor = waits_.take_successor()) return successor;
+  if (woken_.empty()) return std::nullopt;
+  const SessionId first = woken_.front();
+  woken_.pop_front();
+  return first;
 }
 
 /// A session is filed under the first key that is missing, and no other: n clients waiting for n

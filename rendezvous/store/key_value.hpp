@@ -31,6 +31,7 @@
 #include <deque>
 #include <functional>
 #include <list>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -68,7 +69,7 @@ class KeyValue {
                                         std::vector<StoreReply>& out);
 
   /// Whether waits are left that have been woken, and may be over.
-  [[nodiscard]] bool has_work() const { return !woken_.empty(); }
+  [[nodiscard]] bool has_work() const { return !woken_.empty() || waits_.has_successor(); }
   /// Goes on with those, for one turn.
   void work(std::vector<StoreReply>& out);
 
@@ -107,6 +108,7 @@ class KeyValue {
                                               Replies& out);
   [[nodiscard]] Result<void> has_room_for_keys(std::size_t count) const;
   void on_key_appeared(const std::string& key, Replies& out);
+  [[nodiscard]] std::optional<SessionId> next_woken();
   void go_on(SessionId session, Replies& out);
   void tell_watchers(std::uint8_t kind,
                      const std::string& key,

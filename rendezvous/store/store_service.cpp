@@ -357,6 +357,7 @@ void StoreService::close_session(SessionId id) {
   key_value_->on_session_lost(id);
   if (sessions_.erase(id.value) > 0) statistics_.on_disconnected();
   ledger_.on_closed(id);
+  work_on();
 }
 
 }  // namespace ddprun

@@ -67,6 +67,8 @@ bool StoreWaits::go_on(SessionId session, const IsPresent& is_present) {
   const auto is_known = [&] {
     return list.present_from <= wait.next && wait.next < list.present_to;
   };
+  const std::size_t filed_at = wait.next;
+  const bool has_value = std::exchange(wait.has_value, false);
   // I3: its key came, and may have been deleted before this turn.
   const bool has_come = std::exchange(wait.has_come, false);
   if (has_come && !is_known() && !is_present(list.keys[wait.next])) ++wait.next;
@@ -87,6 +89,7 @@ bool StoreWaits::go_on(SessionId session, const IsPresent& is_present) {
     return true;
   }
   file(session, wait, queue_at(list, wait.next));
+  if (has_value && wait.next > filed_at) pass_value_on(list.keys[filed_at]);
   return false;
 }
 
@@ -107,13 +110,29 @@ std::vector<SessionId> StoreWaits::take_all(const std::string& key) {
 
 std::optional<SessionId> StoreWaits::take_first(const std::string& key) {
   ++comings_;  // W3
+  return take_one(key);
+}
+
+std::optional<SessionId> StoreWaits::take_one(const std::string& key) {
   const auto filed = filed_.empty() ? filed_.end() : filed_.find(key);
   if (filed == filed_.end()) return std::nullopt;
   const SessionId first = filed->second.begin()->second;
   filed->second.erase(filed->second.begin());
   if (filed->second.empty()) end_queue(filed_, filed);
-  waits_.at(first.value).is_due = true;
+  Wait& wait = waits_.at(first.value);
+  wait.is_due = wait.has_value = true;
   return first;
+}
+
+void StoreWaits::pass_value_on(const std::string& key) {
+  if (const auto next = take_one(key)) successors_.push_back(*next);
+}
+
+std::optional<SessionId> StoreWaits::take_successor() {
+  if (successors_.empty()) return std::nullopt;
+  const SessionId next = successors_.front();
+  successors_.pop_front();
+  return next;
 }
 
 std::vector<SessionId> StoreWaits::open_barrier(const std::string& key) {
@@ -138,6 +157,8 @@ void StoreWaits::forget(SessionId session) {
     const auto filed = all.find(wait.list->keys[wait.next]);
     filed->second.erase(wait.place);
     if (filed->second.empty()) end_queue(all, filed);
+  } else if (wait.has_value) {
+    pass_value_on(wait.list->keys[wait.next]);
   }
   if (wait.list.use_count() > 2) return;  // this wait's, and that of lists_
   bytes_ -= wait.list->bytes;

@@ -10,6 +10,8 @@
 //   W2  What a list remembers to be present is present: a key's end makes all lists forget it.
 //   W3  What a list remembers to be missing is missing: whenever a key comes, take_all() or
 //       take_first() is called for it, and makes all lists forget.
+//   W4  A value in a queue ends one wait, if any waits for the queue's key alone: a session that
+//       is due by it and waits on for another key, or no longer, has a successor.
 // Bounds
 //   None of its own: bytes() is what KeyValue counts.
 #pragma once
@@ -19,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -53,8 +56,11 @@ class StoreWaits {
 
   /// Those filed under `key`, in the order of filing, which are due now.
   [[nodiscard]] std::vector<SessionId> take_all(const std::string& key);
-  /// The first of those.
+  /// The first of those: a value has come into the queue of this name.
   [[nodiscard]] std::optional<SessionId> take_first(const std::string& key);
+  /// W4: a session that is due now, since the one before it has left the value.
+  [[nodiscard]] std::optional<SessionId> take_successor();
+  [[nodiscard]] bool has_successor() const { return !successors_.empty(); }
   /// Those at the barrier, in the order of arrival, which wait no longer.
   [[nodiscard]] std::vector<SessionId> open_barrier(const std::string& key);
 
@@ -97,7 +103,8 @@ class StoreWaits {
     std::shared_ptr<KeyList> list;
     std::size_t next = 0;  // keys before this one have been seen
     bool is_due = true;
-    bool has_come = false;  // due, as the key that it was filed under has come
+    bool has_come = false;   // due, as the key that it was filed under has come
+    bool has_value = false;  // due, as a value has come into the queue of that key
     bool is_barrier = false;
     std::uint64_t place = 0;  // where it is filed
   };
@@ -108,6 +115,8 @@ class StoreWaits {
   /// Of those who wait for this key of the list: found once for all who share the list.
   [[nodiscard]] Queue& queue_at(KeyList& list, std::size_t index);
   void end_queue(Sessions& all, Sessions::iterator ended);
+  [[nodiscard]] std::optional<SessionId> take_one(const std::string& key);
+  void pass_value_on(const std::string& key);
 
   std::size_t entry_bytes_;
   StoreHash hash_;
@@ -115,6 +124,7 @@ class StoreWaits {
   std::unordered_map<std::int64_t, Wait> waits_;  // by session
   Sessions filed_;
   Sessions at_barrier_;
+  std::deque<SessionId> successors_;  // due; some may wait no longer
   std::uint64_t filings_ = 0;
   std::uint64_t deletions_ = 0;
   std::uint64_t comings_ = 1;

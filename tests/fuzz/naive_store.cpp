@@ -2,15 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <utility>
 
 namespace ddprun::fuzz {
-namespace {
-
-constexpr std::size_t all_of_them = std::numeric_limits<std::size_t>::max();
-
-}  // namespace
 
 bool NaiveStore::on_request(std::int64_t session,
                             StoreDialect dialect,
@@ -60,7 +54,8 @@ void NaiveStore::answer(std::int64_t session, const StoreRequest& request, Heard
     }
     case StoreOperation::wait:
       forget_wait(session);
-      return go_on({session, request.keys}, heard);
+      go_on({session, request.keys}, heard);
+      return;
     case StoreOperation::cancel_wait:
       forget_wait(session);
       return encode_byte(1, own);
@@ -79,7 +74,7 @@ void NaiveStore::answer(std::int64_t session, const StoreRequest& request, Heard
       return encode_u32(static_cast<std::uint32_t>(request.number), own);
     case StoreOperation::queue_push:
       queues_[key()].push_back(request.values[0]);
-      return wake(key(), 1, heard);
+      return wake_for_value(key(), heard);
     case StoreOperation::queue_pop:
       return queue_pop(session, key(), heard);
     case StoreOperation::queue_length:
@@ -111,7 +106,7 @@ void NaiveStore::put(const std::string& key, const std::string& value, Heard& he
   const bool is_new = !data_.contains(key);
   const std::string before = std::exchange(data_[key], value);
   tell_watchers(is_new ? 1 : 0, key, before, value, heard);
-  wake(key, all_of_them, heard);
+  wake(key, heard);
 }
 
 bool NaiveStore::add(const std::string& key, std::int64_t delta, Heard& heard) {
@@ -161,22 +156,39 @@ void NaiveStore::queue_pop(std::int64_t session, const std::string& key, Heard& 
   if (queue->second.empty()) queues_.erase(queue);
 }
 
-/// The first so many that wait for this key.
-void NaiveStore::wake(const std::string& key, std::size_t count_max, Heard& heard) {
+/// All that wait for this key.
+void NaiveStore::wake(const std::string& key, Heard& heard) {
   std::vector<Waiter> woken;
   std::erase_if(waiters_, [&](const Waiter& each) {
-    const bool is_one =
-        woken.size() < count_max && !each.is_at_barrier && each.keys[each.next] == key;
+    const bool is_one = each.waits_for(key);
     if (is_one) woken.push_back(each);
     return is_one;
   });
   for (Waiter& each : woken) go_on(std::move(each), heard);
 }
 
-void NaiveStore::go_on(Waiter waiter, Heard& heard) {
+/// One after the other, until the wait of one is over.
+void NaiveStore::wake_for_value(const std::string& key, Heard& heard) {
+  for (bool is_over = false; !is_over;) {
+    const auto first =
+        std::ranges::find_if(waiters_, [&](const Waiter& each) { return each.waits_for(key); });
+    if (first == waiters_.end()) return;
+    Waiter woken = std::move(*first);
+    waiters_.erase(first);
+    is_over = go_on(std::move(woken), heard);
+  }
+}
+
+/// Whether its wait is over.
+bool NaiveStore::go_on(Waiter waiter, Heard& heard) {
   while (waiter.next < waiter.keys.size() && is_present(waiter.keys[waiter.next])) ++waiter.next;
-  if (waiter.next == waiter.keys.size()) return encode_byte(0, heard[waiter.session]);
-  waiters_.push_back(std::move(waiter));
+  const bool is_over = waiter.next == waiter.keys.size();
+  if (is_over) {
+    encode_byte(0, heard[waiter.session]);
+  } else {
+    waiters_.push_back(std::move(waiter));
+  }
+  return is_over;
 }
 
 void NaiveStore::forget_wait(std::int64_t session) {

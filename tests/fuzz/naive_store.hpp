@@ -32,6 +32,9 @@ class NaiveStore {
     std::vector<std::string> keys;
     std::size_t next = 0;
     bool is_at_barrier = false;
+    [[nodiscard]] bool waits_for(const std::string& key) const {
+      return !is_at_barrier && keys[next] == key;
+    }
   };
 
   [[nodiscard]] std::string value_or_empty(const std::string& key) const;
@@ -42,8 +45,9 @@ class NaiveStore {
   void compare_set(std::int64_t session, const StoreRequest& request, Heard& heard);
   void queue_pop(std::int64_t session, const std::string& key, Heard& heard);
   void answer(std::int64_t session, const StoreRequest& request, Heard& heard);
-  void wake(const std::string& key, std::size_t count_max, Heard& heard);
-  void go_on(Waiter waiter, Heard& heard);
+  void wake(const std::string& key, Heard& heard);
+  void wake_for_value(const std::string& key, Heard& heard);
+  bool go_on(Waiter waiter, Heard& heard);
   void forget_wait(std::int64_t session);
   void tell_watchers(std::uint8_t kind,
                      const std::string& key,

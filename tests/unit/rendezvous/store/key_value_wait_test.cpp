@@ -225,6 +225,18 @@ TEST_CASE("store: one value in a queue wakes one client, the one that has waited
   CHECK(story.says(5, "06 #1 #1 'q'") == hears(5, "00"));
 }
 
+TEST_CASE("store: a value in a queue wakes the next one, if the first waits on for another key") {
+  StoreStory story;
+  CHECK(story.says(1, "06 #2 #1 'q' #1 'x'") == silence);
+  CHECK(story.says(2, "06 #2 #1 'q' #1 'y'") == silence);
+  CHECK(story.says(3, "06 #1 #1 'q'") == silence);
+  CHECK(story.says(4, "06 #1 #1 'q'") == silence);
+  CHECK(story.says(9, "0e #1 'q' #1 'v'") == hears(3, "00"));
+  CHECK(story.says(9, "01 #1 'x' #1 'v'") == hears(1, "00"));
+  CHECK(story.says(9, "0e #1 'q' #1 'w'") == hears(4, "00"));
+  CHECK(story.says(9, "01 #1 'y' #1 'v'") == hears(2, "00"));
+}
+
 TEST_CASE("store: a queue and a value of one name are two things") {
   StoreStory story;
   (void)story.says(1, "01 #1 'k' #1 'v' 0e #1 'k' #1 'x'");

@@ -86,14 +86,46 @@ TEST_CASE("store waits: W3 a key that was missing is looked for again once one h
   }
   there.insert("a");
   CHECK(waits.take_first("a") == SessionId{1});
-  CHECK(!waits.go_on({1}, is_present));  // filed at b
-  for (const SessionId session : waits.take_all("a")) CHECK(!waits.go_on(session, is_present));
+  CHECK(!waits.go_on({1}, is_present));        // filed at b
+  for (const std::int64_t session : {2, 3}) {  // W4
+    CHECK(waits.take_successor() == SessionId{session});
+    CHECK(!waits.go_on({session}, is_present));
+  }
   there.insert("b");
   CHECK(waits.take_first("b") == SessionId{1});
   CHECK(waits.go_on({1}, is_present));
   waits.begin({4}, {"a", "b"});
   CHECK(waits.go_on({4}, is_present));
   for (const SessionId session : waits.take_all("b")) CHECK(waits.go_on(session, is_present));
+  CHECK(waits.bytes() == 0);
+}
+
+TEST_CASE("store waits: W4 who leaves a value of a queue has a successor, while the queue has it") {
+  std::set<std::string> there;
+  const auto is_present = [&](const std::string& key) { return there.contains(key); };
+  StoreWaits waits(1, {});
+  waits.begin({1}, {"q", "x"});
+  for (const std::int64_t session : {2, 3, 4}) waits.begin({session}, {"q"});
+  for (const std::int64_t session : {1, 2, 3, 4}) CHECK(!waits.go_on({session}, is_present));
+  there.insert("q");
+  CHECK(waits.take_first("q") == SessionId{1});
+  CHECK(!waits.has_successor());
+  CHECK(!waits.go_on({1}, is_present));  // filed at x
+  CHECK(waits.has_successor());
+  CHECK(waits.take_successor() == SessionId{2});
+  waits.forget({2});  // due
+  CHECK(waits.take_successor() == SessionId{3});
+  there.erase("q");  // others have it before its turn
+  waits.on_deleted();
+  CHECK(!waits.go_on({3}, is_present));
+  CHECK(!waits.has_successor());
+  there.insert("q");
+  CHECK(waits.take_first("q") == SessionId{4});
+  CHECK(waits.go_on({4}, is_present));
+  CHECK(!waits.has_successor());
+  CHECK(!waits.take_successor());
+  for (const std::int64_t session : {1, 3}) waits.forget({session});
+  CHECK(!waits.has_successor());
   CHECK(waits.bytes() == 0);
 }
 
