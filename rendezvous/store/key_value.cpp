@@ -64,6 +64,7 @@ KeyValue::KeyValue(StoreBudget& budget, KeyValueLimits limits, const StoreHash& 
       data_(0, hash),
       queues_(0, hash),
       waits_(limits.entry_bytes, hash),
+      looks_left_(limits.looks_max),
       hash_(hash),
       watchers_(0, hash) {}
 
@@ -314,7 +315,7 @@ Result<void> KeyValue::queue_push(StoreRequest& request, Replies& out) {
   queues_[key].emplace_back(std::move(request.values[0]), budget_);
   if (const auto first = waits_.take_first(key)) {
     woken_.push_back(*first);
-    work(out);
+    go_on_with_woken(out);
   }
   return {};
 }
@@ -384,15 +385,24 @@ Result<void> KeyValue::has_room_for_keys(std::size_t count) const {
 void KeyValue::on_key_appeared(const std::string& key, Replies& out) {
   const std::vector<SessionId> taken = waits_.take_all(key);
   woken_.insert(woken_.end(), taken.begin(), taken.end());
-  work(out);
+  go_on_with_woken(out);
 }
 
 void KeyValue::work(Replies& out) {
-  const std::uint64_t looks_before = waits_.looks();
-  while (waits_.looks() - looks_before < limits_.looks_max) {
+  looks_left_ = limits_.looks_max;
+  go_on_with_woken(out);
+  if (!has_work()) looks_left_ = limits_.looks_max;
+}
+
+/// Who waits no longer counts as a look.
+void KeyValue::go_on_with_woken(Replies& out) {
+  while (looks_left_ > 0) {
     const auto session = next_woken();
     if (!session) break;
+    const std::uint64_t looks_before = waits_.looks();
     go_on(*session, out);
+    const auto looks = std::max<std::uint64_t>(1, waits_.looks() - looks_before);
+    looks_left_ -= std::min(looks, looks_left_);
   }
   charge_.resize(entries_bytes_ + waits_.bytes());
 }

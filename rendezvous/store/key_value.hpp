@@ -12,7 +12,9 @@
 //       it is there, and the answer follows the last. (PyTorch's servers count a key that came and
 //       was deleted again while another was missing; here it must come again.)
 //   I4  A request costs no more than the bytes of it and of the replies that it causes. What wakes
-//       many waits is done in turns.
+//       many waits is done in turns. All requests between two turns of work() look up `looks_max`
+//       keys for those whom they wake, and leave the rest to work(). (One wait may look up its
+//       whole list beyond that.)
 // Bounds
 //   `KeyValueLimits`, and the budget: a session whose request goes beyond them is closed, and has
 //   changed nothing.
@@ -49,7 +51,7 @@ struct KeyValueLimits {
   std::size_t keys_max = 4'000'000;
   std::size_t entry_bytes = 128;  ///< What each key, queued value, wait and watch costs besides.
   std::size_t watches_max = 100'000;  ///< A client of PyTorch has one for each callback.
-  std::uint64_t looks_max = 100'000;  ///< For keys of waits, in one turn; some milliseconds.
+  std::uint64_t looks_max = 100'000;  ///< For keys of woken waits, in a turn; some milliseconds.
 };
 
 class KeyValue {
@@ -70,7 +72,7 @@ class KeyValue {
 
   /// Whether waits are left that have been woken, and may be over.
   [[nodiscard]] bool has_work() const { return !woken_.empty() || waits_.has_successor(); }
-  /// Goes on with those, for one turn.
+  /// Goes on with those, for one turn. Call it once in each turn of the loop while has_work().
   void work(std::vector<StoreReply>& out);
 
   /// Forgets the session's wait and watches.
@@ -108,6 +110,7 @@ class KeyValue {
                                               Replies& out);
   [[nodiscard]] Result<void> has_room_for_keys(std::size_t count) const;
   void on_key_appeared(const std::string& key, Replies& out);
+  void go_on_with_woken(Replies& out);
   [[nodiscard]] std::optional<SessionId> next_woken();
   void go_on(SessionId session, Replies& out);
   void tell_watchers(std::uint8_t kind,
@@ -126,6 +129,7 @@ class KeyValue {
   std::size_t entries_bytes_ = 0;           // of keys, queued values and watches
   StoreWaits waits_;
   std::deque<SessionId> woken_;  // due, in the order of waking; some may wait no longer
+  std::uint64_t looks_left_;     // until the next turn of work()
   StoreHash hash_;
   StoreMap<std::set<std::int64_t>> watchers_;
   using Keys = std::unordered_set<std::string, StoreHash, std::equal_to<>>;

@@ -115,6 +115,38 @@ TEST_CASE("store: I4 what wakes many waits of many keys is done in turns") {
   CHECK(woken == clients);
 }
 
+TEST_CASE("store: I4 requests between two turns share one turn's looks") {
+  constexpr int clients = 20;
+  std::string sets;
+  std::string pushes;
+  std::string multi_set = fmt::format("0b #{}", clients);
+  for (int client = 0; client < clients; ++client) {
+    sets += fmt::format(" 01 #4 'k{:03}' #0", client);
+    pushes += fmt::format(" 0e #4 'k{:03}' #0", client);
+    multi_set += fmt::format(" #4 'k{:03}' #0", client);
+  }
+  for (const std::string& requests : {sets, pushes, multi_set}) {
+    CAPTURE(requests.substr(0, 30));
+    StoreStory story({.looks_max = 100});
+    for (int client = 0; client < clients; ++client) {  // the second of 30 keys is another one
+      std::string wait = fmt::format("06 #30 #4 'k{:03}' #4 'o{:03}'", client, client);
+      for (int i = 0; i < 28; ++i) wait += fmt::format(" #4 'm{:03}'", i);
+      CHECK(story.says(client, wait) == silence);
+      (void)story.says(99, fmt::format("01 #4 'o{:03}' #0 01 #4 'm{:03}' #0", client, client));
+    }
+    for (int i = clients; i < 28; ++i) (void)story.says(99, fmt::format("01 #4 'm{:03}' #0", i));
+    std::size_t answered = story.says(99, requests).size();
+    CHECK(answered == 4);
+    while (story.store.has_work()) {
+      std::vector<StoreReply> replies;
+      story.store.work(replies);
+      CHECK(replies.size() <= 4);
+      answered += replies.size();
+    }
+    CHECK(answered == clients);
+  }
+}
+
 TEST_CASE("store: I4 a key that comes and goes before a wait's turn has come for it") {
   StoreStory story({.looks_max = 1});
   CHECK(story.says(1, "06 #2 #1 'k' #1 'z'") == silence);
