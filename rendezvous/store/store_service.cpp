@@ -25,6 +25,7 @@ constexpr std::size_t slice_parts_max = 16;
 constexpr std::size_t worth_closing = 65'536;               // bytes that a connection holds
 constexpr std::size_t outbox_kept_max = worth_closing / 2;  // until the end of a turn
 constexpr std::size_t spare_requests_max = 1024;
+constexpr std::size_t replies_turn_max = 4096;  // some milliseconds, most of which are writes
 constexpr int request_looks_max = 60;
 constexpr std::chrono::seconds looks_apart(1);
 // A client that says nothing may wait for a key for hours. Its machine is given up after 16 minutes
@@ -227,19 +228,35 @@ void StoreService::serve(SessionId id) {
 }
 
 Result<void> StoreService::execute(SessionId id) {
+  std::size_t replies = 0;
   while (Session* session = with_request(id)) {
     if (has_enough_to_read(*session)) return {};  // on_writable goes on
+    if (replies >= replies_turn_max) {
+      serve_later(id, *session);
+      return {};
+    }
     if (!make_room_for_request(id)) return {};
     session = with_request(id);
     StoreRequest request = std::move(session->requests[session->executed++]);
     statistics_.on_request(request.operation);
     auto done =
         key_value_->on_request(id, session->decoder.dialect(), std::move(request), replies_);
+    replies += replies_.size();
     deliver();
     if (!done) return done;
   }
   const auto found = sessions_.find(id.value);
   return found == sessions_.end() ? Result<void>() : found->second.decoded;
+}
+
+void StoreService::serve_later(SessionId id, Session& session) {
+  session.awaits_turn = true;
+  boost::asio::post(context_, [this, id] {
+    const auto found = sessions_.find(id.value);
+    if (found == sessions_.end()) return;
+    found->second.awaits_turn = false;
+    serve(id);
+  });
 }
 
 void StoreService::read_on(SessionId id) {
@@ -349,8 +366,9 @@ void StoreService::on_writable(SessionId id) {
   const auto found = sessions_.find(id.value);
   if (found == sessions_.end()) return;
   found->second.writing = false;
+  const bool awaits_turn = found->second.awaits_turn;
   flush(id);
-  serve(id);
+  if (!awaits_turn) serve(id);
 }
 
 void StoreService::close_session(SessionId id) {

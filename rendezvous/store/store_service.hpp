@@ -71,9 +71,10 @@ class StoreService {
     Result<void> decoded;                // an error: the bytes after the requests are invalid
     ReplyBytes outbox;                   // what the kernel has not taken yet
     StoreCharge charge;
-    bool writing = false;     // waits until the socket takes more
-    bool reading = false;     // waits until bytes arrive
-    bool is_touched = false;  // one of touched_
+    bool writing = false;      // waits until the socket takes more
+    bool reading = false;      // waits until bytes arrive
+    bool is_touched = false;   // one of touched_
+    bool awaits_turn = false;  // serve() is posted
   };
 
   void open_session(boost::asio::ip::tcp::socket socket,
@@ -105,8 +106,10 @@ class StoreService {
   /// What it holds now is taken from the budget.
   static void settle(Session& session);
 
-  /// Executes what the client has asked for, as long as it reads the replies; then reads on.
+  /// Executes what the client has asked for, as long as it reads the replies; then reads on. What
+  /// causes many replies is done in turns, between which other clients have theirs.
   void serve(SessionId id);
+  void serve_later(SessionId id, Session& session);
   /// An error: the client must be closed, once its replies have been written.
   [[nodiscard]] Result<void> execute(SessionId id);
   void read_on(SessionId id);
