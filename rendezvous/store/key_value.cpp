@@ -73,15 +73,42 @@ Result<void> KeyValue::on_request(SessionId session,
                                   StoreRequest request,
                                   std::vector<StoreReply>& out) {
   if (dialect == StoreDialect::legacy) waits_.forget(session);  // I2
-  if (const std::size_t cost = cost_of(request); !budget_.has_room(cost)) {
-    return refused(fmt::format("it may take {} bytes, and {} of the store's {} are taken",
-                               cost,
-                               budget_.used(),
-                               budget_.max()));
+  if (!has_room_for(request)) {
+    return refused(fmt::format(
+        "it may take {} bytes, and {} of the store's {} are taken; {} are left to readers",
+        cost_of(request),
+        budget_.used(),
+        budget_.max(),
+        budget_.reserve()));
   }
   auto done = perform(session, request, out);
   charge_.resize(entries_bytes_ + waits_.bytes());
   return done;
+}
+
+bool KeyValue::has_room_for(const StoreRequest& request) const {
+  const std::size_t cost = cost_of(request);
+  if (budget_.has_room_to_keep(cost)) return true;
+  return budget_.has_room(cost) && keeps_nothing(request);
+}
+
+/// A client of PyTorch waits for a key before it reads it.
+bool KeyValue::keeps_nothing(const StoreRequest& request) const {
+  switch (request.operation) {
+    case StoreOperation::set:
+    case StoreOperation::compare_set:
+    case StoreOperation::add:
+    case StoreOperation::append:
+    case StoreOperation::multi_set:
+    case StoreOperation::queue_push:
+    case StoreOperation::barrier:
+    case StoreOperation::watch_key:
+      return false;
+    case StoreOperation::wait:
+      return all_present(request.keys);
+    default:
+      return true;
+  }
 }
 
 /// Each key may become an entry, or be answered with its value. A value that is replaced is sent to
@@ -89,6 +116,15 @@ Result<void> KeyValue::on_request(SessionId session,
 std::size_t KeyValue::cost_of(const StoreRequest& request) const {
   constexpr std::size_t number_bytes = 32;  // of a counter, or the reply's own
   std::size_t cost = limits_.entry_bytes + number_bytes;
+  switch (request.operation) {
+    case StoreOperation::check:
+    case StoreOperation::queue_length:
+      return cost;
+    case StoreOperation::delete_key:
+      return cost + cost_of_notices(request.keys[0]);
+    default:
+      break;
+  }
   for (const std::string& key : request.keys) cost += cost_of_key(key);
   for (const std::string& value : request.values) cost += limits_.entry_bytes + value.size();
   if (request.operation == StoreOperation::list_keys) {
@@ -105,11 +141,14 @@ std::size_t KeyValue::cost_of(const StoreRequest& request) const {
 }
 
 std::size_t KeyValue::cost_of_key(const std::string& key) const {
-  const std::size_t cost = limits_.entry_bytes + key.size() + ReplyBytes::value_cost_max;
-  if (watchers_.empty()) return cost;
+  return limits_.entry_bytes + key.size() + ReplyBytes::value_cost_max + cost_of_notices(key);
+}
+
+std::size_t KeyValue::cost_of_notices(const std::string& key) const {
+  if (watchers_.empty()) return 0;
   const auto watchers = watchers_.find(key);
-  if (watchers == watchers_.end()) return cost;
-  return cost + watchers->second.size() * (key.size() + watch_reply_bytes_max);
+  if (watchers == watchers_.end()) return 0;
+  return watchers->second.size() * (key.size() + watch_reply_bytes_max);
 }
 
 Result<void> KeyValue::perform(SessionId session, StoreRequest& request, Replies& out) {

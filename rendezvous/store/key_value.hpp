@@ -17,7 +17,7 @@
 //       whole list beyond that.)
 // Bounds
 //   `KeyValueLimits`, and the budget: a session whose request goes beyond them is closed, and has
-//   changed nothing.
+//   changed nothing. Only a request that keeps nothing may use the budget's reserve.
 #pragma once
 
 #include "rendezvous/result.hpp"
@@ -59,9 +59,10 @@ class KeyValue {
   /// `budget` outlives it, and its replies.
   explicit KeyValue(StoreBudget& budget, KeyValueLimits limits = {}, const StoreHash& hash = {});
 
-  /// What the request may take of the budget at most, with all replies that it causes: it is
-  /// refused if there is less.
+  /// What the request may take of the budget at most, with all replies that it causes.
   [[nodiscard]] std::size_t cost_of(const StoreRequest& request) const;
+  /// Whether there is so much: else it is refused.
+  [[nodiscard]] bool has_room_for(const StoreRequest& request) const;
 
   /// Performs one request and appends every reply that it causes, for any session, in the
   /// order in which they must be sent. An error means that this session must be closed.
@@ -100,6 +101,8 @@ class KeyValue {
   void list_keys(SessionId session, Replies& out) const;
 
   [[nodiscard]] std::size_t cost_of_key(const std::string& key) const;
+  [[nodiscard]] std::size_t cost_of_notices(const std::string& key) const;
+  [[nodiscard]] bool keeps_nothing(const StoreRequest& request) const;
   [[nodiscard]] bool present(const std::string& key) const;
   [[nodiscard]] bool is_watched(const std::string& key) const {
     return !watchers_.empty() && watchers_.contains(key);

@@ -3,6 +3,9 @@
 //
 // What is counted are bytes that were received or are to be sent, and a fixed cost of each entry.
 // Growing strings may take up to twice as much.
+//
+// What is kept leaves a reserve. It is for what is given back soon: so clients of a full store can
+// still read and delete.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +16,9 @@ namespace ddprun {
 /// Not thread-safe: of one store's thread. It outlives its charges.
 class StoreBudget {
  public:
-  explicit StoreBudget(std::size_t bytes_max) : max_(bytes_max) {}
+  /// `reserve` is a part of `bytes_max`.
+  explicit StoreBudget(std::size_t bytes_max, std::size_t reserve = 0)
+      : max_(bytes_max), reserve_(reserve) {}
   StoreBudget(const StoreBudget&) = delete;
   StoreBudget& operator=(const StoreBudget&) = delete;
   ~StoreBudget() = default;
@@ -21,12 +26,18 @@ class StoreBudget {
   [[nodiscard]] bool has_room(std::size_t bytes) const {
     return used_ <= max_ && bytes <= max_ - used_;
   }
+  /// Without the reserve.
+  [[nodiscard]] bool has_room_to_keep(std::size_t bytes) const {
+    return has_room(reserve_) && bytes <= max_ - used_ - reserve_;
+  }
   [[nodiscard]] std::size_t used() const { return used_; }
   [[nodiscard]] std::size_t max() const { return max_; }
+  [[nodiscard]] std::size_t reserve() const { return reserve_; }
 
  private:
   friend class StoreCharge;
   std::size_t max_;
+  std::size_t reserve_;
   std::size_t used_ = 0;
 };
 

@@ -24,6 +24,8 @@ constexpr std::size_t slice_bytes_max = 1024 * 1024;  // written to one client a
 constexpr std::size_t slice_parts_max = 16;
 constexpr std::size_t worth_closing = 65'536;               // bytes that a connection holds
 constexpr std::size_t outbox_kept_max = worth_closing / 2;  // until the end of a turn
+constexpr std::size_t reserve_divisor = 64;                 // of the memory: 16 MiB of 1 GiB
+constexpr std::size_t reader_bytes_max = 16'384;  // a connection, and a request with a long key
 constexpr std::size_t spare_requests_max = 1024;
 constexpr std::size_t replies_turn_max = 4096;  // some milliseconds, most of which are writes
 constexpr int request_looks_max = 60;
@@ -61,7 +63,7 @@ StoreService::StoreService(boost::asio::io_context& context,
     : context_(context),
       notes_(std::make_shared<StrangerNotes>(context, on_note)),
       on_note_(std::move(on_note)),
-      budget_(memory_max),
+      budget_(memory_max, memory_max / reserve_divisor),
       ledger_(request_looks_max),
       look_(context) {
   key_value_.emplace(budget_, KeyValueLimits{}, seeded_hash());
@@ -99,7 +101,7 @@ void StoreService::open_session(tcp::socket socket, const tcp::endpoint& peer) {
     return notes_->add(
         fmt::format("store: {} connections; one more was refused (ulimit -n?)", sessions_.size()));
   }
-  if (!make_room(session_bytes)) {
+  if (!make_room([this] { return budget_.has_room(session_bytes); })) {
     statistics_.on_refused();
     return notes_->add(shortage("store: one more connection was refused"));
   }
@@ -118,8 +120,8 @@ bool StoreService::close_a_silent_one() {
   return silent.has_value();
 }
 
-bool StoreService::make_room(std::size_t bytes) {
-  while (!budget_.has_room(bytes)) {
+bool StoreService::make_room(const std::function<bool()>& has_room) {
+  while (!has_room()) {
     if (!close_the_largest()) return false;
   }
   return true;
@@ -184,7 +186,10 @@ void StoreService::on_readable(SessionId id) {
     ledger_.on_bytes(id, !session.requests.empty(), session.decoder.has_begun());
   }
   settle(session);
-  if (!make_room(0)) return refuse(id, shortage("its request was refused"));
+  const bool may_read_only = session.charge.bytes() <= reader_bytes_max;
+  const bool is_in_budget =
+      make_room([&] { return may_read_only ? budget_.has_room(0) : budget_.has_room_to_keep(0); });
+  if (!is_in_budget) return refuse(id, shortage("its request was refused"));
   serve(id);
 }
 
@@ -276,8 +281,7 @@ void StoreService::read_on(SessionId id) {
 /// changes.
 bool StoreService::make_room_for_request(SessionId id) {
   while (const Session* session = with_request(id)) {
-    const std::size_t cost = key_value_->cost_of(session->requests[session->executed]);
-    if (budget_.has_room(cost)) return true;
+    if (key_value_->has_room_for(session->requests[session->executed])) return true;
     if (!touched_.empty()) {
       flush_touched();
     } else if (!close_the_largest()) {

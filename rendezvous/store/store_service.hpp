@@ -83,8 +83,8 @@ class StoreService {
   /// L1 of session_ledger.hpp; false if there is none.
   bool close_a_silent_one();
 
-  /// Closes the largest until there is so much memory; false if that did not help.
-  bool make_room(std::size_t bytes);
+  /// Closes the largest until there is room; false if that did not help.
+  bool make_room(const std::function<bool()>& has_room);
   /// The same for its next request; false if it was closed itself.
   bool make_room_for_request(SessionId id);
   /// Whoever holds most memory; false if none has much.

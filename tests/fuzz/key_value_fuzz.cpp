@@ -96,10 +96,11 @@ bool may_ask(std::int64_t client, StoreOperation operation) {
 class Clients {
  public:
   Clients(KeyValueLimits limits, std::size_t bytes_max)
-      : budget_(bytes_max), store_(budget_, limits) {}
+      : budget_(bytes_max, bytes_max / 4), store_(budget_, limits) {}
 
   /// What each hears; false: this client was refused, and has left.
   bool ask(std::int64_t client, const StoreRequest& request, NaiveStore::Heard& heard) {
+    require(budget_.has_room_to_keep(0), "what is kept leaves the reserve");
     std::vector<StoreReply> replies;
     const StoreDialect dialect = dialect_of(client);
     const std::size_t taken_max = budget_.used() + store_.cost_of(request);

@@ -206,6 +206,45 @@ TEST_CASE("store: a request that may take more than is left is refused, and chan
   CHECK(story.says(1, "0e #1 'b' #1000 '" + large + "'") == silence);
 }
 
+TEST_CASE("store: whoever keeps nothing may use the reserve of a full store, and delete") {
+  StoreStory story({}, 4'000, 1'000);
+  (void)story.says(1, "01 #1 'k' #1 'v' 0e #1 'q' #1 'x'");
+  (void)story.says_legacy(2, "07 #1 'k'");
+  int keys = 1;
+  for (const char* adding : {"01 #3 '{:03}' #5 'value'", "04 #3 '{:03}' #1"}) {
+    bool is_refused = false;  // the second needs less, and fills what the first leaves
+    for (; !is_refused && keys < 20; ++keys) {
+      is_refused = story.says(1, fmt::format(fmt::runtime(adding), keys)) == closed;
+    }
+    --keys;
+    CHECK(is_refused);
+  }
+  const std::size_t taken = story.budget.used();
+  CHECK(taken <= 3'000);
+  for (const char* keeping : {"01 #1 'k' #2 'vv'",
+                              "02 #1 'k' #1 'v' #1 'w'",
+                              "04 #1 'n' #1",
+                              "06 #2 #1 'k' #1 'z'",
+                              "09 #1 'k' #1 'v'",
+                              "0b #1 #1 'k' #1 'v'",
+                              "0e #1 'q' #1 'y'",
+                              "12 #1 'b' #1"}) {
+    CAPTURE(std::string(keeping));
+    CHECK(story.says(1, keeping) == closed);
+    CHECK(story.budget.used() == taken);
+  }
+  CHECK(story.says_legacy(5, "07 #1 'z'") == ToClients{{5, "closed"}});
+  CHECK(story.says(4, "06 #2 #1 'k' #1 'q' 03 #1 'k'") == hears(4, "00 #1 'v'"));
+  CHECK(story.says(4,
+                   "05 #10 #1 'k' #1 'k' #1 'k' #1 'k' #1 'k' #1 'k' #1 'k' #1 'k' #1 'k' "
+                   "#1 'k'") == hears(4, "00"));
+  CHECK(story.says(4, "07 10 #1 'q' 0c") == hears(4, fmt::format("#{} #1 01", keys)));
+  CHECK(story.says(4, "0a #2 #1 'k' #1 'z'") == hears(4, "#1 'v' #0"));
+  CHECK(story.says(4, "0f #1 'q'") == hears(4, "#1 #1 'x'"));
+  CHECK(story.says(4, "08 #1 'k'")[4] == hex(wire("#1")));
+  CHECK(story.store.key_count() == static_cast<std::size_t>(keys) - 1);
+}
+
 TEST_CASE("store: a large value is sent to many and kept for the slow, and taken once") {
   const std::string value(100'000, 'v');
   StoreStory story;

@@ -45,6 +45,10 @@ class StoreClient {
     return heard_;
   }
   bool hears(const std::string& notation) { return heard() == wire(notation); }
+  bool is_closed() {
+    (void)heard();
+    return is_closed_;
+  }
 
  private:
   tcp::socket socket_;
@@ -109,6 +113,33 @@ TEST_CASE("store service: who tells many watchers leaves turns to other clients"
   for (StoreClient& each : watchers) CHECK(each.heard() == notices);
   busy.says("0d 05 00 00 00");
   CHECK(store.until([&] { return busy.hears("01 00 00 00 03 00 00 00 05 00 00 00"); }));
+}
+
+TEST_CASE("store service: whoever reads a full store, or deletes, is served, and who writes not") {
+  ServedStore store(std::size_t{1} << 20);
+  StoreClient reader = store.client();
+  reader.says(std::string(store_greeting) + "01 #2 '/k' #1 'v' 0d 01 00 00 00");
+  REQUIRE(store.until([&] { return reader.hears("01 00 00 00"); }));
+  for (std::size_t value_bytes = 8'192; value_bytes > 0; value_bytes /= 2) {
+    StoreClient writer = store.client();
+    writer.says(std::string(store_greeting));
+    for (int i = 0; i < 200 && !writer.is_closed(); ++i) {  // one by one: many take more memory
+      writer.sends(wire(fmt::format("01 #10 '{:05}{:05}' #{}", value_bytes, i, value_bytes)) +
+                   std::string(value_bytes, 'v'));
+      (void)store.context.poll();
+      store.context.restart();
+    }
+    REQUIRE(store.until([&] { return writer.is_closed(); }));
+  }
+  std::vector<StoreClient> idle;  // have what the last writer has given back
+  for (int i = 0; i < 3; ++i) idle.push_back(store.client());
+  std::string check = "05 #10";
+  for (int i = 0; i < 10; ++i) check += " #2 '/k'";
+  reader.says("06 #1 #2 '/k' 03 #2 '/k' " + check);
+  CHECK(store.until([&] { return reader.hears("01 00 00 00 00 #1 'v' 00"); }));
+  StoreClient other = store.client();
+  other.says(std::string(store_greeting) + "03 #2 '/k' 08 #2 '/k'");
+  CHECK(store.until([&] { return other.hears("#1 'v' #1"); }));
 }
 
 }  // namespace

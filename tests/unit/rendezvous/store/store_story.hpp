@@ -29,8 +29,10 @@ inline const ToClients silence;
 
 class StoreStory {
  public:
-  explicit StoreStory(KeyValueLimits limits = {}, std::size_t bytes_max = std::size_t{1} << 30)
-      : budget(bytes_max), store(budget, limits) {}
+  explicit StoreStory(KeyValueLimits limits = {},
+                      std::size_t bytes_max = std::size_t{1} << 30,
+                      std::size_t reserve = 0)
+      : budget(bytes_max, reserve), store(budget, limits) {}
 
   /// A client of PyTorch 2.2 or later sends a request; returns what everybody hears.
   ToClients says(int client, std::string_view notation) { return send(client, notation, true); }
