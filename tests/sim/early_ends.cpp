@@ -85,7 +85,7 @@ bool Cluster::could_go_on(int host, Instant from, Instant until) const {
     if (!outages_.is_well(index, from, until)) continue;
     const Host& each = *hosts_[static_cast<std::size_t>(index)];
     well.insert(each.last_agent_id());
-    if (!each.is_witness()) ++nodes_count;
+    if (!each.is_witness() && can_find_job(each)) ++nodes_count;
   }
   const AgentId self = hosts_[static_cast<std::size_t>(host)]->last_agent_id();
   if (!well.contains(self)) return false;
