@@ -430,7 +430,7 @@ void KeyValue::on_key_appeared(const std::string& key, Replies& out) {
 void KeyValue::work(Replies& out) {
   looks_left_ = limits_.looks_max;
   go_on_with_woken(out);
-  if (!has_work()) looks_left_ = limits_.looks_max;
+  if (!has_woken()) looks_left_ = limits_.looks_max;
 }
 
 /// Who waits no longer counts as a look.

@@ -71,8 +71,8 @@ class KeyValue {
                                         StoreRequest request,
                                         std::vector<StoreReply>& out);
 
-  /// Whether waits are left that have been woken, and may be over.
-  [[nodiscard]] bool has_work() const { return !woken_.empty() || waits_.has_successor(); }
+  /// Whether waits are left that have been woken, and may be over, or no looks for the next ones.
+  [[nodiscard]] bool has_work() const { return has_woken() || looks_left_ == 0; }
   /// Goes on with those, for one turn. Call it once in each turn of the loop while has_work().
   void work(std::vector<StoreReply>& out);
 
@@ -113,6 +113,7 @@ class KeyValue {
                                               Replies& out);
   [[nodiscard]] Result<void> has_room_for_keys(std::size_t count) const;
   void on_key_appeared(const std::string& key, Replies& out);
+  [[nodiscard]] bool has_woken() const { return !woken_.empty() || waits_.has_successor(); }
   void go_on_with_woken(Replies& out);
   [[nodiscard]] std::optional<SessionId> next_woken();
   void go_on(SessionId session, Replies& out);

@@ -147,6 +147,19 @@ TEST_CASE("store: I4 requests between two turns share one turn's looks") {
   }
 }
 
+TEST_CASE("store: I4 a turn also follows when the last look has ended the last wait") {
+  StoreStory story({.looks_max = 1});
+  for (int round = 0; round < 3; ++round) {
+    CHECK(!story.store.has_work());
+    CHECK(story.says(1, fmt::format("06 #1 #1 '{}'", round)) == silence);
+    CHECK(story.says(2, fmt::format("01 #1 '{}' #0", round)) == hears(1, "00"));
+    CHECK(story.store.has_work());
+    std::vector<StoreReply> replies;
+    story.store.work(replies);
+    CHECK(replies.empty());
+  }
+}
+
 TEST_CASE("store: I4 a key that comes and goes before a wait's turn has come for it") {
   StoreStory story({.looks_max = 1});
   CHECK(story.says(1, "06 #2 #1 'k' #1 'z'") == silence);
