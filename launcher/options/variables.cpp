@@ -49,15 +49,19 @@ std::vector<std::string> variables_of(const OptionSpec& option) {
   return names;
 }
 
+/// What all such names begin with is no reason for a guess.
 Error unknown_variable(const std::string& name) {
+  constexpr std::string_view prefix = "DDPRUN_";
   std::vector<std::string> names;
   for (const OptionSpec& option : option_table()) {
     if (!option.command_only) names.push_back(variable_name("DDPRUN_", option.name));
   }
+  const std::string guess = nearest(name, names, (name.size() - prefix.size()) / 3);
   return {ExitStatus::usage,
           fmt::format("unknown variable {} in the environment", name),
           "",
-          did_you_mean(name, names, "unset it; names that begin with DDPRUN_ are ddprun's")};
+          guess.empty() ? "unset it; names that begin with DDPRUN_ are ddprun's"
+                        : fmt::format("did you mean '{}'?", guess)};
 }
 
 }  // namespace

@@ -68,6 +68,8 @@ TEST_CASE("variables: an unknown DDPRUN_ variable is refused with the nearest on
   CHECK(settings_in({{"DDPRUN_XYZZYXYZZY", "1s"}}).error().message() ==
         "unknown variable DDPRUN_XYZZYXYZZY in the environment; "
         "unset it; names that begin with DDPRUN_ are ddprun's");
+  CHECK(settings_in({{"DDPRUN_HELP", "1"}}).error().message().find("did you mean") ==
+        std::string::npos);  // and not DDPRUN_FILE
   CHECK_FALSE(settings_in({{"DDPRUN_", ""}}).has_value());
   CHECK_FALSE(settings_in({{"DDPRUN_grace", ""}}).has_value());
 }
