@@ -55,7 +55,6 @@ class Supervisor {
   void perform(const AskToSave& ask);
   void perform(const KillAll&);
   void perform(const Suspend&);
-  void perform(const AskForSuspension&);
   void perform(const TellCoordinator& tell);
   void perform(const Note& note);
   void perform(const ExitWith& exit);

@@ -4,6 +4,7 @@
 #include "launcher/system/clock.hpp"
 #include "launcher/text/text_of_count.hpp"
 #include "launcher/workers/worker_env.hpp"
+#include "rendezvous/overloaded.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +17,9 @@ namespace ddprun {
 
 void Supervisor::perform(const AgentAction& action) {
   records_.on(action);
-  std::visit([this](const auto& what) { perform(what); }, action);
+  std::visit(Overloaded{[this](const AskForSuspension&) { ::kill(link_.guard, SIGTSTP); },
+                        [this](const auto& what) { perform(what); }},
+             action);
 }
 
 void Supervisor::perform(const BindStore&) {
@@ -87,10 +90,6 @@ void Supervisor::perform(const Suspend&) {
   const Millis after = now() - before;
   progress_.resumed(now(), after);
   agent_.push(Resumed{after});
-}
-
-void Supervisor::perform(const AskForSuspension&) {
-  ::kill(link_.guard, SIGTSTP);
 }
 
 void Supervisor::perform(const TellCoordinator& tell) {

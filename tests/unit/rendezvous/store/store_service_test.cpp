@@ -66,7 +66,7 @@ struct ServedStore {
   bool until(const auto& condition) { return run_until(context, condition); }
 
   /// Requests of that name that were executed so far.
-  int executed(const std::string& name) {
+  int executed(const std::string& name) const {
     std::smatch found;
     const std::string statistics = service.statistics();
     const std::regex count("(\\d+) " + name + "(,|$)");
