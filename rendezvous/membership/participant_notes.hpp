@@ -14,8 +14,9 @@ namespace ddprun {
 /// Each returns a line, or nothing if it was printed already.
 class ParticipantNotes {
  public:
-  static constexpr int refusals_max = 20;        ///< That are told in
-  static constexpr Millis refusals_for{10'000};  ///< this time, whatever they say.
+  /// How many refusals are told within `refusals_for`, whatever they say.
+  static constexpr int refusals_max = 20;
+  static constexpr Millis refusals_for{10'000};
 
   explicit ParticipantNotes(std::string host) : host_(std::move(host)) {}
 
