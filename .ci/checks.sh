@@ -38,40 +38,40 @@ check_quick_start() {
     check "it trains, and goes on after a kill" examples/quickstart.sh
 }
 
-# A third of what one run need not see whole, drawn by the commit: 1/3, 2/3 or 3/3.
-drawn_third() {
+# A sixth of what one run need not see whole, drawn by the commit: 1/6 to 6/6.
+drawn_sixth() {
     local commit
     commit=$(git rev-parse HEAD 2>/dev/null) || commit=$(date +%Y)  # as drawn.sh does
-    echo "$((16#${commit:0:4} % 3 + 1))/3"
+    echo "$((16#${commit:0:4} % 6 + 1))/6"
 }
 
 # What the preset asan compiles, as it compiles it: all sources of a target at once. Of the programs
-# of examples, bench and tests, which take most of the time, a third.
+# of examples, bench and tests, which take most of the time, a sixth.
 check_tidy() {
-    local list="$results/tidy" third
-    third=$(drawn_third)
+    local list="$results/tidy" sixth
+    sixth=$(drawn_sixth)
     sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build/asan/compile_commands.json |
         grep -v '/cmake_pch' |
-        awk -v drawn="${third%/3}" '
-            !/\/asan\/(examples|bench|tests)\// || /ddprun_examples/ || count++ % 3 + 1 == drawn
+        awk -v drawn="${sixth%/6}" '
+            !/\/asan\/(examples|bench|tests)\// || /ddprun_examples/ || count++ % 6 + 1 == drawn
         ' >"$list"
     check "clang-tidy of $(wc -l <"$list") targets and programs" \
         xargs -P "$jobs" -n 1 clang-tidy --quiet -p build/asan <"$list"
 }
 
-# A third of the sources: all but the preset dev compile those of a target together.
+# A sixth of the sources: all but the preset dev compile those of a target together.
 check_includes() {
     cmake --preset dev &&
         check "each source has its includes" \
-            python3 .ci/each_source.py build/dev "$jobs" "$(drawn_third)"
+            python3 .ci/each_source.py build/dev "$jobs" "$(drawn_sixth)"
 }
 
-# A third of the rules: each is taken away, and must be missed where the table says, which
+# A sixth of the rules: each is taken away, and must be missed where the table says, which
 # $results/mutations is.
 check_mutations() {
     check "each rule that is taken away is missed" env JOBS="$jobs" \
         python3 tests/sim/mutations.py --replay --build build/mutations \
-        --part "$(drawn_third)" | tee "$results/mutations"
+        --part "$(drawn_sixth)" | tee "$results/mutations"
 }
 
 # check_pypi_torch PRESET PATTERN: the tests that run Python, by PyTorch's newest release and

@@ -3,7 +3,7 @@ that the sources of a target lend each other is an error here. Left out are sour
 precompiled header, as those with LibTorch do, and those that the build itself writes.
 
 Usage: each_source.py FOLDER [JOBS [PART/PARTS]]. Prints the errors, and how many sources there
-were; of three parts, 2/3 is each third source from the second on.
+were; of six parts, 2/6 is each sixth source from the second on.
 """
 
 import concurrent.futures

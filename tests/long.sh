@@ -16,7 +16,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-parts=(sim mutations fuzz parity chaos slurm torch peers gpu packages bytes)
+parts=(sim mutations asan fuzz parity chaos slurm torch peers gpu packages bytes)
 logs=build/long
 
 # For each part a function, whose first comment --list shows.
@@ -25,6 +25,11 @@ part_sim() {  # tests/sim/long.sh, from a seed that the clock names
 }
 part_mutations() {  # tests/sim/mutations.py --replay, all rules
     python3 tests/sim/mutations.py --replay --build build/mutations
+}
+part_asan() {  # all tests by the preset asan that need no other host
+    cmake --preset asan
+    cmake --build --preset asan
+    ctest --test-dir build/asan -j 2 --output-on-failure -LE '^(hosts|slurm)'
 }
 part_fuzz() {  # tests/fuzz/run.sh, each target
     tests/fuzz/run.sh "${LONG_FUZZ:-60}"
