@@ -1,11 +1,10 @@
 #include "launcher/node/machine_options.hpp"
 
-#include "launcher/options/coordinator_options.hpp"
+#include "launcher/node/node_options.hpp"
 #include "launcher/system/socket_owner.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,30 +13,12 @@
 namespace ddprun {
 
 AgentOptions agent_options(const Job& job) {
-  AgentOptions options;
+  AgentOptions options = agent_options(job.options, job.witness);
   options.host = job.setup.host;
   if (job.options.rendezvous.has_many_nodes()) {
     options.addresses = addresses_for_others(job.meeting.plan.own_address, job.meeting.interfaces);
   }
-  options.witness = job.witness;
-  options.worker_count = job.options.worker_count;
-  options.stopping_signals = job.options.stop.saving_signals;
-  options.stopping_signals.insert(job.options.stop.stopping_signals.begin(),
-                                  job.options.stop.stopping_signals.end());
-  options.snapshot_signals = job.options.stop.snapshot_signals;
-  const std::set<int>& leaving = job.options.stop.leaving_signals;
-  const RendezvousOptions& rendezvous = job.options.rendezvous;
-  if (rendezvous.has_many_nodes()) {
-    options.leaving_signals = leaving;
-  } else {
-    options.stopping_signals.insert(leaving.begin(), leaving.end());
-  }
-  const GatheringOptions& gathering = rendezvous.gathering;
-  if (gathering.nodes_min < std::max(gathering.nodes_max, gathering.nodes_all)) {
-    options.evicting_signals = job.options.stop.evicting_signals;
-  }
   options.terminal = job.terminal;
-  options.can_be_suspended = !job.options.rendezvous.has_many_nodes();
   options.sees_snapshots = !job.setup.snapshot.empty();
   return options;
 }
@@ -65,28 +46,18 @@ Admission admission_for(const Part& part, const Job& job, bool knows_users) {
 namespace {
 
 ParticipantOptions participant_options(const Job& job) {
-  const RendezvousOptions& rendezvous = job.options.rendezvous;
-  ParticipantOptions options;
+  ParticipantOptions options = participant_options(job.options, job.meeting.plan, job.witness);
   options.agent = job.meeting.will.agent;
   options.secret = job.meeting.will.secret;
   options.host = job.setup.host;
-  options.witness = job.witness;
-  if (!options.witness) options.node = rendezvous.node_rank;
-  options.founds = job.meeting.plan.is_head;
-  options.is_at_endpoint = job.meeting.plan.is_at_endpoint;
-  for (const Endpoint& door : rendezvous.other_doors) options.doors.push_back(text_of(door));
+  for (const Endpoint& door : job.options.rendezvous.other_doors) {
+    options.doors.push_back(text_of(door));
+  }
   options.folder = job.claims_folder;
   if (!job.options.anchored) {  // an anchored job ends with the process that founds it
     options.keeps_marks = !job.meeting.marks_folder.empty();
     options.mark = job.meeting.mark;
   }
-  options.times = rendezvous.times;
-  options.coordinator = elected_coordinator_options(job.options);
-  if (job.meeting.plan.is_on_one_host) {
-    options.coordinator.gathering.heeds_marks = false;  // every process there is heard at once
-  }
-  const bool is_new_place = rendezvous.endpoint->port == 0 && !job.options.anchored;
-  if (is_new_place) options.coordinator.gathering.quiet = Millis{0};  // none led there before
   return options;
 }
 

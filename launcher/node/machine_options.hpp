@@ -1,4 +1,4 @@
-// The options of this node's state machines, made from a job.
+// What node_options.hpp says of a job's options, with what is so on this machine.
 #pragma once
 
 #include "launcher/link/member_link.hpp"

@@ -11,7 +11,7 @@
 namespace ddprun::sim {
 namespace {
 
-constexpr int stopped = 128 + SIGTERM;
+constexpr int stopped = 128 + SIGINT;
 constexpr int stuck = static_cast<int>(ExitStatus::system_refused);
 constexpr Millis soon{15'000};  // signals, their grace, and a round of messages
 
@@ -50,11 +50,11 @@ void Cluster::ask_for_stop() {
   if (story_.ending == Ending::stop_one) {
     Host& asked = host(story_.ending_host);
     const bool can_tell = asked.agent_id() != 0 && !is_left_alone(asked);
-    (can_tell ? asked : host(who_leads())).gets(SIGTERM);
+    (can_tell ? asked : host(who_leads())).gets(SIGINT);
     return expect_end(schedule_.now() + soon, {stopped});
   }
   is_over_ = true;
-  const int signal = story_.ending == Ending::evict_all ? SIGUSR1 : SIGTERM;
+  const int signal = story_.ending == Ending::evict_all ? SIGTERM : SIGINT;
   causes_.disturb(schedule_.now());  // who gets it late may go on without the others
   for (const auto& each : hosts_) {
     schedule_.after(Millis{chance_.between(0, 3'000)}, [&each, signal] { each->gets(signal); });
@@ -64,7 +64,7 @@ void Cluster::ask_for_stop() {
   if (causes_.is_spent()) statuses.insert(1);  // the job was about to end by itself
   for (const Fault& fault : story_.faults) {   // one that leaves may be the last that is left
     if (fault.kind == FaultKind::leaves) statuses.insert(128 + SIGUSR2);
-    if (fault.kind == FaultKind::evicted) statuses.insert(128 + SIGUSR1);
+    if (fault.kind == FaultKind::evicted) statuses.insert(128 + SIGTERM);
   }
   expect_end(schedule_.now() + Millis{45'000} + soon, statuses);
 }

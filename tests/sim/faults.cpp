@@ -103,7 +103,7 @@ void Cluster::happen(const Fault& drawn) {
       return;
     case FaultKind::leaves:
     case FaultKind::evicted:
-      victim.gets(fault.kind == FaultKind::leaves ? SIGUSR2 : SIGUSR1);
+      victim.gets(fault.kind == FaultKind::leaves ? SIGUSR2 : SIGTERM);
       return power_on_after(fault.time + leaving_max, fault.host);
     case FaultKind::complains:
       return victim.complain(GenerationNumber{spawned_.value - 1});

@@ -1,5 +1,6 @@
 #include "tests/sim/host.hpp"
 
+#include "launcher/node/node_options.hpp"
 #include "rendezvous/overloaded.hpp"
 #include "tests/sim/cluster.hpp"
 
@@ -11,30 +12,37 @@
 namespace ddprun::sim {
 namespace {
 
-AgentOptions agent_options(const HostOptions& options) {
-  AgentOptions agent;
+bool is_witness(const HostOptions& options) {
+  return options.worker_count == 0;
+}
+
+/// Its own command line.
+Options own_options(const HostOptions& options) {
+  Options own = options.job.options;
+  own.worker_count = options.worker_count;
+  if (options.has_place) own.rendezvous.node_rank = NodeId{options.index};
+  return own;
+}
+
+AgentOptions agent_options_of(const HostOptions& options) {
+  AgentOptions agent = agent_options(own_options(options), is_witness(options));
   agent.host = name_of(options.index);
-  agent.witness = options.worker_count == 0;
-  agent.worker_count = options.worker_count;
-  agent.leaving_signals = {SIGUSR2};
-  agent.evicting_signals = {SIGUSR1};
   agent.sees_snapshots = options.snapshots != Snapshots::unseen;
   return agent;
 }
 
-ParticipantOptions participant_options(const HostOptions& options) {
-  ParticipantOptions participant;
+ParticipantOptions participant_options_of(const HostOptions& options) {
+  RendezvousPlan plan;
+  plan.is_head = options.founds;
+  plan.is_at_endpoint = options.index == 0;
+  ParticipantOptions participant =
+      participant_options(own_options(options), plan, is_witness(options));
   participant.host = name_of(options.index);
-  participant.witness = options.worker_count == 0;
-  if (options.has_place && !participant.witness) participant.node = NodeId{options.index};
-  participant.founds = options.founds;
-  participant.is_at_endpoint = options.index == 0;
   participant.contact = address_of(options.index);
   participant.endpoint = address_of(0);
   participant.doors = options.doors;
   if (options.folder != nullptr) participant.folder = "the folder";
   participant.keeps_marks = options.keeps_marks;
-  participant.times = options.job.times;
   participant.relays = options.relays;
   participant.coordinator = options.job.coordinator;
   return participant;
@@ -57,8 +65,8 @@ void Host::power_on() {
   outcome_.reset();
   was_leased_ = false;
   cluster_.began(options_.index);
-  agent_ = std::make_unique<Agent>(agent_options(options_));
-  ParticipantOptions options = participant_options(options_);
+  agent_ = std::make_unique<Agent>(agent_options_of(options_));
+  ParticipantOptions options = participant_options_of(options_);
   options.agent = agent_id_;
   options.secret = secret_of(agent_id_);
   options.mark = mark_.value_or(Founding{}).epoch;
@@ -325,7 +333,7 @@ void Host::tell_agent(const LinkEvent& event) {
   gave_up_ = gave_up_ || given_up != nullptr;
   if (given_up != nullptr) {
     const int status = given_up->outcome.exit_status;
-    has_left_ = status == 128 + SIGUSR1 || status == 128 + SIGUSR2;
+    has_left_ = status == 128 + SIGTERM || status == 128 + SIGUSR2;
   }
   if (const auto* finish = std::get_if<FinishJob>(&event)) has_left_ = finish->leaves;
   std::visit([this](const auto& what) { post([this, what] { feed(AgentEvent(what)); }); }, event);

@@ -77,7 +77,7 @@ class Host : public ParticipantObserver {
   [[nodiscard]] bool is_in_doubt() const { return agent_ && is_in_doubt_; }
   void lose_lines_with(int other);
   void complain(GenerationNumber generation);  ///< Its store cannot be reached.
-  void gets(int signal);  ///< SIGTERM ends the job, SIGUSR2 this host, SIGUSR1 one or the other.
+  void gets(int signal);  ///< SIGINT ends the job, SIGUSR2 this host, SIGTERM one or the other.
   void gets_stuck(Millis time);  ///< What is killed until then runs no more, but cannot end.
 
   [[nodiscard]] int index() const { return options_.index; }

@@ -2,6 +2,7 @@
 // that an option's default and the rules that options are read by are those that ship.
 #pragma once
 
+#include "launcher/options/options.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 #include "rendezvous/lease.hpp"
 
@@ -15,6 +16,7 @@ namespace ddprun::sim {
 using CommandLine = std::vector<std::pair<std::string, std::string>>;
 
 struct JobOptions {
+  Options options;
   CoordinatorOptions coordinator;  ///< That voters elect.
   LeaseTimes times;
 };

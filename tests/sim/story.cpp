@@ -206,6 +206,7 @@ CommandLine command_line_of(const Story& story) {
   CommandLine line;
   line.emplace_back("nnodes", fmt::format("{}:{}", story.nodes_min, story.nodes_max));
   line.emplace_back("rdzv-endpoint", "n0");
+  line.emplace_back("on-signal", "USR2=leave");
   const Story usual;
   const auto add_time = [&](const char* name, Millis time, Millis as_usual) {
     if (time != as_usual) line.emplace_back(name, fmt::format("{}ms", time.count));
