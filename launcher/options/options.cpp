@@ -37,7 +37,8 @@ Result<int> read_worker_count(const Setting& setting, int core_count, const GpuV
         name,
         setting,
         "finds no GPU on this node",
-        "check nvidia-smi and CUDA_VISIBLE_DEVICES, or write a number, 'cpu' or 'auto'");
+        "check nvidia-smi and CUDA_VISIBLE_DEVICES, or write a number (for a --dry-run on a "
+        "login node: that of its compute nodes), 'cpu' or 'auto'");
   }
   const auto count = parse_count(value);
   if (!count) {

@@ -191,7 +191,8 @@ TEST_CASE("options: a node without GPUs says so, and what may be written instead
   asked.node.gpus.uuids.clear();
   CHECK(asked.by_variable("PET_NPROC_PER_NODE", "gpu").error() ==
         "--nproc-per-node: 'gpu' from PET_NPROC_PER_NODE finds no GPU on this node; "
-        "check nvidia-smi and CUDA_VISIBLE_DEVICES, or write a number, 'cpu' or 'auto'");
+        "check nvidia-smi and CUDA_VISIBLE_DEVICES, or write a number (for a --dry-run on a "
+        "login node: that of its compute nodes), 'cpu' or 'auto'");
 }
 
 TEST_CASE("options: GPUs that cannot be told from those of others are not counted") {
