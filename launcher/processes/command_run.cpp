@@ -37,7 +37,7 @@ CommandStarter::CommandStarter(const sigset_t& user_signals)
 }
 
 ChildProcess CommandStarter::start(const Command& command, const Environment& environment) const {
-  return spawn_process(context_, command, environment);
+  return spawn_process(context_, {command, environment});
 }
 
 void CommandRun::start(const Command& command,

@@ -23,6 +23,7 @@ std::system_error system_failure(const char* what) {
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;
@@ -49,9 +50,7 @@ struct ChildSide {
   int parent_pid;
   int out_fd;
   int err_fd;
-  const char* executable;
-  char* const* arguments;
-  char* const* environment;
+  const ProgramText& program;
 
   [[noreturn]] void run() const {
     if (!context.share_terminal) ::setpgid(0, 0);
@@ -71,7 +70,7 @@ struct ChildSide {
     }
     ::sigprocmask(SIG_SETMASK, &context.user_signals, nullptr);
     if (context.lease_end && now() >= *context.lease_end) ::_exit(1);
-    ::execve(executable, arguments, environment);
+    ::execve(program.executable(), program.arguments(), program.variables());
     give_up();
   }
 
@@ -160,26 +159,25 @@ int ExecFailures::of(int pid) {
   return found == errors_.end() ? 0 : found->second;
 }
 
-ChildProcess spawn_process(const SpawnContext& context,
-                           const Command& command,
-                           const Environment& environment) {
+ProgramText::ProgramText(const Command& command, const Environment& environment)
+    : executable_(command.executable), arguments_(command.arguments) {
+  variables_.reserve(environment.size());
+  for (const auto& [name, value] : environment) variables_.push_back(name + "=" + value);
+  argument_pointers_ = pointers_to(arguments_);
+  variable_pointers_ = pointers_to(variables_);
+}
+
+ChildProcess spawn_process(const SpawnContext& context, const ProgramText& program) {
   const auto open_stream = [&] {
     return context.pty_columns > 0 ? open_pty(context.pty_columns) : open_pipe();
   };
   Pipe out = context.share_terminal ? Pipe() : open_stream();
   Pipe err = context.share_terminal || context.err_is_out ? Pipe() : open_stream();
-  std::vector<std::string> arguments = command.arguments;
-  std::vector<std::string> variables;
-  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
-  const std::vector<char*> argv = pointers_to(arguments);
-  const std::vector<char*> envp = pointers_to(variables);
   const ChildSide child{context,
                         ::getpid(),
                         out.write_end.get(),
                         context.err_is_out ? out.write_end.get() : err.write_end.get(),
-                        command.executable.c_str(),
-                        argv.data(),
-                        envp.data()};
+                        program};
   const int pid = ::fork();
   if (pid < 0) throw system_failure("fork");
   if (pid == 0) child.run();

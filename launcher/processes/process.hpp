@@ -76,6 +76,25 @@ struct SpawnContext {
   std::optional<Instant> lease_end;  ///< From then on nothing is executed.
 };
 
+/// What execve takes. Whoever starts many children makes all of these first: what is freed between
+/// two forks is copied then, a page at a time.
+class ProgramText {
+ public:
+  ProgramText(const Command& command, const Environment& environment);
+
+  // They point into this.
+  [[nodiscard]] const char* executable() const { return executable_.c_str(); }
+  [[nodiscard]] char* const* arguments() const { return argument_pointers_.data(); }
+  [[nodiscard]] char* const* variables() const { return variable_pointers_.data(); }
+
+ private:
+  std::string executable_;
+  std::vector<std::string> arguments_;
+  std::vector<std::string> variables_;  // NAME=value
+  std::vector<char*> argument_pointers_;
+  std::vector<char*> variable_pointers_;
+};
+
 /// Forks and executes one child: its own process group, SIGKILL when this thread dies, original
 /// signal mask and limits, stdin as it is given, stdout and stderr into pipes. Returns at once; a
 /// failed exec shows as the child's end and in ExecFailures. Throws a std::system_error if the
@@ -84,8 +103,6 @@ struct SpawnContext {
 /// The child looks at the clock itself, since this process may be stopped between any two lines: it
 /// is either there when the guard kills what lives at the lease's end, or sees that it is over. The
 /// same holds for the fence, which it joins before it looks.
-[[nodiscard]] ChildProcess spawn_process(const SpawnContext& context,
-                                         const Command& command,
-                                         const Environment& environment);
+[[nodiscard]] ChildProcess spawn_process(const SpawnContext& context, const ProgramText& program);
 
 }  // namespace ddprun

@@ -90,18 +90,41 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
   lacks_input_ = false;
   at_terminal_ = plan_.terminal.in(part);
   make_log_folder(part);
-  for (const WorkerPlace& place : places_in(part)) {
+  const auto unless_refused = [&](const WorkerPlace& place, const auto& step) {
     try {
-      start_worker(part, place);
+      step();
     } catch (const std::system_error& error) {
       const WorkerEnd end{WorkerEnd::Kind::not_started, error.code().value()};
       refused.push_back({place.local_rank, 0, end});
     }
+  };
+  // What this process writes to between two forks is copied first, a page at a time.
+  std::vector<Launch> launches;
+  for (const WorkerPlace& place : places_in(part)) {
+    unless_refused(place, [&] { launches.push_back(prepare(part, place)); });
+  }
+  for (Launch& launch : launches) {
+    unless_refused(launch.place, [&] { start(part, launch); });
+  }
+  for (Launch& launch : launches) {
+    if (launch.process.pid != 0) take_over(part, launch);
   }
   return refused;
 }
 
-void WorkerGroup::start_worker(const Part& part, const WorkerPlace& place) {
+WorkerGroup::Launch WorkerGroup::prepare(const Part& part, const WorkerPlace& place) const {
+  ControlEnds control = open_control();
+  Environment environment = worker_environment(plan_.setup, part, place);
+  environment[control_variable] = std::to_string(control.worker.get());
+  return {.place = place,
+          .control = std::move(control),
+          .program = {command_for(plan_.command, plan_.setup, place), environment},
+          .err_is_out = is_one_console_ && is_one_way(plan_.output, place.rank, place.local_rank),
+          .process = {}};
+}
+
+void WorkerGroup::start(const Part& part, Launch& launch) {
+  const WorkerPlace& place = launch.place;
   if (!exec_failures_) exec_failures_ = std::make_unique<ExecFailures>();
   spawn_context_.exec_failures_fd = exec_failures_->write_end();
   spawn_context_.group_end = fence_end(place.local_rank);
@@ -110,20 +133,21 @@ void WorkerGroup::start_worker(const Part& part, const WorkerPlace& place) {
   spawn_context_.share_terminal = has_terminal_ && at_terminal_ == place.local_rank;
   const std::size_t prefix_width = prefix_of(place, Stream::out).size();
   spawn_context_.pty_columns = plan_.output.pty ? columns_beside(prefix_width) : 0;
-  spawn_context_.err_is_out =
-      is_one_console_ && is_one_way(plan_.output, place.rank, place.local_rank);
-  ControlEnds control = open_control();
-  spawn_context_.kept_fd = control.worker.get();
-  Environment environment = worker_environment(plan_.setup, part, place);
-  environment[control_variable] = std::to_string(control.worker.get());
-  ChildProcess worker =
-      spawn_process(spawn_context_, command_for(plan_.command, plan_.setup, place), environment);
+  spawn_context_.err_is_out = launch.err_is_out;
+  spawn_context_.kept_fd = launch.control.worker.get();
+  launch.process = spawn_process(spawn_context_, launch.program);
+  launch.control.worker = Fd();
+}
+
+void WorkerGroup::take_over(const Part& part, Launch& launch) {
+  const WorkerPlace& place = launch.place;
+  ChildProcess& worker = launch.process;
   reaper_.watch(worker.pid);
   living_.emplace(worker.pid, place.local_rank);
-  listen_to(place, std::move(control.agent));
+  listen_to(place, std::move(launch.control.agent));
   if (!worker.out.is_open()) return;
   outputs_.push_back(open_output(std::move(worker.out), part, place, Stream::out));
-  if (spawn_context_.err_is_out) merged_.insert(place.local_rank);
+  if (launch.err_is_out) merged_.insert(place.local_rank);
   if (worker.err.is_open()) {
     outputs_.push_back(open_output(std::move(worker.err), part, place, Stream::err));
   }

@@ -97,7 +97,16 @@ class WorkerGroup {
   [[nodiscard]] int fence_end(LocalRank local_rank) const;
   [[nodiscard]] CoreSet cores_of(LocalRank local_rank) const;
   void make_log_folder(const Part& part);
-  void start_worker(const Part& part, const WorkerPlace& place);
+  struct Launch {
+    WorkerPlace place;
+    ControlEnds control;
+    ProgramText program;
+    bool err_is_out = false;
+    ChildProcess process;  // once it is started
+  };
+  [[nodiscard]] Launch prepare(const Part& part, const WorkerPlace& place) const;
+  void start(const Part& part, Launch& launch);
+  void take_over(const Part& part, Launch& launch);
   void listen_to(const WorkerPlace& place, Fd agent_end);
   [[nodiscard]] int input_of(const Part& part, const WorkerPlace& place);
   [[nodiscard]] std::string prefix_of(const WorkerPlace& place, Stream stream) const;

@@ -159,7 +159,7 @@ class Guarded {
     context.stdin_fd = null_.get();
     const std::vector<Fd>& ends = link.fence.group_ends;
     context.group_end = ends.empty() ? -1 : ends.front().get();
-    workers_.push_back(spawn_process(context, {"/bin/sh", {"sh", "-c", program_}}, {}));
+    workers_.push_back(spawn_process(context, {{"/bin/sh", {"sh", "-c", program_}}, {}}));
   }
 
   /// Until all that was told there is taken.

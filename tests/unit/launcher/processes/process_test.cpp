@@ -20,7 +20,7 @@ int run_with(SpawnContext context, const Command& command) {
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   context.user_files_max = 1024;
   context.stdin_fd = null.get();
-  const ChildProcess worker = spawn_process(context, command, {});
+  const ChildProcess worker = spawn_process(context, {command, {}});
   int status = 0;
   REQUIRE(::waitpid(worker.pid, &status, 0) == worker.pid);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -68,9 +68,9 @@ TEST_CASE("process: of several children each one that was not executed says why"
   context.user_files_max = 1024;
   context.stdin_fd = null.get();
   context.exec_failures_fd = failures.write_end();
-  const ChildProcess missing = spawn_process(context, {"/no/such/program", {"program"}}, {});
-  const ChildProcess executed = spawn_process(context, {"/bin/true", {"true"}}, {});
-  const ChildProcess forbidden = spawn_process(context, {"/dev/null", {"null"}}, {});
+  const ChildProcess missing = spawn_process(context, {{"/no/such/program", {"program"}}, {}});
+  const ChildProcess executed = spawn_process(context, {{"/bin/true", {"true"}}, {}});
+  const ChildProcess forbidden = spawn_process(context, {{"/dev/null", {"null"}}, {}});
   for (const ChildProcess* child : {&missing, &executed, &forbidden}) {
     REQUIRE(::waitpid(child->pid, nullptr, 0) == child->pid);
   }
