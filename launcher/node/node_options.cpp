@@ -2,7 +2,6 @@
 
 #include "launcher/options/coordinator_options.hpp"
 
-#include <algorithm>
 #include <set>
 
 namespace ddprun {
@@ -23,9 +22,7 @@ AgentOptions agent_options(const Options& options, bool is_witness) {
     agent.stopping_signals.insert(leaving.begin(), leaving.end());
   }
   const GatheringOptions& gathering = rendezvous.gathering;
-  if (gathering.nodes_min < std::max(gathering.nodes_max, gathering.nodes_all)) {
-    agent.evicting_signals = stop.evicting_signals;
-  }
+  if (gathering.nodes_min < gathering.nodes_all()) agent.evicting_signals = stop.evicting_signals;
   agent.can_be_suspended = !rendezvous.has_many_nodes();
   return agent;
 }

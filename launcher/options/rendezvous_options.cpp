@@ -164,7 +164,7 @@ Result<void> read_node_rank(const Setting& rank, RendezvousOptions& options) {
   if (!is_given(rank)) return {};
   const auto number = read_count("node-rank", rank, "place among the nodes", 0, nodes_limit - 1);
   if (!number) return number.error();
-  const int count = options.has_many_nodes() ? options.gathering.nodes_all : 1;
+  const int count = options.has_many_nodes() ? options.gathering.nodes_all() : 1;
   if (*number < count) {
     options.node_rank = NodeId{*number};
     return {};
@@ -231,7 +231,7 @@ Result<RendezvousOptions> read_rendezvous_options(const Settings& all) {
   const int spares_max = nodes_limit - options.gathering.nodes_max;
   const auto spares = read_count("spares", all.at("spares"), "number of nodes", 0, spares_max);
   if (!spares) return spares.error();
-  options.gathering.nodes_all = options.gathering.nodes_max + *spares;
+  options.gathering.spares = *spares;
   auto job_id = read_job_id(all.at("rdzv-id"));
   if (!job_id) return job_id.error();
   options.job_id = *std::move(job_id);

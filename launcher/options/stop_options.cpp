@@ -111,13 +111,6 @@ Result<Millis> read_grace(const Settings& all) {
   return read_duration(name, all.at(name));
 }
 
-/// 0 for "off".
-Result<Millis> read_before_end(const Setting& setting) {
-  const auto time = read_duration_or_off("stop-before-end", setting);
-  if (!time) return time.error();
-  return time->value_or(Millis{0});
-}
-
 }  // namespace
 
 bool StopOptions::asks_to_stop(int signal) const {
@@ -128,7 +121,7 @@ bool StopOptions::asks_to_stop(int signal) const {
 
 Millis StopOptions::save_grace() const {
   constexpr Millis reserve{10'000};
-  return std::max(grace, before_end - reserve);
+  return before_end ? std::max(grace, *before_end - reserve) : grace;
 }
 
 Result<StopOptions> read_stop_options(const Settings& all) {
@@ -136,9 +129,9 @@ Result<StopOptions> read_stop_options(const Settings& all) {
   const auto grace = read_grace(all);
   if (!grace) return grace.error();
   options.grace = *grace;
-  const auto before_end = read_before_end(all.at("stop-before-end"));
+  const auto before_end = read_duration_or_off("stop-before-end", all.at("stop-before-end"));
   if (!before_end) return before_end.error();
-  options.before_end = *before_end;
+  options.before_end = *before_end == Millis{0} ? std::nullopt : *before_end;
   if (auto read = read_signals(all, options); !read) return read.error();
   constexpr int requeues_limit = 1'000'000;
   const auto requeues =

@@ -7,6 +7,7 @@
 #include "rendezvous/units.hpp"
 
 #include <csignal>
+#include <optional>
 #include <set>
 
 namespace ddprun {
@@ -17,9 +18,9 @@ namespace ddprun {
 }
 
 struct StopOptions {
-  Millis grace;                  ///< For an end after which nothing goes on.
-  Millis before_end{120'000};    ///< 0: the batch system ends the job.
-  std::set<int> saving_signals;  ///< By which the end is asked for like that.
+  Millis grace;                                        ///< For an end after which nothing goes on.
+  std::optional<Millis> before_end = Millis{120'000};  ///< Nothing: the batch system ends the job.
+  std::set<int> saving_signals;                        ///< By which the end is asked for like that.
   /// USR1 and USR2, if they stop the job as TERM does.
   std::set<int> stopping_signals;
   std::set<int> snapshot_signals;  ///< By which workers are asked for a snapshot, and go on.

@@ -31,7 +31,7 @@ BatchJob::BatchJob(boost::asio::io_context& context,
       options_(options),
       handlers_(std::move(handlers)),
       end_(context,
-           EndWatch({.before_end = options.before_end}),
+           EndWatch({.before_end = options.before_end.value_or(Millis{})}),
            [this](const EndAction& action) {
              std::visit([this](const auto& what) { perform(what); }, action);
            }),
@@ -39,7 +39,7 @@ BatchJob::BatchJob(boost::asio::io_context& context,
       ask_slurm_(context, writer, user_signals) {}
 
 void BatchJob::watch() {
-  if (watches_ || options_.before_end <= Millis{0}) return;
+  if (watches_ || !options_.before_end) return;
   watches_ = true;
   if (slurm_.ask_end.executable.empty() && !slurm_.end_time) {
     return handlers_.on_note(

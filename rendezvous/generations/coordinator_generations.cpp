@@ -49,7 +49,7 @@ void Coordinator::conclude(Instant now, Actions& out) {
   if (stopped_.size() < current_.members.size()) return;
   outcome_ = verdict(now);
   const GatheringOptions& gathering = options_.gathering;
-  const bool alone = std::max(gathering.nodes_max, gathering.nodes_all) == 1 && !stuck_.empty();
+  const bool alone = gathering.nodes_all() == 1 && !stuck_.empty();
   if (alone && !outcome_) {
     outcome_ =
         Outcome{static_cast<int>(ExitStatus::system_refused), stuck_.begin()->second.text, {}};

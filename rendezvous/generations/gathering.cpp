@@ -27,7 +27,7 @@ void Gathering::remove(NodeId node) {
 }
 
 bool Gathering::heed_mark(int witnesses) {
-  const int needed = nodes_to_found(options_.nodes_min, nodes_all(), witnesses);
+  const int needed = nodes_to_found(options_.nodes_min, options_.nodes_all(), witnesses);
   marked_ = true;
   if (!options_.heeds_marks || needed <= needed_first_) return false;
   needed_first_ = needed;
@@ -50,14 +50,14 @@ Gathering::Answer Gathering::ask_first(Instant now) {
 /// Of two agents of one machine one may be dead, and is lost soon: if it counted as a node, it
 /// would replace one that is unreachable, and may lead.
 bool Gathering::has_all_for_certain() const {
-  if (!has(nodes_all())) return false;
+  if (!has(options_.nodes_all())) return false;
   if (!options_.heeds_marks) return true;  // all are on one machine, or the risk is taken
   std::set<std::string_view> machines;
   const auto is_another = [&](const auto& entry) {
     const std::string& contact = entry.second.contact;
     return contact.empty() || machines.insert(machine_of(contact)).second;
   };
-  return std::ranges::count_if(ready_, is_another) >= nodes_all();
+  return std::ranges::count_if(ready_, is_another) >= options_.nodes_all();
 }
 
 /// All needed nodes have been here since then; nodes that join later do not change it.
@@ -144,7 +144,7 @@ std::string Gathering::hosts_missing(const Generation& last) const {
 
 std::string Gathering::why_not_yet() const {
   if (!start_at_) return {};
-  if (!has(nodes_all())) return "the last call for more";
+  if (!has(options_.nodes_all())) return "the last call for more";
   return "several agents are on one machine and may be one node twice: the job starts after the "
          "last "
          "call";

@@ -19,7 +19,7 @@ namespace ddprun {
 struct GatheringOptions {
   int nodes_min = 1;             ///< Fewer start no generation.
   int nodes_max = 1;             ///< More are not used: they are kept as spares.
-  int nodes_all = 0;             ///< All that might come; 0: `nodes_max`.
+  int spares = 0;                ///< That may come besides.
   bool keeps_marks = false;      ///< Then a mark is found if the job may run elsewhere.
   bool heeds_marks = true;       ///< If not, `nodes_min` found a job that may run elsewhere.
   Millis join_timeout{600'000};  ///< For the first generation, from the first node on.
@@ -32,6 +32,7 @@ struct GatheringOptions {
   Millis replace_timeout{30'000};  ///< For a node in the place of one that was lost.
   Millis follow_timeout{1'000};    ///< For nodes that come from a coordinator that has resigned.
   std::vector<std::string> hosts;  ///< Of all nodes in their order, where that is known.
+  [[nodiscard]] int nodes_all() const { return nodes_max + spares; }
   friend bool operator==(const GatheringOptions&, const GatheringOptions&) = default;
 };
 
@@ -95,7 +96,6 @@ class Gathering {
 
   [[nodiscard]] bool has_all_for_certain() const;
   [[nodiscard]] std::optional<Instant> enough_since(Instant now);
-  [[nodiscard]] int nodes_all() const { return std::max(options_.nodes_max, options_.nodes_all); }
 
   GatheringOptions options_;
   int needed_first_ = 1;

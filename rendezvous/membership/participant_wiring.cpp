@@ -126,7 +126,7 @@ void Participant::take_lead(Instant now, const TakeLead& lead, Actions& out) {
                        .own_node = options_.node.value_or(NodeId{0}),
                        .nodes_min = gathering.nodes_min,
                        .nodes_max = gathering.nodes_max,
-                       .nodes_all = gathering.nodes_all,
+                       .nodes_all = gathering.nodes_all(),
                        .relays = options_.relays};
   constexpr NodeId none{-1};  // of all nodes, this one's agent is a member like the others
   if (lead.record || options_.witness) roster.own_node = none;

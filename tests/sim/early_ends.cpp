@@ -129,7 +129,8 @@ bool Cluster::is_marked() const {
 /// More if so.
 int Cluster::needed_first() const {
   if (!is_marked()) return gathering().nodes_min;
-  return nodes_to_found(gathering().nodes_min, gathering().nodes_all, story_.has_witness() ? 1 : 0);
+  return nodes_to_found(
+      gathering().nodes_min, gathering().nodes_all(), story_.has_witness() ? 1 : 0);
 }
 
 /// The founder has withdrawn what was decided: none of its generations has started.
@@ -149,7 +150,7 @@ Millis Cluster::last_call_after(Instant from) const {
     return !each->is_witness() && outages_.is_well(each->index(), from, until);
   });
   const bool takes_spares = is_marked() || !story_.elects || !story_.marks;
-  const int all = takes_spares ? gathering().nodes_all : gathering().nodes_max;
+  const int all = takes_spares ? gathering().nodes_all() : gathering().nodes_max;
   return well_count < all ? story_.last_call : Millis{};
 }
 

@@ -98,7 +98,7 @@ TEST_CASE("dry run: a path below an id or in a folder that the start chooses is 
 TEST_CASE("dry run: a node beyond the places of the job is a spare, and has no workers") {
   Job node = job_of_two();
   node.options.rendezvous.gathering.nodes_max = 2;
-  node.options.rendezvous.gathering.nodes_all = 4;
+  node.options.rendezvous.gathering.spares = 2;
   node.options.rendezvous.endpoint = Endpoint{"n0", 29'400};
   node.options.rendezvous.node_rank = NodeId{2};
   const DryRun spare = dry_run_of(node);

@@ -85,7 +85,7 @@ TEST_CASE("machine options: SIGTERM may be for one node where the job can go on 
   CHECK(agent_options(job).evicting_signals == std::set{SIGTERM});
   gathering.nodes_min = gathering.nodes_max = 3;
   CHECK(agent_options(job).evicting_signals.empty());
-  gathering.nodes_all = 4;  // one of them a spare
+  gathering.spares = 1;
   CHECK(agent_options(job).evicting_signals == std::set{SIGTERM});
 }
 

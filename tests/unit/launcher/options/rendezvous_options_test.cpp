@@ -46,7 +46,7 @@ AskedOfNodes meeting_at(const std::string& endpoint, const std::string& nodes = 
 TEST_CASE("rendezvous options: without any there is one node") {
   const RendezvousOptions options = AskedOfNodes().options();
   CHECK_FALSE(options.has_many_nodes());
-  CHECK(options.gathering == GatheringOptions{.nodes_all = 1});
+  CHECK(options.gathering == GatheringOptions{});
   CHECK(options.times == LeaseTimes{});
   CHECK(options.join_policy == JoinPolicy::snapshot);
   CHECK_FALSE((options.endpoint || options.node_rank || options.is_host));
@@ -96,7 +96,7 @@ TEST_CASE("rendezvous options: a job has 20,000 nodes at most, spares included")
   const auto many = [](const std::string& spares) {
     return meeting_at("n0").with("nnodes", "1:19999").with("spares", spares);
   };
-  CHECK(many("1").options().gathering.nodes_all == 20'000);
+  CHECK(many("1").options().gathering.nodes_all() == 20'000);
   CHECK(many("2").error() ==
         "--spares: '2' from the command line is no number of nodes; write 0 to 1");
 }

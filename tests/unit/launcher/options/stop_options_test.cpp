@@ -121,7 +121,8 @@ TEST_CASE("stop options: workers may save until shortly before the end, or for t
 }
 
 TEST_CASE("stop options: the time before the end, and how often the job may be queued again") {
-  CHECK(read_stop({.before_end = "off"}).value().before_end == Millis{0});
+  CHECK(read_stop({.before_end = "off"}).value().before_end == std::nullopt);
+  CHECK(read_stop({.before_end = "0s"}).value().before_end == std::nullopt);
   CHECK(read_stop({.before_end = "5m"}).value().before_end == Millis{300'000});
   CHECK(read_stop({.requeue = "7"}).value().requeues_max == 7);
 }

@@ -289,7 +289,7 @@ TEST_CASE("coordinator: its own node that leaves where too few are left ends the
 TEST_CASE("coordinator: a node that waits is enough for another one to leave") {
   CoordinatorOptions options = LeavingStory::options();
   options.gathering.nodes_max = 2;
-  options.gathering.nodes_all = 3;
+  options.gathering.spares = 1;
   JobStory job(options);
   for (const int node : {0, 1, 2}) (void)job.joins(node);
   (void)job.meets(LeaveRequested{NodeId{1}, SIGTERM});

@@ -179,7 +179,7 @@ TEST_CASE("gathering: a mark lets the first generation need more nodes than late
 TEST_CASE("gathering: with a mark, spares count among the nodes that may run the job") {
   GatheringOptions options = marking();
   options.nodes_min = 4;
-  options.nodes_all = 6;
+  options.spares = 2;
   Gathering four = gathering_of({0, 1, 2, 3}, options);
   CHECK(four.heed_mark(0));
   CHECK(four.needed_first() == 5);
@@ -255,7 +255,7 @@ TEST_CASE("gathering: with a mark, each node that is needed has been there for a
 
 TEST_CASE("gathering: where more may come, the first start waits for what may be left of a job") {
   GatheringOptions options = two_to_four;
-  options.nodes_all = 5;
+  options.spares = 1;
   options.quiet = Millis{15'000};
   Gathering most = gathering_of({0, 1, 2, 3}, options);
   CHECK(most.ask_first(Instant{0}) == Answer::wait);

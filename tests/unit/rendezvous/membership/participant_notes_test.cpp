@@ -153,7 +153,7 @@ TEST_CASE(
   ParticipantOptions options = participant_story::peer_options(0, 1);
   options.keeps_marks = true;
   options.folder = "/f";
-  options.coordinator.gathering.nodes_all = 2;  // who keeps marks need not wait for them
+  options.coordinator.gathering.spares = 1;  // who keeps marks need not wait for them
   participant_story::ParticipantStory story({options});
   const participant_story::Peer& founder = story.peer(0);
   story.disk_hangs = true;

@@ -156,7 +156,14 @@ TEST_CASE("participant: who steps down while its coordinator proposes starts not
 
 TEST_CASE(
     "participant: a hello is the succession's matter first, which lets it in or sends it on") {
-  ParticipantStory story = peers_that_run(2);
+  std::vector<ParticipantOptions> all{peer_options(0, 2), peer_options(1, 2)};
+  for (ParticipantOptions& each : all) {
+    each.coordinator.gathering.spares = 1;
+    each.coordinator.gathering.last_call = Millis{0};
+  }
+  ParticipantStory story(all);
+  for (const int host : {0, 1}) story.joins(host);
+  story.after(Millis{0});
   story.peer(0).seen.clear();
   const auto led = those_of<SendDown>(story.feed(0, Received{{77}, hello_of_n9()}));
   CHECK(std::get<Welcome>(led.at(0).message).record.number == GenerationNumber{1});
