@@ -17,6 +17,9 @@
 #include <boost/asio/signal_set.hpp>
 #include <fmt/format.h>
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <optional>
 #include <string>
@@ -24,7 +27,10 @@
 namespace ddprun {
 namespace {
 
+/// Who does not read the messages, such as a terminal at Ctrl-S, must not hold up the store.
 void print_note(const std::string& text) {
+  pollfd out{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&out, 1, 0) != 1) return;
   complain("ddprun {}: {}\n", time_of_day(), text);
 }
 

@@ -109,6 +109,18 @@ TEST_CASE_FIXTURE(StoreCase, "e2e store command: a SIGHUP that nohup ignores doe
   end_store(store);
 }
 
+TEST_CASE_FIXTURE(StoreCase, "e2e store command: who reads no messages holds up nothing") {
+  const std::string script =
+      "mkfifo full; exec 3<>full; head -c 65536 /dev/zero >&3; "
+      "exec " E2E_DDPRUN " store --port-file port 2>full";
+  Job& store = start(Setup{.arguments = {"-c", script}, .program = "/bin/bash"});
+  store.wait_for_file("port");
+  store.send(SIGUSR1);
+  CHECK(words_of(key_count()) == Words{"0"});
+  store.send(SIGTERM);
+  CHECK(store.wait() == 0);
+}
+
 TEST_CASE_FIXTURE(StoreCase, "e2e store command: SIGUSR1 and the end print what it has done") {
   Job& store = start_store();
   CHECK(words_of(key_count()) == Words{"0"});
