@@ -27,6 +27,8 @@ Causes::Causes(const Story& story)
       window_(story.restart_window),
       wait_max_(story.restart_wait_max),
       snapshots_(story.snapshots),
+      save_patience_(story.join_policy == JoinPolicy::snapshot ? std::optional(story.save_patience)
+                                                               : std::nullopt),
       orderly_(story.clog_percent == 0 &&
                std::ranges::all_of(story.faults, is_of_worker, &Fault::kind)),
       horizon_(story.dead_after * 4 + story.restart_wait_max + Millis{10'000}),
@@ -58,13 +60,14 @@ std::string Causes::started(Instant now, const Part& part) {
     if (mild_ && !is_calm_ && now > all_have_joined) return "L2: a generation ended for nothing";
     if (now > disturbed_until_ + horizon_) return "L2: a generation ended without a cause";
   }
+  if (!first && joined && !has_saved(now)) return "S16: nobody was asked to save for who joined";
   std::string broken;
   const bool restarts = part.cause.starts_with("restart ");
   if (restarts) broken = restarted(now, part.cause);
   newest_ = part.number;
   newest_from_ = now;
   newest_restarted_ = restarts;
-  seen_ = false;
+  seen_ = saves_ = false;
   return broken;
 }
 
@@ -87,6 +90,12 @@ bool Causes::has_waited(Instant now) const {
   const bool in_row = orderly_ && newest_restarted_ && snapshots_ == Snapshots::unseen &&
                       failed->at - newest_from_ + news_max_ * 2 < wait_max_;
   return !in_row || now - failed->at + Millis{2} >= std::min(second_wait, wait_max_);
+}
+
+/// Or who leads has waited long enough for that, by its own clock.
+bool Causes::has_saved(Instant now) const {
+  if (!save_patience_ || saves_) return true;
+  return now - newest_from_ + news_max_ >= *save_patience_ - *save_patience_ / 1'000;
 }
 
 /// Where nobody sees a snapshot the row may begin anew.

@@ -6,12 +6,15 @@
 //       progress; none at once after a second failure in a row. What fails because a host was lost
 //       spends nothing
 //   S7  the worker that is blamed has failed, and before the others of its generation
+//   S16 where workers save before a node joins, no generation ends for one before any of them was
+//       asked to, unless that took too long
 #pragma once
 
 #include "rendezvous/generations/generation.hpp"
 #include "rendezvous/outcome.hpp"
 #include "tests/sim/story.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +31,8 @@ class Causes {
   void worker_failed(Instant now, GenerationNumber generation, int host, Why why);
   /// An agent sees a snapshot in time.
   void snapshot_seen() { seen_ = true; }
+  /// Workers are asked to save, since their generation is to end.
+  void asked_to_save() { saves_ = true; }
   /// From now on only that goes wrong.
   void calm() { is_calm_ = true; }
 
@@ -54,6 +59,7 @@ class Causes {
   [[nodiscard]] bool within_budget(Instant now);
   [[nodiscard]] bool has_waited(Instant now) const;
   [[nodiscard]] bool may_make_progress() const;
+  [[nodiscard]] bool has_saved(Instant now) const;
   [[nodiscard]] std::string restarted(Instant now, const std::string& cause);
 
   bool mild_ = false;
@@ -61,15 +67,17 @@ class Causes {
   Millis window_;
   Millis wait_max_;  // before a restart
   Snapshots snapshots_;
-  bool orderly_ = false;  // nothing but workers fails
-  Millis horizon_;        // from a misfortune to the last generation that may come of it
-  Millis news_max_;       // two of that distance may arrive in any order
+  std::optional<Millis> save_patience_;  // where workers save before a node joins
+  bool orderly_ = false;                 // nothing but workers fails
+  Millis horizon_;   // from a misfortune to the last generation that may come of it
+  Millis news_max_;  // two of that distance may arrive in any order
   bool is_calm_ = false;
   Instant disturbed_until_;
   GenerationNumber newest_;
   Instant newest_from_;
   bool newest_restarted_ = false;  // after a failure
   bool seen_ = false;              // a snapshot, since then
+  bool saves_ = false;             // or would have, if it could
   int unseen_count_ = 0;           // restarts of which nobody saw one
   std::vector<Failure> failures_;
   std::vector<Instant> restarts_;  // after failures of workers

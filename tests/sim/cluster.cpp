@@ -46,6 +46,7 @@ Cluster::Cluster(Story story, Prints prints)
     outages_.strike(index, Instant{}, Outages::unknown);
     power_on_after(start - Instant{}, index);
   }
+  if (story_.gap_max > Millis{}) watch_gap();
   for (const Fault& fault : story_.faults) {
     waits_for_moments_ = waits_for_moments_ || fault.when != Moment::none;
     schedule_.at(fault.at, [this, fault] { begin(fault); });
@@ -183,6 +184,18 @@ bool Cluster::one_lives() const {
     if (here != nullptr && here->number == number) ++count;
   }
   return count == parts.begin()->second.group_world_size;
+}
+
+/// Until somebody asks for the job's end.
+void Cluster::watch_gap() {
+  constexpr Millis step{10};
+  const Instant now = schedule_.now();
+  if (is_asked_) return;
+  if (one_lives()) lived_at_ = now;
+  if (now - lived_at_ > story_.gap_max) {
+    break_rule(fmt::format("L8: nothing runs since {} ms; {}", lived_at_.ms, state()));
+  }
+  schedule_.after(step, [this] { watch_gap(); });
 }
 
 /// One that was started again knows the endpoint alone, where nobody may listen any more.

@@ -7,7 +7,7 @@
 //   S3  a host starts generations of growing numbers only
 //   S4  a generation has as many nodes as allowed
 //   S5  no worker lives where no agent does
-//   S6, S7 and L2 of causes.hpp
+//   S6, S7, S16 and L2 of causes.hpp
 //   S8  no machine answers an event with more actions than its bounds allow
 //   S9  of each epoch there is one leader, and no two lead at once
 //   S10 of each number one generation is decided, and nothing starts undecided
@@ -25,6 +25,7 @@
 //   L6  where nobody can be elected any more, the job begins anew if all nodes are there and know
 //       that
 //   L7  nobody stands for election more often than the story says
+//   L8  the job stands still for no longer at once than the story says
 //   L5  nobody ends for want of nodes or voters unless they were wanting for as long as is waited;
 //       where enough are gone, the others end as well, or go on
 // The first ones are not asked for where a majority of the voters of the newest generation is gone,
@@ -99,6 +100,7 @@ class Cluster {
   void noted(int host, const std::string& text) const;
   void worker_failed(int host, const Part& part, Causes::Why why);
   void snapshot_seen() { causes_.snapshot_seen(); }
+  void asked_to_save() { causes_.asked_to_save(); }
   void began(int index);
   void ended(int host, const Outcome& outcome);
   [[nodiscard]] const Cells& cells() const { return cells_; }
@@ -189,6 +191,7 @@ class Cluster {
   [[nodiscard]] int hosts_left() const;
   [[nodiscard]] bool settled() const;
   [[nodiscard]] bool one_lives() const;
+  void watch_gap();
   [[nodiscard]] std::string state() const;
 
   Story story_;
@@ -234,6 +237,7 @@ class Cluster {
   std::vector<Knowledge> last_known_;  // by them, or by who has forgotten it
   Instant founded_again_;              // the job that is over was lost before
   bool all_could_tell_ = true;         // when the newest founder began: see can_begin_anew()
+  Instant lived_at_;                   // when a whole generation did, last
   bool is_calm_ = false;
   bool is_asked_ = false;  // for the end
   bool is_early_ = false;

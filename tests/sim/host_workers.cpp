@@ -70,9 +70,11 @@ void Host::look_at_snapshot() {
 
 /// Those of one host in four cannot be asked.
 void Host::save() {
+  cluster_.asked_to_save();
   const std::int64_t draw = part_.number.value * 389 + options_.index * 1'013;
   const bool cannot = options_.save_max == Millis{} || draw % 4 == 0;
   if (cannot) return post([this] { feed(AgentEvent(SaveAnswered{})); });
+  if (options_.save_max == Fault::for_good) return;
   const SaveAnswered answer{part_.number.value};
   cluster_.schedule().after(Millis{draw % options_.save_max.count},
                             mine([this, answer] { feed(AgentEvent(answer)); }));

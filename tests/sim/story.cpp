@@ -124,6 +124,7 @@ void visit_settings(Of& story, Visit visit) {
   visit("calm_for", story.calm_for);
   visit("generations_max", story.generations_max);
   visit("candidacies_max", story.candidacies_max);
+  visit("gap_max", story.gap_max);
   visit("ending", story.ending);
   visit("ending_host", story.ending_host);
 }

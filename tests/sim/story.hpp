@@ -138,12 +138,15 @@ struct Story {
   int lose_percent = 0;     ///< that never come.
   Millis kill_min{1};       ///< From SIGKILL to the last process's end.
   Millis kill_max{300};
-  Millis save_max{0};  ///< For so long workers save that are asked to; 0: none can be asked.
+  /// For so long workers save that are asked to; 0: none can be asked; `Fault::for_good`: they
+  /// never have.
+  Millis save_max{0};
   Millis save_patience = shipped().coordinator.save_patience;
   Millis faults_for{120'000};
   Millis calm_for{60'000};   ///< In which nothing may happen, before the end.
   int generations_max = 0;   ///< More than these are needless; 0: any number may be needed.
   int candidacies_max = -1;  ///< So many times somebody asks for votes anew; -1: any number.
+  Millis gap_max{0};         ///< For so long at once no whole generation runs; 0: any time.
   Ending ending = Ending::success;
   int ending_host = 0;  ///< Of stop_one, failures and unreachable.
   std::vector<StoryHost> hosts;

@@ -95,6 +95,7 @@ Story vary(Story story, std::uint64_t seed) {
   story.mild = false;  // that was said of the faults as they were
   story.generations_max = 0;
   story.candidacies_max = -1;
+  story.gap_max = {};
   const std::int64_t changes = chance.between(1, 5);
   for (std::int64_t i = 0; i < changes; ++i) {
     const std::int64_t what = story.faults.empty() ? 9 : chance.between(0, 9);
