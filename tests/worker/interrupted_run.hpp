@@ -17,15 +17,16 @@ constexpr std::int64_t steps_of_job = 27;  // 3 epochs of 9 batches
 constexpr std::int64_t save_every = 5;     // steps, all of interrupted_job.cpp
 
 /// What becomes of the job in `folder` when it suffers what `words` say, and may start again
-/// `restarts_max` times. No process of it is left.
+/// `restarts_max` times. `worker` is a shell's words. No process of it is left.
 inline CommandResult run_interrupted_job(const TemporaryFolder& folder,
                                          int restarts_max,
-                                         const std::string& words) {
+                                         const std::string& words,
+                                         const std::string& worker = INTERRUPTED_JOB) {
   CommandResult job = run_command(
       folder,
       "timeout 100 " DDPRUN_PROGRAM " --standalone --snapshot snapshot.pt --nproc-per-node " +
-          std::to_string(ranks_of_job) + " --max-restarts " + std::to_string(restarts_max) +
-          " " INTERRUPTED_JOB " result.pt " + words);
+          std::to_string(ranks_of_job) + " --max-restarts " + std::to_string(restarts_max) + " " +
+          worker + " result.pt " + words);
   CHECK(processes_in(folder).empty());
   return job;
 }

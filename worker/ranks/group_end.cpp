@@ -5,19 +5,32 @@
 #include <atomic>
 #include <exception>
 #include <iostream>
+#include <mutex>
 #include <utility>
 
 namespace ddprun::worker {
 namespace {
 
 std::atomic<bool> are_kept = false;
-std::atomic<bool> is_one_kept = false;
 std::atomic<int> living_count = 0;
+
+/// Where the newest group met that was left behind.
+struct NewestKept {
+  std::mutex mutex;
+  std::optional<MeetingPlace> place;
+};
+
+NewestKept& newest_kept() {
+  static NewestKept one;
+  return one;
+}
 
 }  // namespace
 
-GroupEnd::GroupEnd(c10::intrusive_ptr<c10d::ProcessGroup> group)
-    : group_(std::move(group)), exceptions_count_(std::uncaught_exceptions()) {
+GroupEnd::GroupEnd(c10::intrusive_ptr<c10d::ProcessGroup> group, MeetingPlace place)
+    : group_(std::move(group)),
+      place_(std::move(place)),
+      exceptions_count_(std::uncaught_exceptions()) {
   ++living_count;
 }
 
@@ -25,7 +38,8 @@ GroupEnd::~GroupEnd() {
   --living_count;
   const bool is_abandoned = std::uncaught_exceptions() > exceptions_count_;
   if (is_abandoned && are_kept) {
-    is_one_kept = true;
+    const std::lock_guard lock(newest_kept().mutex);
+    newest_kept().place = std::move(place_);
     static_cast<void>(group_.release());  // not to be destroyed
     return;
   }
@@ -47,8 +61,9 @@ AbandonedGroups::~AbandonedGroups() {
   are_kept = false;
 }
 
-bool AbandonedGroups::has_any() {
-  return is_one_kept;
+std::optional<MeetingPlace> AbandonedGroups::newest() {
+  const std::lock_guard lock(newest_kept().mutex);
+  return newest_kept().place;
 }
 
 bool AbandonedGroups::others_live() {

@@ -2,19 +2,29 @@
 #pragma once
 
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include <optional>
 
 namespace ddprun::worker {
+
+/// Where the ranks of a group have met, and which of them this one is.
+struct MeetingPlace {
+  c10::intrusive_ptr<c10d::Store> store;
+  int rank;
+};
 
 /// Ends the group when it goes: in order, unless an exception has come since it was made.
 class GroupEnd {
  public:
-  explicit GroupEnd(c10::intrusive_ptr<c10d::ProcessGroup> group);
+  GroupEnd(c10::intrusive_ptr<c10d::ProcessGroup> group, MeetingPlace place);
   GroupEnd(const GroupEnd&) = delete;
   GroupEnd& operator=(const GroupEnd&) = delete;
   ~GroupEnd();
 
  private:
   c10::intrusive_ptr<c10d::ProcessGroup> group_;
+  MeetingPlace place_;
   int exceptions_count_;
 };
 
@@ -28,9 +38,9 @@ class AbandonedGroups {
   AbandonedGroups& operator=(const AbandonedGroups&) = delete;
   ~AbandonedGroups();
 
-  /// Whether there are any; LibTorch's threads still use them, so the process must end by
-  /// std::_Exit().
-  [[nodiscard]] static bool has_any();
+  /// Where the newest one has met. If there is any, LibTorch's threads still use it, so the process
+  /// must end by std::_Exit().
+  [[nodiscard]] static std::optional<MeetingPlace> newest();
   /// Whether other groups live, as in a static object.
   [[nodiscard]] static bool others_live();
 };

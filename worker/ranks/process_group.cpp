@@ -108,7 +108,7 @@ ProcessGroup::ProcessGroup(c10::intrusive_ptr<c10d::Store> store,
       decision_timeout_(options.collective_timeout),
       store_(std::move(store)),
       group_(connect_ranks(store_, context, options.collective_timeout)),
-      end_(std::make_shared<GroupEnd>(group_)) {}
+      end_(std::make_shared<GroupEnd>(group_, MeetingPlace{store_, rank_})) {}
 
 void ProcessGroup::all_reduce_sum(torch::Tensor tensor) const {
   std::vector<at::Tensor> tensors{std::move(tensor)};

@@ -1,6 +1,7 @@
 #include "ddprun/run.hpp"
 
 #include "worker/ranks/group_end.hpp"
+#include "worker/ranks/last_words.hpp"
 #include "worker/telemetry/error_file.hpp"
 #include "worker/training/failed_step.hpp"
 
@@ -27,7 +28,11 @@ std::string say(std::string line) {
 }
 
 int fail(const std::exception& error, const std::string& what, int status) {
-  leave_error_file(error, say("error: " + what));
+  const bool is_by_another = is_lost_connection(what);
+  const std::string prefix = "error: ";
+  const std::string line = say(prefix + (is_by_another ? with_last_words(what) : what));
+  leave_error_file(error, line);
+  if (!is_by_another) leave_last_words(line.substr(prefix.size()));
   return status;
 }
 
@@ -80,7 +85,7 @@ int run(int argc,
   failed_step().clear();
   const AbandonedGroups abandoned;
   const int status = status_of({argv + std::min(argc, 1), argv + argc}, body);
-  if (AbandonedGroups::has_any() || (status != 0 && AbandonedGroups::others_live())) {
+  if (AbandonedGroups::newest() || (status != 0 && AbandonedGroups::others_live())) {
     std::cout.flush();
     static_cast<void>(std::fflush(stdout));  // of all files it could wait for one that is read
     std::_Exit(status);

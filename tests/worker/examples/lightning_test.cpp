@@ -138,6 +138,18 @@ TEST_CASE("lightning: a node that sees no data ends all ranks with the same caus
   }
 }
 
+TEST_CASE("lightning: a rank that cannot write its curves ends the job with the cause alone") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "runs");
+  test::write_bytes(folder / "runs" / "rank1", "no folder");
+  const CommandResult job =
+      lightning_job(folder, 2, EXAMPLE_LIGHTNING, "--synthetic --train-images 9 --test-images 2");
+  CAPTURE(job.error);
+  CHECK(job.status == 1);
+  CHECK(contains(job.error, "1] error: cannot create folder runs/rank1: Not a directory; "));
+  CHECK_FALSE(contains(job.error, "error: ["));  // Gloo's words alone
+}
+
 TEST_CASE("lightning: weights of another network are refused with the file's name") {
   const TemporaryFolder folder;
   const torch::nn::Linear other(1, 1);

@@ -105,6 +105,30 @@ TEST_CASE("interruption: a rank that throws says so first, whatever it still wai
     CHECK(job.status == 1);
     CHECK(test::contains(job.error, "error: this rank gives up\n"));
     CHECK(test::contains(job.error, "exit status 1: rank 1 "));
+    CHECK_FALSE(test::contains(job.error, "error: ["));  // Gloo's words alone
+  }
+}
+
+TEST_CASE("interruption: ranks that lose a connection say which rank has failed, and why") {
+  const auto error_of_job = [](const std::string& words) {
+    const TemporaryFolder folder;
+    // Or some would end by ddprun's SIGTERM before they have said anything.
+    const std::string deaf = "sh -c 'trap \"\" TERM; exec " INTERRUPTED_JOB " \"$@\"' sh";
+    return test::run_interrupted_job(folder, 0, words, deaf).error;
+  };
+  const std::string lost = "; so this rank lost its connection: [";
+  const std::string thrown = error_of_job("0:1:5:throw");
+  CAPTURE(thrown);
+  const std::string killed = error_of_job("0:1:5");
+  CAPTURE(killed);
+  for (const char* rank : {"0", "2"}) {
+    const std::string begin = text(rank, "] error: ");
+    CHECK(test::contains(thrown, begin + "rank 1 has failed, \"this rank gives up\"" + lost));
+    CHECK(test::contains(killed,
+                         begin +
+                             "another rank has ended or cannot be reached; the launcher's "
+                             "lines say more" +
+                             lost));
   }
 }
 
