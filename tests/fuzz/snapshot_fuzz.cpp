@@ -36,6 +36,7 @@ constexpr std::array<std::string_view, 20> snapshot_words{
 c10::IValue rest_of(const Snapshot& snapshot) {
   c10::impl::GenericDict fields(c10::AnyType::get(), c10::AnyType::get());
   for (const auto& [key, value] : snapshot.user_fields) fields.insert(key, value);
+  for (const auto& [key, value] : snapshot.own_fields) fields.insert(key, value);
   c10::impl::GenericList all(c10::AnyType::get());
   for (const std::int64_t count : snapshot.gradient_order) all.push_back(count);
   const auto& position = snapshot.position;

@@ -32,8 +32,8 @@ std::vector<torch::Tensor> data_of(const Snapshot& snapshot, SnapshotParts parts
   static_cast<void>(with_tensors(snapshot.optimizer_state, add));
   static_cast<void>(with_tensors(snapshot.scaler_state, add));
   static_cast<void>(with_tensors(snapshot.shards, add));
-  for (const auto& field : snapshot.user_fields) {
-    static_cast<void>(with_tensors(field.second, add));
+  for (const auto* fields : {&snapshot.user_fields, &snapshot.own_fields}) {
+    for (const auto& field : *fields) static_cast<void>(with_tensors(field.second, add));
   }
   return data;
 }

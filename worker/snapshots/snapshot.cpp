@@ -2,11 +2,11 @@
 
 #include "ddprun/error.hpp"
 #include "worker/snapshots/copied_tensors.hpp"
+#include "worker/snapshots/entry_names.hpp"
 
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,23 +18,13 @@ namespace {
 template <typename AnySnapshot>
 auto counts_of(AnySnapshot& snapshot) {
   auto& position = snapshot.position;
-  return std::array{std::pair{"EPOCHS_RUN", &position.epoch},
-                    std::pair{"EPOCH", &position.epoch},
-                    std::pair{"BATCH", &position.batch},
-                    std::pair{"SAMPLES", &position.samples},
-                    std::pair{"STEP", &position.step},
-                    std::pair{"GENERATION", &snapshot.generation},
-                    std::pair{"WORLD_SIZE", &snapshot.world_size}};
-}
-
-bool is_ours(std::string_view key) {
-  static const Snapshot any;
-  const auto counts = counts_of(any);
-  static constexpr std::array states{
-      "MODEL_STATE", "OPTIMIZER_STATE", "SCALER_STATE", "GRADIENT_ORDER", "SHARDS"};
-  return std::find(states.begin(), states.end(), key) != states.end() ||
-         std::any_of(
-             counts.begin(), counts.end(), [&](const auto& each) { return each.first == key; });
+  return std::array{std::pair{entry::epochs_run, &position.epoch},
+                    std::pair{entry::epoch, &position.epoch},
+                    std::pair{entry::batch, &position.batch},
+                    std::pair{entry::samples, &position.samples},
+                    std::pair{entry::step, &position.step},
+                    std::pair{entry::generation, &snapshot.generation},
+                    std::pair{entry::world_size, &snapshot.world_size}};
 }
 
 bool is_count(const c10::IValue& value) {
@@ -60,25 +50,32 @@ std::optional<c10::IValue> find(const c10::impl::GenericDict& dict, const char* 
 
 }  // namespace
 
+void require_free_names(const SnapshotFields& fields) {
+  for (const auto& field : fields) {
+    if (!entry::is_reserved(field.first)) continue;
+    throw Error(text("a user field of a snapshot cannot be called ",
+                     field.first,
+                     ", which is an entry of the runtime's own; rename it"));
+  }
+}
+
 c10::IValue to_value(const Snapshot& snapshot) {
   c10::impl::GenericDict root(c10::StringType::get(), c10::AnyType::get());
-  root.insert("MODEL_STATE", to_value(snapshot.model_state));
+  root.insert(entry::model_state, to_value(snapshot.model_state));
   if (!snapshot.optimizer_state.isNone()) {
-    root.insert("OPTIMIZER_STATE", with_tensors(snapshot.optimizer_state, on_cpu));
+    root.insert(entry::optimizer_state, with_tensors(snapshot.optimizer_state, on_cpu));
   }
-  if (!snapshot.scaler_state.isNone()) root.insert("SCALER_STATE", snapshot.scaler_state);
-  if (!snapshot.shards.isNone()) root.insert("SHARDS", snapshot.shards);
+  if (!snapshot.scaler_state.isNone()) root.insert(entry::scaler_state, snapshot.scaler_state);
+  if (!snapshot.shards.isNone()) root.insert(entry::shards, snapshot.shards);
   for (const auto& [key, count] : counts_of(snapshot)) root.insert(key, *count);
   if (!snapshot.gradient_order.empty()) {
     c10::impl::GenericList order(c10::AnyType::get());
     for (const std::int64_t index : snapshot.gradient_order) order.push_back(index);
-    root.insert("GRADIENT_ORDER", order);
+    root.insert(entry::gradient_order, order);
   }
-  for (const auto& [key, value] : snapshot.user_fields) {
-    if (is_ours(key)) {
-      throw Error(text("a user field of a snapshot cannot be called ", key, "; rename it"));
-    }
-    root.insert(key, with_tensors(value, on_cpu));
+  require_free_names(snapshot.user_fields);
+  for (const auto* fields : {&snapshot.user_fields, &snapshot.own_fields}) {
+    for (const auto& [key, value] : *fields) root.insert(key, with_tensors(value, on_cpu));
   }
   return root;
 }
@@ -87,28 +84,29 @@ Snapshot from_value(const c10::IValue& value) {
   if (!value.isGenericDict()) throw Error("it does not hold a dict");
   const auto root = value.toGenericDict();
   Snapshot snapshot;
-  const auto model_state = find(root, "MODEL_STATE");
+  const auto model_state = find(root, entry::model_state);
   if (!model_state) throw Error("it has no MODEL_STATE");
-  snapshot.is_foreign = !root.contains("GENERATION");
+  snapshot.is_foreign = !root.contains(entry::generation);
   // A model saved by this runtime may have a child that is really called "module".
   snapshot.model_state = to_state_dict(*model_state, "MODEL_STATE");
   if (snapshot.is_foreign) snapshot.model_state = without_ddp_prefix(snapshot.model_state);
-  snapshot.optimizer_state = find(root, "OPTIMIZER_STATE").value_or(c10::IValue());
-  snapshot.scaler_state = find(root, "SCALER_STATE").value_or(c10::IValue());
-  snapshot.shards = find(root, "SHARDS").value_or(c10::IValue());
+  snapshot.optimizer_state = find(root, entry::optimizer_state).value_or(c10::IValue());
+  snapshot.scaler_state = find(root, entry::scaler_state).value_or(c10::IValue());
+  snapshot.shards = find(root, entry::shards).value_or(c10::IValue());
   for (const auto& [key, place] : counts_of(snapshot)) {
     const auto count = find(root, key);
     if (!count) continue;
     if (!is_count(*count)) throw Error(text(key, " is not a count"));
     *place = count->toInt();
   }
-  if (const auto order = find(root, "GRADIENT_ORDER")) {
+  if (const auto order = find(root, entry::gradient_order)) {
     snapshot.gradient_order = gradient_order_from(*order);
   }
-  for (const auto& entry : root) {
-    if (entry.key().isString() && !is_ours(entry.key().toStringRef())) {
-      snapshot.user_fields[entry.key().toStringRef()] = entry.value();
-    }
+  for (const auto& each : root) {
+    if (!each.key().isString()) continue;
+    const std::string& name = each.key().toStringRef();
+    if (entry::is_own_field(name)) snapshot.own_fields[name] = each.value();
+    if (!entry::is_reserved(name)) snapshot.user_fields[name] = each.value();
   }
   return snapshot;
 }

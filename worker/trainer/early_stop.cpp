@@ -1,6 +1,7 @@
 #include "ddprun/early_stop.hpp"
 
 #include "ddprun/error.hpp"
+#include "worker/snapshots/entry_names.hpp"
 
 #include <cmath>
 #include <optional>
@@ -27,21 +28,21 @@ Course after(const Course& before, double value, const EarlyStopOptions& options
 struct CourseNames {
   CourseNames(const Session& session, const std::string& metric)
       : phase(session.phase() == 0 ? "" : text(" ", session.phase())),
-        best("EARLY_STOP_BEST" + phase + " " + metric),
-        epochs_waited("EARLY_STOP_EPOCHS" + phase + " " + metric) {}
+        best(entry::early_stop_best + phase + " " + metric),
+        epochs_waited(entry::early_stop_epochs + phase + " " + metric) {}
   std::string phase;  // of the first one none
   std::string best;
   std::string epochs_waited;
 };
 
-Course course_in(Session& session, const std::string& metric) {
-  const CourseNames names(session, metric);
-  auto& fields = session.user_fields();
+Course course_in(const SnapshotFields& fields, const CourseNames& names) {
   Course course;
-  const c10::IValue& best = fields[names.best];
-  const c10::IValue& epochs_waited = fields[names.epochs_waited];
-  if (best.isDouble()) course.best = best.toDouble();
-  if (epochs_waited.isInt()) course.epochs_waited = epochs_waited.toInt();
+  const auto best = fields.find(names.best);
+  const auto waited = fields.find(names.epochs_waited);
+  if (best != fields.end() && best->second.isDouble()) course.best = best->second.toDouble();
+  if (waited != fields.end() && waited->second.isInt()) {
+    course.epochs_waited = waited->second.toInt();
+  }
   return course;
 }
 
@@ -59,15 +60,16 @@ EarlyStop::EarlyStop(std::string metric, const EarlyStopOptions& options)
 }
 
 void EarlyStop::begin(Session& session) {
-  if (course_in(session, metric_).epochs_waited >= options_.patience) session.end_after_step();
+  const Course course = course_in(session.training_.own_fields, CourseNames(session, metric_));
+  if (course.epochs_waited >= options_.patience) session.end_after_step();
 }
 
 void EarlyStop::finish_epoch(Session& session, const EpochReport& report) {
   const auto value = report.value(metric_);
   if (!value) return;
-  const Course course = after(course_in(session, metric_), *value, options_);
   const CourseNames names(session, metric_);
-  auto& fields = session.user_fields();
+  auto& fields = session.training_.own_fields;
+  const Course course = after(course_in(fields, names), *value, options_);
   if (course.best) fields[names.best] = *course.best;
   fields[names.epochs_waited] = course.epochs_waited;
   if (course.epochs_waited >= options_.patience) session.end_after_step();

@@ -7,6 +7,7 @@
 #include "worker/parallel/replica_check.hpp"
 #include "worker/snapshots/background_saver.hpp"
 #include "worker/snapshots/copied_tensors.hpp"
+#include "worker/snapshots/entry_names.hpp"
 #include "worker/snapshots/shard_saver.hpp"
 #include "worker/torch_compat.hpp"
 #include "worker/training/compute_modes.hpp"
@@ -18,10 +19,6 @@
 
 namespace ddprun::worker {
 namespace {
-
-// Of the snapshot's user fields.
-constexpr const char* best_score = "BEST_SCORE";
-constexpr const char* optimizer_changes = "OPTIMIZER_CHANGES";  // missing: none
 
 /// Tied ones, as of one module in two places, are changed once.
 std::vector<torch::Tensor> each_once(const std::vector<torch::Tensor>& tensors) {
@@ -74,7 +71,7 @@ void Session::change_optimizer(torch::optim::Optimizer& optimizer) {
   ++changes_count_;
   use(optimizer);
   if (changes_count_ > saved_changes_count()) {
-    training_.user_fields[optimizer_changes] = changes_count_;
+    training_.own_fields[entry::optimizer_changes] = changes_count_;
   }
 }
 
@@ -91,10 +88,11 @@ void Session::use(torch::optim::Optimizer& optimizer) {
   optimizer_ = &optimizer;
 }
 
-/// How often the optimizer had been changed when the snapshot was saved, or until now.
+/// How often the optimizer had been changed when the snapshot was saved, or until now. No entry:
+/// never.
 std::int64_t Session::saved_changes_count() const {
-  const auto found = training_.user_fields.find(optimizer_changes);
-  const bool is_known = found != training_.user_fields.end() && found->second.isInt();
+  const auto found = training_.own_fields.find(entry::optimizer_changes);
+  const bool is_known = found != training_.own_fields.end() && found->second.isInt();
   return is_known ? found->second.toInt() : 0;
 }
 
@@ -124,6 +122,7 @@ TrainingSteps Session::steps(BatchLoader& loader) {
 
 TrainingSteps Session::steps_of(std::int64_t samples_count, BatchLoader* loader) {
   require_prepared("steps()");
+  require_free_names(training_.user_fields);
   require_same_data(samples_count);
   return {*this, samples_count, loader};
 }
@@ -203,6 +202,7 @@ double Session::learning_rate() const {
 /// Saves what the last finished step has left. True on rank 0 if it is on the disk already. A rank
 /// whose loss was not finite throws before any rank saves, and so do all that have drifted apart.
 bool Session::begin_save() {
+  require_free_names(training_.user_fields);
   require_saved_phase(training_.position.step - 1);  // which may be no step(), such as LBFGS's
   finish_losses();
   const bool may_be_late = !device_.is_cpu() && group_.size() > 1;
@@ -314,13 +314,13 @@ bool Session::is_kept(bool here) const {
 
 bool Session::keep_best(double score) {
   require_prepared("keep_best()");
-  auto& fields = training_.user_fields;
-  const auto best = fields.find(best_score);
+  auto& fields = training_.own_fields;
+  const auto best = fields.find(entry::best_score);
   const bool is_first = best == fields.end() || !best->second.isDouble();
   const bool is_best = !std::isnan(score) && (is_first || score > best->second.toDouble());
   if (!is_best) return false;
   if (!is_kept(is_rank_0() && write_best(score))) return true;
-  fields[best_score] = score;
+  fields[entry::best_score] = score;
   saves_after_step_ = true;  // or a restart would not know the score
   return true;
 }

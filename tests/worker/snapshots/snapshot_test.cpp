@@ -11,6 +11,8 @@
 
 #include <cmath>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -373,10 +375,29 @@ TEST_CASE("snapshot: a dict that is none is refused by what is wrong with it") {
     CHECK(contains(error_for(root), "GRADIENT_ORDER is not a list of counts"));
   }
 
-  Snapshot snapshot;
-  snapshot.user_fields["STEP"] = 1;
-  CHECK(
-      contains(error_of([&] { static_cast<void>(to_value(snapshot)); }), "cannot be called STEP"));
+TEST_CASE("snapshot: a user field with the name of an entry of the runtime is refused") {
+  Snapshot whole;
+  whole.optimizer_state = whole.scaler_state = whole.shards = 1;
+  whole.gradient_order = {0};
+  std::set<std::string> names{"OPTIMIZER_CHANGES",
+                              "BEST_SCORE",
+                              "EARLY_STOP_BEST validation/loss",
+                              "EARLY_STOP_EPOCHS 2 train/loss"};
+  for (const std::string& name : names) whole.own_fields[name] = 2;
+  const auto value = to_value(whole).toGenericDict();
+  for (const auto& each : value) names.insert(each.key().toStringRef());
+  CHECK(names.size() == 16);
+  for (const std::string& name : names) {
+    Snapshot snapshot;
+    snapshot.user_fields[name] = 1;
+    CHECK(error_of([&] { static_cast<void>(to_value(snapshot)); }) ==
+          "a user field of a snapshot cannot be called " + name +
+              ", which is an entry of the runtime's own; rename it");
+  }
+  const Snapshot loaded = from_value(value);
+  CHECK(loaded.user_fields.empty());
+  CHECK(loaded.own_fields.size() == 4);
+  CHECK(loaded.own_fields.at("BEST_SCORE").toInt() == 2);
 }
 
 }  // namespace

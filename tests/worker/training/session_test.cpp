@@ -407,5 +407,23 @@ TEST_CASE("session: what a program adds to the snapshot comes back with it") {
   CHECK(job.session.user_fields().at("BEST").toDouble() == 0.5);
 }
 
+TEST_CASE("session: a user field with a name of the runtime's is refused, before it is saved") {
+  const TemporaryFolder folder;
+  const auto error_with = [&](const std::string& name, std::int64_t step_set_in) {
+    SessionJob job(folder, {});
+    auto& fields = job.session.user_fields();
+    if (step_set_in < 0) fields[name] = 1;
+    return error_of([&] {
+      job.train([&](const Step& step) {
+        CHECK(step_set_in >= 0);
+        if (step.position.step == step_set_in) fields[name] = 1;
+      });
+    });
+  };
+  CHECK(contains(error_with("OPTIMIZER_CHANGES", -1), "cannot be called OPTIMIZER_CHANGES"));
+  CHECK(contains(error_with("BEST_SCORE", 0), "cannot be called BEST_SCORE"));
+  CHECK(folder.names().empty());
+}
+
 }  // namespace
 }  // namespace ddprun::worker

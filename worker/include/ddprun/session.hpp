@@ -29,7 +29,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +38,7 @@
 namespace ddprun::worker {
 
 class BackgroundSaver;
+class EarlyStop;
 class GradientScaler;
 class LossCheck;
 class ShardSaver;
@@ -100,8 +100,8 @@ class Session {
   /// The file of the newest snapshot, or where it will be.
   [[nodiscard]] const std::filesystem::path& snapshot_path() const { return snapshots_.path(); }
   /// What is saved beside the training; prepare() replaces it by what was. See
-  /// Snapshot::user_fields.
-  [[nodiscard]] std::map<std::string, c10::IValue>& user_fields() { return training_.user_fields; }
+  /// Snapshot::user_fields. steps() and saves throw Error for a name of the runtime's.
+  [[nodiscard]] SnapshotFields& user_fields() { return training_.user_fields; }
 
   /// Collective, once. The model for this session's steps: on its device, with the state of the
   /// newest snapshot, if there is one, and the same on all ranks. `module` is a module holder or a
@@ -188,6 +188,7 @@ class Session {
   [[nodiscard]] std::filesystem::path best_path() const;
 
  private:
+  friend class EarlyStop;
   friend class TrainingSteps;
 
   void resume(const std::shared_ptr<torch::nn::Module>& module, torch::optim::Optimizer& optimizer);

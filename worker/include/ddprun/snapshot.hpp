@@ -2,7 +2,7 @@
 // that the PyTorch tutorial on fault tolerance saves, with more entries:
 //   MODEL_STATE EPOCHS_RUN                                           the tutorial's
 //   OPTIMIZER_STATE SCALER_STATE EPOCH BATCH SAMPLES STEP GENERATION WORLD_SIZE GRADIENT_ORDER
-//   SHARDS                                                           ours
+//   SHARDS BEST_SCORE OPTIMIZER_CHANGES EARLY_STOP_BEST... EARLY_STOP_EPOCHS...     ours
 // and whatever else the program adds.
 #pragma once
 
@@ -22,6 +22,8 @@ namespace ddprun::worker {
 /// overflow.
 inline constexpr std::int64_t count_max = std::int64_t{1} << 53;
 
+using SnapshotFields = std::map<std::string, c10::IValue>;
+
 struct Snapshot {
   StateDict model_state;
   c10::IValue optimizer_state;  ///< As Python's optimizer.state_dict(); None when not saved.
@@ -40,11 +42,16 @@ struct Snapshot {
 
   /// Entries of the program's own, beside those above in the file. Values must be what
   /// write_pt_file() accepts.
-  std::map<std::string, c10::IValue> user_fields;
+  SnapshotFields user_fields;
+  /// What a Session and an EarlyStop keep for the next start, beside all that.
+  SnapshotFields own_fields;
 };
 
+/// Throws Error naming a user field that has the name of one of the runtime's entries.
+void require_free_names(const SnapshotFields& user_fields);
+
 /// The snapshot as the dict that goes into a file. Tensors of other devices are copied to the CPU,
-/// all others are shared. Throws Error when a user field has the name of an entry above.
+/// all others are shared. Throws Error as require_free_names().
 [[nodiscard]] c10::IValue to_value(const Snapshot& snapshot);
 
 /// The snapshot that `value` holds. All entries but MODEL_STATE may be missing. From a foreign one,
