@@ -50,12 +50,11 @@ inline void load_weights(Net& net, const std::string& path) {
     const std::string name = "head." + entry.key();
     if (!taken.contains(name)) taken.insert(name, entry.value());
   }
-  try {
-    worker::load_state_dict(*net, taken);
-  } catch (const worker::Error& error) {
+  if (const std::string misfit = worker::misfit(*net, taken); !misfit.empty()) {
     throw worker::Error(worker::text(
-        path, " has no weights of this network: ", error.what(), "; give those of a VGG-16"));
+        path, " has no weights of this network: ", misfit, "; give those of a VGG-16"));
   }
+  worker::load_state_dict(*net, taken);
 }
 
 /// Those layers of the features learn that are not before `first`; the head always does.

@@ -7,6 +7,28 @@
 #include <string_view>
 
 namespace ddprun::worker {
+namespace {
+
+/// How many there are, and the first of them.
+class NameList {
+ public:
+  void add(const std::string& name) {
+    if (count_ < shown_max) names_ += (count_ == 0 ? "" : ", ") + name;
+    ++count_;
+  }
+  /// "it has 7 unknown (weight, bias, step, ...)". Empty if the list is.
+  [[nodiscard]] std::string told(const char* before, const char* after) const {
+    if (count_ == 0) return {};
+    return text(before, count_, after, " (", names_, count_ > shown_max ? ", ...)" : ")");
+  }
+
+ private:
+  static constexpr std::size_t shown_max = 3;
+  std::size_t count_ = 0;
+  std::string names_;
+};
+
+}  // namespace
 
 StateDict state_dict(const torch::nn::Module& module) {
   StateDict state;
@@ -19,31 +41,37 @@ StateDict state_dict(const torch::nn::Module& module) {
   return state;
 }
 
-void require_fit(const torch::nn::Module& module, const StateDict& state) {
-  constexpr const char* hint = "; the snapshot is of another model, use its own program or path";
+std::string misfit(const torch::nn::Module& module, const StateDict& state) {
+  NameList missing;
+  NameList unlike;
+  NameList unknown;
   const StateDict current = state_dict(module);
   for (const auto& named : current) {
     const torch::Tensor* saved = state.find(named.key());
     if (saved == nullptr) {
-      throw Error(text("the snapshot has no parameter ", named.key(), hint));
-    }
-    if (saved->sizes() != named.value().sizes()) {
-      throw Error(text("parameter ",
-                       named.key(),
-                       " is ",
-                       named.value().sizes(),
-                       " in the model but ",
-                       saved->sizes(),
-                       " in the snapshot",
-                       hint));
+      missing.add(named.key());
+    } else if (saved->sizes() != named.value().sizes()) {
+      unlike.add(
+          text(named.key(), " is ", saved->sizes(), ", the model's ", named.value().sizes()));
     }
   }
   for (const auto& named : state) {
-    if (!current.contains(named.key())) {
-      throw Error(
-          text("the model has no parameter ", shown(named.key()), ", the snapshot has", hint));
-    }
+    if (!current.contains(named.key())) unknown.add(shown(named.key()));
   }
+  std::string parts = missing.told("it lacks ", "");
+  for (const std::string& part :
+       {unknown.told("it has ", " unknown"), unlike.told("it has ", " of another shape")}) {
+    parts += (parts.empty() || part.empty() ? "" : ", ") + part;
+  }
+  return parts;
+}
+
+void require_fit(const torch::nn::Module& module, const StateDict& state) {
+  const std::string what = misfit(module, state);
+  if (what.empty()) return;
+  throw Error(text("the saved state does not fit the model: ",
+                   what,
+                   "; it is of another model, use its own program or path"));
 }
 
 void load_state_dict(const torch::nn::Module& module, const StateDict& state) {

@@ -22,4 +22,16 @@ StateDict read_weights(const std::filesystem::path& path) {
   }
 }
 
+void load_weights(const torch::nn::Module& module, const std::filesystem::path& path) {
+  const StateDict weights = read_weights(path);
+  if (const std::string what = misfit(module, weights); !what.empty()) {
+    throw Error(text("the weights file ",
+                     path.string(),
+                     " does not fit the network: ",
+                     what,
+                     "; give a file of this network, or make the network that the file is of"));
+  }
+  load_state_dict(module, weights);
+}
+
 }  // namespace ddprun::worker

@@ -185,8 +185,8 @@ TEST_CASE("dogs_vs_cats: of torchvision's VGG-16 the features are taken, and all
   state["features.28.bias"] = torch::ones({3});
   write_pt_file(folder / "vgg16.pt", to_value(state));
   CHECK(contains(test::error_of([&] { dogs::load_weights(net, folder / "vgg16.pt"); }),
-                 "vgg16.pt has no weights of this network: parameter features.28.bias is [64] in "
-                 "the model but [3] in the snapshot"));
+                 "vgg16.pt has no weights of this network: it has 1 of another shape "
+                 "(features.28.bias is [3], the model's [64]); give those of a VGG-16"));
 }
 
 TEST_CASE("dogs_vs_cats: what one rank lacks ends all with one cause, and so do too few pictures") {

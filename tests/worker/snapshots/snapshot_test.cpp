@@ -217,21 +217,26 @@ TEST_CASE("snapshot: a model of another shape is refused by parameter and shapes
     return copy;
   }();
   const std::string error = error_of([&] { load_state_dict(*wider, state_dict(*net)); });
-  CHECK(contains(error, "parameter 0.weight is [9, 4] in the model but [8, 4] in the snapshot"));
+  CHECK(
+      error ==
+      "the saved state does not fit the model: it has 7 of another shape (0.weight is [8, 4], the "
+      "model's [9, 4], 0.bias is [8], the model's [9], 1.weight is [8], the model's [9], ...); "
+      "it is of another model, use its own program or path");
   for (const auto& named : state_dict(*wider)) {
     CHECK(torch::equal(named.value(), before[named.key()]));
   }
 
   StateDict state = state_dict(*net);
   state.insert("extra", torch::zeros({1}));
-  CHECK(contains(error_of([&] { load_state_dict(*net, state); }), "model has no parameter extra"));
+  CHECK(contains(error_of([&] { load_state_dict(*net, state); }), ": it has 1 unknown (extra);"));
   StateDict named_by_others = state_dict(*net);
   named_by_others.insert("\x1b[2J", torch::zeros({1}));
-  CHECK(contains(error_of([&] { load_state_dict(*net, named_by_others); }), "parameter ?[2J,"));
+  CHECK(contains(error_of([&] { load_state_dict(*net, named_by_others); }),
+                 ": it has 1 unknown (?[2J);"));
   nn::Sequential deeper = make_tested_net(1);
   deeper->push_back(nn::Linear(1, 1));
   CHECK(contains(error_of([&] { load_state_dict(*deeper, state_dict(*net)); }),
-                 "snapshot has no parameter 4.weight"));
+                 ": it lacks 2 (4.weight, 4.bias);"));
 }
 
 TEST_CASE("snapshot: betas may be a list, and integers, as Python takes them") {
@@ -374,6 +379,7 @@ TEST_CASE("snapshot: a dict that is none is refused by what is wrong with it") {
     root.insert_or_assign("GRADIENT_ORDER", order);
     CHECK(contains(error_for(root), "GRADIENT_ORDER is not a list of counts"));
   }
+}
 
 TEST_CASE("snapshot: a user field with the name of an entry of the runtime is refused") {
   Snapshot whole;

@@ -13,8 +13,12 @@ using StateDict = torch::OrderedDict<std::string, torch::Tensor>;
 /// detached and share their storage with the module.
 [[nodiscard]] StateDict state_dict(const torch::nn::Module& module);
 
-/// Copies `state` into `module`, whatever its device and type. Throws Error naming the first entry
-/// that is missing, not known or of another shape; the module is unchanged then.
+/// How `state` does not fit `module`, for an error: how many entries are missing, not known and of
+/// another shape, and the first of them. Empty if it fits. Reads no element of `state`.
+[[nodiscard]] std::string misfit(const torch::nn::Module& module, const StateDict& state);
+
+/// Copies `state` into `module`, whatever its device and type. Throws Error with the misfit(); the
+/// module is unchanged then.
 void load_state_dict(const torch::nn::Module& module, const StateDict& state);
 
 /// Throws what load_state_dict() would; changes nothing, and reads no element of `state`.

@@ -14,4 +14,8 @@ namespace ddprun::worker {
 /// naming the path.
 [[nodiscard]] StateDict read_weights(const std::filesystem::path& path);
 
+/// Gives `module` the weights in such a file, all of them. Throws Error naming the path, with the
+/// misfit() if they are another network's; the module is unchanged then.
+void load_weights(const torch::nn::Module& module, const std::filesystem::path& path);
+
 }  // namespace ddprun::worker
