@@ -14,10 +14,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
-#include <vector>
+#include <variant>
 
 namespace ddprun::examples {
 
@@ -31,11 +32,39 @@ struct Cifar100Options {
   std::uint64_t seed = 0;              ///< Of pictures that are made up.
 };
 
+/// A DataSet: pictures of a file, or made up, each when it is read.
+class Cifar100Pictures {
+ public:
+  explicit Cifar100Pictures(worker::TensorData file)
+      : end_(file.size()), source_(std::move(file)) {}
+  explicit Cifar100Pictures(SyntheticImages made_up)
+      : end_(made_up.size()), source_(std::move(made_up)) {}
+
+  /// Those from `begin` to before `end`, or to the last one.
+  [[nodiscard]] Cifar100Pictures part(std::int64_t begin, std::int64_t end) const {
+    Cifar100Pictures result = *this;
+    result.begin_ = begin_ + begin;
+    result.end_ = std::min(begin_ + end, end_);
+    return result;
+  }
+
+  [[nodiscard]] std::int64_t size() const { return end_ - begin_; }
+  [[nodiscard]] worker::Sample get(std::int64_t index, torch::Generator& draws) const {
+    const auto read = [&](const auto& source) { return source.get(begin_ + index, draws); };
+    return std::visit(read, source_);
+  }
+
+ private:
+  std::int64_t begin_ = 0;
+  std::int64_t end_;
+  std::variant<worker::TensorData, SyntheticImages> source_;
+};
+
 /// A DataModule. The last tenth of the training pictures, at least one, is held out: it is the data
 /// set of the validation.
 class Cifar100Data {
  public:
-  using Pictures = worker::TransformedData<worker::TensorData>;
+  using Pictures = worker::TransformedData<Cifar100Pictures>;
   static constexpr std::int64_t classes_count = 100;
 
   explicit Cifar100Data(Cifar100Options options) : options_(std::move(options)) {}
@@ -49,14 +78,9 @@ class Cifar100Data {
 
   /// Throws Error if the files cannot be read, or no picture is left to train on.
   void setup(const worker::Session& /*session*/) {
-    if (options_.data.empty()) {
-      training_ = made_up(options_.train_images, options_.seed);
-      test_ = made_up(options_.test_images, options_.seed + 1);
-    } else {
-      training_ = worker::read_cifar100(folder() / "train.bin");
-      test_ = worker::read_cifar100(folder() / "test.bin");
-    }
-    const std::int64_t count = std::min(options_.train_images, training_.images.size(0));
+    training_ = opened("train.bin", options_.train_images, options_.seed);
+    test_ = opened("test.bin", options_.test_images, options_.seed + 1);
+    const std::int64_t count = std::min(options_.train_images, training_->size());
     held_out_begin_ = count - std::max<std::int64_t>(count / 10, 1);
     if (held_out_begin_ > 0) return;
     throw worker::Error(worker::text((folder() / "train.bin").string(),
@@ -64,13 +88,13 @@ class Cifar100Data {
   }
 
   [[nodiscard]] Pictures training_data() const {
-    return pictures(training_, 0, held_out_begin_, options_.augments ? augmented : normalized);
+    return {training_->part(0, held_out_begin_), options_.augments ? augmented : normalized};
   }
   [[nodiscard]] Pictures validation_data() const {
-    return pictures(training_, held_out_begin_, options_.train_images, normalized);
+    return {training_->part(held_out_begin_, options_.train_images), normalized};
   }
   [[nodiscard]] Pictures test_data() const {
-    return pictures(test_, 0, options_.test_images, normalized);
+    return {test_->part(0, options_.test_images), normalized};
   }
 
  private:
@@ -100,25 +124,14 @@ class Cifar100Data {
                                      "; check --data, --copy-to and the room there"));
   }
 
-  static worker::Cifar made_up(std::int64_t count, std::uint64_t seed) {
-    const SyntheticImages data({count, classes_count, 32}, seed);
-    torch::Generator draws = at::detail::createCPUGenerator();  // of which nothing is drawn
-    std::vector<torch::Tensor> images;
-    std::vector<torch::Tensor> labels;
-    for (std::int64_t i = 0; i < count; ++i) {
-      worker::Sample sample = data.get(i, draws);
-      images.push_back(std::move(sample.input));
-      labels.push_back(std::move(sample.target));
+  [[nodiscard]] Cifar100Pictures opened(const char* name,
+                                        std::int64_t made_up_count,
+                                        std::uint64_t seed) const {
+    if (options_.data.empty()) {
+      return Cifar100Pictures(SyntheticImages({made_up_count, classes_count, 32}, seed));
     }
-    return {.images = torch::stack(images), .labels = torch::stack(labels), .coarse_labels = {}};
-  }
-
-  static Pictures pictures(const worker::Cifar& file,
-                           std::int64_t begin,
-                           std::int64_t end,
-                           const worker::Transform& transform) {
-    return {worker::TensorData(file.images.slice(0, begin, end), file.labels.slice(0, begin, end)),
-            transform};
+    const worker::Cifar file = worker::read_cifar100(folder() / name);
+    return Cifar100Pictures(worker::TensorData(file.images, file.labels));
   }
 
   static torch::Tensor normalized(const torch::Tensor& image, torch::Generator& /*draws*/) {
@@ -130,8 +143,8 @@ class Cifar100Data {
   }
 
   Cifar100Options options_;
-  worker::Cifar training_;
-  worker::Cifar test_;
+  std::optional<Cifar100Pictures> training_;
+  std::optional<Cifar100Pictures> test_;
   std::int64_t held_out_begin_ = 0;
 };
 

@@ -76,6 +76,21 @@ TEST_CASE("lightning: it trains, and a job that goes on has the losses of an unb
   CHECK(losses_in(folder / "rest") == std::vector<double>(all.begin() + 2, all.end()));
 }
 
+TEST_CASE("lightning: a picture is made up when it is read, so a large count costs nothing") {
+  constexpr std::int64_t count = 1'000'000'000'000;
+  const TemporaryFolder folder;
+  Session session({}, test::context_in(folder));
+  examples::Cifar100Data data({.train_images = count, .test_images = count});
+  set_up(data, session);
+  CHECK(data.training_data().size() == count / 10 * 9);
+  CHECK(data.test_data().size() == count);
+  const auto others = data.validation_data();
+  CHECK(others.size() == count / 10);
+  torch::Generator draws = at::detail::createCPUGenerator();
+  CHECK(others.get(7, draws).target.item<std::int64_t>() == 7);
+  CHECK_FALSE(torch::equal(others.get(7, draws).input, others.get(107, draws).input));
+}
+
 TEST_CASE("lightning: data that are missing, damaged or too few are named") {
   const TemporaryFolder folder;
   Session session({}, test::context_in(folder));
