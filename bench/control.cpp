@@ -2,12 +2,13 @@
 // and for looking whether ddprun asks for something, and of a line, with its reader's part.
 #include "ddprun/control.hpp"
 
+#include "bench/measure.hpp"
+
 #include <sys/socket.h>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <functional>
 #include <string>
 
@@ -15,16 +16,10 @@ namespace {
 
 constexpr int rounds_count = 1'000'000;
 
-double cpu_ns() {
-  timespec used{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) * 1e9 + static_cast<double>(used.tv_nsec);
-}
-
 void measure(const char* what, const std::function<void(int round)>& act) {
-  const double before = cpu_ns();
+  const double before = ddprun::bench::cpu_s();
   for (int round = 1; round <= rounds_count; ++round) act(round);
-  std::printf("%s: %.0f ns\n", what, (cpu_ns() - before) / rounds_count);
+  std::printf("%s: %.0f ns\n", what, 1e9 * (ddprun::bench::cpu_s() - before) / rounds_count);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ constexpr std::int64_t batch_size = 32;
 
 torch::Tensor for_network(const torch::Tensor& image, torch::Generator& /*draws*/) {
   return worker::normalize(
-      worker::resize(image, 256, 256), {0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F});
+      worker::resize(image, 256, 256), worker::imagenet_mean, worker::imagenet_deviation);
 }
 
 void drop_from_cache(const Paths& paths) {

@@ -1,5 +1,6 @@
 // Processor time of one coordinator and its roster for a job of many nodes: to form a generation,
 // to stop it, to receive all successes, and for the longest event.
+#include "bench/measure.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 #include "rendezvous/membership/roster.hpp"
 
@@ -7,18 +8,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
 #include <string>
 #include <vector>
 
 namespace ddprun {
 namespace {
-
-double cpu_ms() {
-  timespec used{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) / 1e6;
-}
 
 class Job {
  public:
@@ -66,9 +60,9 @@ class Job {
   }
   template <typename Feed>
   void measure(const Feed& feed) {
-    const double before = cpu_ms();
+    const double before = bench::cpu_s();
     feed();
-    const double used = cpu_ms() - before;
+    const double used = 1e3 * (bench::cpu_s() - before);
     all_ += used;
     longest_ = std::max(longest_, used);
   }

@@ -1,6 +1,7 @@
 // How many pictures a second one core reads, as an evaluation on ImageNet does: decoded, resized to
 // 256, the middle 224 pixels, normalized. Usage: loader FOLDER, of an ImageFolder. Prints the rate
 // of processor time.
+#include "bench/measure.hpp"
 #include "ddprun/image_folder.hpp"
 #include "ddprun/image_transforms.hpp"
 #include "ddprun/run.hpp"
@@ -8,7 +9,6 @@
 #include <torch/torch.h>
 
 #include <cstdio>
-#include <ctime>
 #include <string>
 #include <vector>
 
@@ -16,16 +16,10 @@ namespace {
 
 using namespace ddprun;
 
-double cpu_s() {
-  timespec used{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) / 1e9;
-}
-
 torch::Tensor for_network(const torch::Tensor& image, torch::Generator& /*draws*/) {
   return worker::normalize(worker::center_crop(worker::resize(image, 256), 224),
-                           {0.485F, 0.456F, 0.406F},
-                           {0.229F, 0.224F, 0.225F});
+                           worker::imagenet_mean,
+                           worker::imagenet_deviation);
 }
 
 void read_all(const worker::ImageFolder& data) {
@@ -41,8 +35,8 @@ int main(int argc, char** argv) {
     torch::set_num_threads(1);
     const worker::ImageFolder data(arguments[0], {.transform = for_network});
     read_all(data);  // the files are in memory after this
-    const double start = cpu_s();
+    const double start = bench::cpu_s();
     read_all(data);
-    std::printf("%.0f img/s\n", static_cast<double>(data.size()) / (cpu_s() - start));
+    std::printf("%.0f img/s\n", static_cast<double>(data.size()) / (bench::cpu_s() - start));
   });
 }

@@ -1,13 +1,12 @@
 // What a step of an optimizer costs, by processor time: LibTorch's and ddprun's in turns, on
 // parameters with the shapes of ResNet-18's.
+#include "bench/measure.hpp"
 #include "ddprun/optimizers.hpp"
 
 #include <torch/torch.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <vector>
 
 namespace {
@@ -41,21 +40,10 @@ std::vector<Tensor> make_parameters() {
   return parameters;
 }
 
-double cpu_ms() {
-  timespec used{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) / 1e6;
-}
-
 double step_ms(optim::Optimizer& optimizer) {
-  const double start = cpu_ms();
+  const double start = bench::cpu_s();
   for (int i = 0; i < steps_count; ++i) optimizer.step();
-  return (cpu_ms() - start) / steps_count;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  return 1e3 * (bench::cpu_s() - start) / steps_count;
 }
 
 template <typename Theirs, typename Ours, typename Options>
@@ -70,8 +58,8 @@ void measure(const char* name, const Options& options) {
     theirs_ms.push_back(step_ms(theirs));
     ours_ms.push_back(step_ms(ours));
   }
-  const double before = median(theirs_ms);
-  const double after = median(ours_ms);
+  const double before = bench::median(theirs_ms);
+  const double after = bench::median(ours_ms);
   std::printf("%-28s LibTorch %6.1f ms (%5.1f steps/s), ddprun %6.1f ms (%5.1f steps/s): %.2f\n",
               name,
               before,

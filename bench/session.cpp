@@ -2,13 +2,12 @@
 // loop that only trains. Both are one rank with the same network and the same samples.
 #include "ddprun/session.hpp"
 
+#include "bench/measure.hpp"
 #include "ddprun/run.hpp"
 
 #include <torch/torch.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -22,12 +21,6 @@ namespace nn = torch::nn;
 constexpr std::int64_t batch_size = 32;
 constexpr std::int64_t features_count = 64;
 constexpr int rounds_count = 30;
-
-double cpu_us() {
-  timespec used{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) * 1e6 + static_cast<double>(used.tv_nsec) / 1e3;
-}
 
 struct Job {
   explicit Job(std::int64_t width, std::int64_t steps)
@@ -48,13 +41,13 @@ double time_loop(std::int64_t width, std::int64_t steps) {
   const auto batches = torch::randperm(job.inputs.size(0), torch::kLong).split(batch_size);
   double start = 0;
   for (const Tensor& samples : batches) {
-    if (start == 0 && &samples != batches.data()) start = cpu_us();
+    if (start == 0 && &samples != batches.data()) start = bench::cpu_s();
     job.optimizer.zero_grad();
     const Tensor output = job.net->forward(job.inputs.index_select(0, samples));
     torch::mse_loss(output, job.targets.index_select(0, samples)).backward();
     job.optimizer.step();
   }
-  return (cpu_us() - start) / static_cast<double>(steps - 1);
+  return 1e6 * (bench::cpu_s() - start) / static_cast<double>(steps - 1);
 }
 
 double time_session(std::int64_t width, std::int64_t steps) {
@@ -64,18 +57,13 @@ double time_session(std::int64_t width, std::int64_t steps) {
   double start = 0;
   double end = 0;
   for (const worker::Step& step : session.steps(job.inputs.size(0))) {
-    if (step.position.step == 1) start = cpu_us();
-    end = cpu_us();  // what follows the last step saves a snapshot
+    if (step.position.step == 1) start = bench::cpu_s();
+    end = bench::cpu_s();  // what follows the last step saves a snapshot
     const Tensor output = parallel(job.inputs.index_select(0, step.samples));
     session.backward(torch::mse_loss(output, job.targets.index_select(0, step.samples)));
     session.step();
   }
-  return (end - start) / static_cast<double>(steps - 2);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  return 1e6 * (end - start) / static_cast<double>(steps - 2);
 }
 
 void measure(std::int64_t width, std::int64_t steps) {
@@ -90,8 +78,8 @@ void measure(std::int64_t width, std::int64_t steps) {
     sessions.push_back(time_session(width, steps));
   }
   std::filesystem::remove_all(folder);
-  const double loop = median(loops);
-  const double session = median(sessions);
+  const double loop = bench::median(loops);
+  const double session = bench::median(sessions);
   std::printf("width %d: %.1f us a step by a loop, %.1f us by a session: %+.1f us, %+.2f %%\n",
               static_cast<int>(width),
               loop,

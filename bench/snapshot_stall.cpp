@@ -3,13 +3,13 @@
 // The same steps without a snapshot are taken off. All three in turns; medians. FOLDER is on a disk
 // with 4 GB free.
 #include "bench/large_net.hpp"
+#include "bench/measure.hpp"
 #include "ddprun/optimizers.hpp"
 #include "ddprun/run.hpp"
 #include "ddprun/session.hpp"
 
 #include <torch/torch.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -66,11 +66,6 @@ Times time_steps(const std::filesystem::path& folder, worker::SessionOptions opt
   return {time_after(save_every), time_after(2 * save_every)};
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 void measure(const std::vector<std::string>& words) {
   if (words.size() != 1) throw worker::UsageError("usage: snapshot_stall FOLDER");
   const std::filesystem::path folder = std::filesystem::path(words[0]) / "snapshot_stall";
@@ -91,10 +86,10 @@ void measure(const std::vector<std::string>& words) {
   std::printf(
       "a step: %.3f s; the first snapshot beside the steps holds them up by %.3f s, a later one by "
       "%.3f s; one by itself by %.3f s\n",
-      median(steps),
-      median(first),
-      median(later),
-      median(waiting));
+      bench::median(steps),
+      bench::median(first),
+      bench::median(later),
+      bench::median(waiting));
 }
 
 }  // namespace

@@ -17,10 +17,9 @@ from torch.utils.data import DataLoader, DistributedSampler
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "shared"))
 import peer  # noqa: E402
+from peer_pictures import DEVIATION, MEAN  # noqa: E402
 
 FIRST_TUNED_LAYER = 24
-MEAN = torch.tensor([0.485, 0.456, 0.406]).view(3, 1, 1)
-DEVIATION = torch.tensor([0.229, 0.224, 0.225]).view(3, 1, 1)
 
 
 def read_options():

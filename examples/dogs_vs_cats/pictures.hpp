@@ -39,7 +39,7 @@ inline worker::Transform transform(const PictureOptions& options, bool is_augmen
       result = worker::random_affine(result, {.scale = {0.8, 1.2}, .shear_max = 0.2}, draws);
       result = worker::random_horizontal_flip(result, draws);
     }
-    return worker::normalize(result, {0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F});
+    return worker::normalize(result, worker::imagenet_mean, worker::imagenet_deviation);
   };
 }
 

@@ -21,7 +21,7 @@ worker::Transform for_network(std::int64_t side, bool flips) {
   return [side, flips](const torch::Tensor& image, torch::Generator& draws) {
     torch::Tensor picture = worker::resize(image, side, side);
     if (flips) picture = worker::random_horizontal_flip(picture, draws);
-    return worker::normalize(picture, {0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F});
+    return worker::normalize(picture, worker::imagenet_mean, worker::imagenet_deviation);
   };
 }
 

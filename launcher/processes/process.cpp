@@ -1,5 +1,6 @@
 #include "launcher/processes/process.hpp"
 
+#include "launcher/processes/argument_pointers.hpp"
 #include "launcher/system/clock.hpp"
 
 #include <fcntl.h>
@@ -19,14 +20,6 @@ namespace {
 
 std::system_error system_failure(const char* what) {
   return {errno, std::generic_category(), what};
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 struct ExecFailure {

@@ -1,6 +1,8 @@
 #include "tests/e2e/kit.hpp"
 
 #include "launcher/devices/cpu_quota.hpp"
+#include "launcher/processes/argument_pointers.hpp"
+#include "tests/content.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -30,6 +32,8 @@
 namespace e2e {
 namespace {
 
+using ddprun::pointers_to;
+
 constexpr std::chrono::milliseconds look_again{10};  // for what no descriptor tells
 
 [[noreturn]] void fail(const std::string& what) {
@@ -40,13 +44,6 @@ std::array<int, 2> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe2");
   return ends;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 /// The descriptors that the child gets as 0, 1 and 2.
@@ -317,8 +314,7 @@ void Case::write(const std::string& name, const std::string& text) const {
 }
 
 std::string Case::read(const std::string& name) const {
-  std::ifstream file(folder_ / name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return ddprun::content_of(folder_ / name);
 }
 
 bool Case::has(const std::string& name) const {

@@ -1,5 +1,6 @@
 // Each of torchrun's options, and what its workers find in their environment: as torchrun gave it
 // (torchrun_environment.txt, written by record_torchrun.py), but for the differences listed here.
+#include "tests/content.hpp"
 #include "tests/e2e/kit.hpp"
 #include "tests/e2e/nodes_kit.hpp"
 
@@ -110,7 +111,8 @@ class EnvironmentCase : public Case {
     for (std::size_t rank = 0; rank < expected.workers.size(); ++rank) {
       CAPTURE(rank);
       Variables seen;
-      for (const std::string& line : lines_of(read_file(out + "/" + std::to_string(rank)))) {
+      for (const std::string& line :
+           lines_of(ddprun::content_of(out + "/" + std::to_string(rank)))) {
         seen.insert(pair_in(line));
       }
       for (const auto& [name, value] : expected.workers[rank]) {
@@ -130,11 +132,6 @@ class EnvironmentCase : public Case {
     if (has_option(line, "run-path")) return {python_worker_};
     return {"--no-python", worker_};
   }
-  static std::string read_file(const std::string& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
   std::string worker_ = script("worker", "#!/bin/sh\nexec env > \"$WORKER_FOLDER/$RANK\"\n");
   std::string python_worker_ = script(
       "worker.py",

@@ -1,21 +1,17 @@
 // What torchrun's options do, where more than the environment shows it.
+#include "tests/content.hpp"
 #include "tests/e2e/kit.hpp"
 #include "tests/e2e/nodes_kit.hpp"
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace e2e {
 namespace {
 
-constexpr const char* speak = "echo out $RANK; echo err $RANK >&2";
+using ddprun::content_of;
 
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+constexpr const char* speak = "echo out $RANK; echo err $RANK >&2";
 
 /// The one folder that ddprun made in `parent`, with the files of its first generation.
 std::filesystem::path made_folder(const std::filesystem::path& parent) {

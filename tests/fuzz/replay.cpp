@@ -1,6 +1,7 @@
 // fuzz_replay TARGET FOLDER: feeds a target every file of its corpus, and mutations of each, always
 // the same ones. fuzz_replay TARGET FILE: feeds it one. For all compilers, as a test; run.sh looks
 // for new findings.
+#include "tests/content.hpp"
 #include "tests/fuzz/target.hpp"
 
 #ifdef DDPRUN_SANITIZED
@@ -16,7 +17,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <random>
 #include <string>
 #include <string_view>
@@ -37,18 +37,13 @@ constexpr int mutations_per_file = 200;
 #endif
 constexpr const char* failed_path = "fuzz_failed_input";  // in the working directory
 
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// In the order of their names.
 std::vector<std::string> read_corpus(const fs::path& folder) {
   std::vector<fs::path> paths;
   for (const auto& entry : fs::directory_iterator(folder)) paths.push_back(entry.path());
   std::ranges::sort(paths);
   std::vector<std::string> corpus;
-  for (const fs::path& path : paths) corpus.push_back(read_file(path));
+  for (const fs::path& path : paths) corpus.push_back(ddprun::content_of(path));
   return corpus;
 }
 
@@ -148,6 +143,6 @@ int main(int argc, char** argv) {
   keep_input_at_death();
   bound_memory();
   if (fs::is_directory(words[1])) return replay(*target, words[1]);
-  feed(*target, read_file(words[1]));
+  feed(*target, ddprun::content_of(words[1]));
   return 0;
 }

@@ -1,5 +1,7 @@
 #include "tests/hosts/program.hpp"
 
+#include "launcher/processes/argument_pointers.hpp"
+#include "tests/content.hpp"
 #include "tests/e2e/process_table.hpp"
 
 #include <fcntl.h>
@@ -11,28 +13,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <thread>
 
 namespace hosts {
 namespace {
 
+using ddprun::content_of;
+using ddprun::pointers_to;
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds poll_again{2};
-
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-std::vector<char*> pointers_to(Words& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 Fd open_new(const std::filesystem::path& path) {
   Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));

@@ -8,6 +8,7 @@
 //   chatter                   at the start: prints a line again and again, whether anybody reads or
 //                             not, touches that file, and holds no connection to anybody
 // First of all it tells the watch that it lives.
+#include "tests/content.hpp"
 #include "tests/hosts/birth.hpp"
 
 #include <fcntl.h>
@@ -24,12 +25,12 @@
 #include <ctime>
 #include <exception>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <netdb.h>
 #include <string>
 
 namespace {
+
+using ddprun::content_of;
 
 constexpr const char* chatter_file = "chatter";
 constexpr int chatter_ms = 50;
@@ -37,11 +38,6 @@ constexpr int chatter_ms = 50;
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "-" : value;
-}
-
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 /// In one piece: others append to the same file.

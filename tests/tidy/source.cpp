@@ -1,11 +1,11 @@
 #include "tests/tidy/source.hpp"
 
+#include "tests/content.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 namespace ddprun::tidy {
@@ -65,11 +65,6 @@ std::string code_of(const std::string& text) {
   return code;
 }
 
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 SourceFile make_source(std::string path, std::string text) {
@@ -85,7 +80,7 @@ std::vector<SourceFile> read_tree(const std::string& root) {
       const std::string path = fs::relative(entry.path(), root).generic_string();
       if (!entry.is_regular_file() || path.find("__pycache__") != std::string::npos) continue;
       if (path.starts_with("tests/fuzz/corpus/")) continue;  // bytes of any kind
-      files.push_back(make_source(path, read_file(entry.path())));
+      files.push_back(make_source(path, content_of(entry.path())));
     }
   }
   std::ranges::sort(files, {}, &SourceFile::path);

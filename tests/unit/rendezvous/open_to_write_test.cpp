@@ -1,23 +1,17 @@
 #include "rendezvous/open_to_write.hpp"
 
 #include "launcher/system/fd.hpp"
+#include "tests/content.hpp"
 #include "tests/unit/temp_folder.hpp"
 
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace ddprun {
 namespace {
 
 constexpr int append_flags = O_WRONLY | O_CREAT | O_APPEND;
-
-std::string text_at(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// Writes "x" to `path` as `user`, and returns the errno if that is refused.
 int refusal_to_write(const std::string& path, uid_t user = ::geteuid()) {
@@ -40,7 +34,7 @@ TEST_CASE("open to write: a file is made, and gone on with") {
   const TempFolder folder;
   CHECK(refusal_to_write(folder.at("new")) == 0);
   CHECK(refusal_to_write(folder.at("new")) == 0);
-  CHECK(text_at(folder.at("new")) == "xx");
+  CHECK(content_of(folder.at("new")) == "xx");
 }
 
 TEST_CASE("open to write: a link of one's own is followed, to a file that is there or not yet") {
@@ -51,10 +45,10 @@ TEST_CASE("open to write: a link of one's own is followed, to a file that is the
   for (const char* link : {"absolute", "relative", "null"}) {
     CHECK(refusal_to_write(folder.at(link)) == 0);
   }
-  CHECK(text_at(folder.at("file")) == "xx");
+  CHECK(content_of(folder.at("file")) == "xx");
   const InFolder current(folder.path());
   CHECK(refusal_to_write("relative") == 0);
-  CHECK(text_at("file") == "xxx");
+  CHECK(content_of("file") == "xxx");
 }
 
 TEST_CASE("open to write: a link of another user is refused, and its target untouched") {
@@ -64,7 +58,7 @@ TEST_CASE("open to write: a link of another user is refused, and its target unto
   std::filesystem::create_symlink(target, link);
   give_to_another(link);
   CHECK(refusal_to_write(link, a_stranger()) == ELOOP);
-  CHECK(text_at(target) == "mine");
+  CHECK(content_of(target) == "mine");
   std::filesystem::remove(target);
   CHECK(refusal_to_write(link, a_stranger()) == ELOOP);
   CHECK_FALSE(std::filesystem::exists(target));

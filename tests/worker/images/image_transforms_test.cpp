@@ -84,8 +84,7 @@ TEST_CASE("transforms: what is drawn with a seed is what torchvision draws with 
 }
 
 TEST_CASE("transforms: normalize gives the bits of ToTensor and Normalize") {
-  const torch::Tensor result =
-      normalize(the_picture(), {0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F});
+  const torch::Tensor result = normalize(the_picture(), imagenet_mean, imagenet_deviation);
   CHECK(test::crc_of_bytes(result) == torchvision_crc("normalize"));
 }
 

@@ -77,6 +77,8 @@ struct RandomAffineOptions {
                                           torch::Generator& draws);
 
 using OfChannels = std::array<float, 3>;  ///< A number for red, green and blue.
+inline constexpr OfChannels imagenet_mean{0.485F, 0.456F, 0.406F};
+inline constexpr OfChannels imagenet_deviation{0.229F, 0.224F, 0.225F};
 
 /// (3, H, W) float32: (value / 255 - mean) / deviation, bit by bit that of ToTensor and Normalize.
 [[nodiscard]] torch::Tensor normalize(const torch::Tensor& image,

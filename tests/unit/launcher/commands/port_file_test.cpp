@@ -1,6 +1,7 @@
 #include "launcher/commands/port_file.hpp"
 
 #include "rendezvous/result.hpp"
+#include "tests/content.hpp"
 #include "tests/unit/temp_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -8,25 +9,18 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 
 namespace ddprun {
 namespace {
 
-std::string port_in(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 TEST_CASE("port file: it has the port, and goes with its store") {
   const TempFolder folder;
   const std::string path = folder.at("port");
   {
     const PortFile file(path, 29'500);
-    CHECK(port_in(path) == "29500\n");
+    CHECK(content_of(path) == "29500\n");
   }
   CHECK(std::filesystem::is_empty(folder.path()));
 }
@@ -35,7 +29,7 @@ TEST_CASE("port file: it takes the place of an older one") {
   const TempFolder folder;
   const std::string path = folder.write("port", "1\n");
   const PortFile file(path, 29'500);
-  CHECK(port_in(path) == "29500\n");
+  CHECK(content_of(path) == "29500\n");
 }
 
 TEST_CASE("port file: the end of a store leaves that of a newer one") {
@@ -46,7 +40,7 @@ TEST_CASE("port file: the end of a store leaves that of a newer one") {
   const PortFile newer(
       path, 29'500);  // the same text, and perhaps the first file's number if that is free again
   older.reset();
-  CHECK(port_in(path) == "29500\n");
+  CHECK(content_of(path) == "29500\n");
 }
 
 TEST_CASE("port file: what is no file is left, and named") {

@@ -1,5 +1,6 @@
 #include "launcher/processes/log_files.hpp"
 
+#include "tests/content.hpp"
 #include "tests/unit/temp_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -11,7 +12,6 @@
 #include <barrier>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <thread>
@@ -19,11 +19,6 @@
 
 namespace ddprun {
 namespace {
-
-std::string log_at(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 void append(const Fd& file, const std::string& text) {
   CHECK(::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
@@ -33,9 +28,9 @@ TEST_CASE("log files: an older file is put aside, under the first free name") {
   const TempFolder folder;
   const std::string path = folder.at("logs/0.out");
   for (const char* text : {"first", "second", "third"}) append(open_new_log(path), text);
-  CHECK(log_at(path) == "third");
-  CHECK(log_at(path + ".1") == "first");
-  CHECK(log_at(path + ".2") == "second");
+  CHECK(content_of(path) == "third");
+  CHECK(content_of(path + ".1") == "first");
+  CHECK(content_of(path + ".2") == "second");
 }
 
 TEST_CASE("log files: an empty one is taken, and one opened again goes on") {
@@ -44,7 +39,7 @@ TEST_CASE("log files: an empty one is taken, and one opened again goes on") {
   (void)open_new_log(path);
   append(open_new_log(path), "begun, ");
   append(reopen_log(path), "ended");
-  CHECK(log_at(path) == "begun, ended");
+  CHECK(content_of(path) == "begun, ended");
   CHECK_FALSE(std::filesystem::exists(path + ".1"));
 }
 
@@ -71,8 +66,8 @@ TEST_CASE("log files: one that is being written to goes on under its new name") 
   append(living, "begun, ");
   append(open_new_log(path), "another's");
   append(living, "ended");
-  CHECK(log_at(path) == "another's");
-  CHECK(log_at(path + ".1") == "begun, ended");
+  CHECK(content_of(path) == "another's");
+  CHECK(content_of(path + ".1") == "begun, ended");
 }
 
 TEST_CASE("log files: what cannot be renamed is appended to") {
@@ -88,7 +83,7 @@ TEST_CASE("log files: a file for programs goes on where it ended, in a folder th
   append(first, "one\n");
   append(open_to_append(path), "two\n");
   append(first, "three\n");
-  CHECK(log_at(path) == "one\ntwo\nthree\n");
+  CHECK(content_of(path) == "one\ntwo\nthree\n");
   const InFolder inside(folder.path());
   CHECK(open_to_append("here.jsonl").is_open());
 }
@@ -137,7 +132,7 @@ TEST_CASE("log files: runs that begin at once have a file each, and overwrite no
   for (std::thread& thread : threads) thread.join();
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-    const std::string text = log_at(entry.path());
+    const std::string text = content_of(entry.path());
     CHECK(text == std::string(2, text[0]));
     ++files;
   }

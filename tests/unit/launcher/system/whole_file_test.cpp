@@ -1,5 +1,6 @@
 #include "launcher/system/whole_file.hpp"
 
+#include "tests/content.hpp"
 #include "tests/unit/temp_folder.hpp"
 
 #include <doctest/doctest.h>
@@ -10,11 +11,6 @@
 namespace ddprun {
 namespace {
 
-std::string whole_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 std::size_t files_in(const TempFolder& folder) {
   const std::filesystem::directory_iterator files(folder.path());
   return static_cast<std::size_t>(std::distance(begin(files), end(files)));
@@ -24,7 +20,7 @@ TEST_CASE("whole file: it takes the place of an older one, and nothing else is l
   const TempFolder folder;
   const std::string path = folder.write("report.json", "a longer text than the new one");
   CHECK(write_whole_file(path, std::string("a\0b", 3)).empty());
-  CHECK(whole_text(path) == std::string("a\0b", 3));
+  CHECK(content_of(path) == std::string("a\0b", 3));
   CHECK(files_in(folder) == 1);
 }
 
@@ -33,7 +29,7 @@ TEST_CASE("whole file: a relative path, and a name as long as names can be") {
   const InFolder inside(folder.path());
   const std::string name(255, 'x');
   CHECK(write_whole_file(name, "text").empty());
-  CHECK(whole_text(folder.at(name)) == "text");
+  CHECK(content_of(folder.at(name)) == "text");
 }
 
 TEST_CASE("whole file: where it cannot be, the reason is told and nothing is left") {
