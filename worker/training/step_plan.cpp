@@ -14,7 +14,7 @@ void require_at_least(std::int64_t least, std::int64_t value, const char* name) 
 
 }  // namespace
 
-StepPlan::StepPlan(const StepPlanOptions& options,
+StepPlan::StepPlan(const SessionOptions& options,
                    const DistributedSampler& sampler,
                    int world_size,
                    const Position& start)

@@ -4,27 +4,19 @@
 
 #include "ddprun/distributed_sampler.hpp"
 #include "ddprun/position.hpp"
+#include "ddprun/session_options.hpp"
 
 #include <cstdint>
 #include <vector>
 
 namespace ddprun::worker {
 
-struct StepPlanOptions {
-  std::int64_t epochs = 1;
-  std::int64_t steps_max = 0;   ///< From the training's beginning on; 0: no limit.
-  std::int64_t batch_size = 1;  ///< Of each rank.
-  std::int64_t save_every = 0;  ///< Steps; 0: only at the end of epochs.
-  std::int64_t save_every_epochs = 1;
-  std::int64_t ask_every = 1;  ///< Steps; 0: only at the end of epochs.
-};
-
 /// Pure.
 class StepPlan {
  public:
   /// Of a rank among `world_size`, from `start` on. Throws Error naming an option that is too
   /// small, or if there are fewer samples than ranks.
-  StepPlan(const StepPlanOptions& options,
+  StepPlan(const SessionOptions& options,
            const DistributedSampler& sampler,
            int world_size,
            const Position& start);
@@ -55,7 +47,7 @@ class StepPlan {
  private:
   void begin_epoch();
 
-  StepPlanOptions options_;
+  SessionOptions options_;
   DistributedSampler sampler_;
   int world_size_;
   Position position_;

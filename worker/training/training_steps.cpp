@@ -19,15 +19,9 @@ StepPlan plan_of(const SessionOptions& options,
                  const Context& context,
                  std::int64_t samples_count,
                  const Position& start) {
-  const StepPlanOptions plan{.epochs = options.epochs,
-                             .steps_max = options.steps_max,
-                             .batch_size = options.batch_size,
-                             .save_every = options.save_every,
-                             .save_every_epochs = options.save_every_epochs,
-                             .ask_every = options.ask_every};
   const DistributedSampler sampler(
       samples_count, context.rank, context.world_size, options.sampler);
-  return {plan, sampler, context.world_size, start};
+  return {options, sampler, context.world_size, start};
 }
 
 std::string place_of(const Step& step, const Context& context) {

@@ -14,7 +14,7 @@ namespace {
 constexpr int world_size = 2;
 
 StepPlan plan_of(std::int64_t samples,
-                 const StepPlanOptions& options,
+                 const SessionOptions& options,
                  const Position& start = {},
                  int rank = 0) {
   const DistributedSampler sampler(samples, rank, world_size, {.shuffle = false});
@@ -40,7 +40,7 @@ std::string steps_of(StepPlan plan) {
 }
 
 TEST_CASE("step plan: batches of a rank, the last one short, epoch after epoch") {
-  const StepPlanOptions options{.epochs = 2, .batch_size = 2};
+  const SessionOptions options{.epochs = 2, .batch_size = 2};
   CHECK(steps_of(plan_of(5, options)) ==
         "0 0 0 0: 0 2 ask\n"
         "0 1 4 1: 4 end ask save\n"
@@ -55,13 +55,13 @@ TEST_CASE("step plan: batches of a rank, the last one short, epoch after epoch")
 
 TEST_CASE("step plan: saves every so many steps or epochs, and at the end") {
   const auto with = [](std::int64_t save_every, std::int64_t epochs, std::int64_t ask_every) {
-    return StepPlanOptions{.epochs = 3,
-                           .batch_size = 1,
-                           .save_every = save_every,
-                           .save_every_epochs = epochs,
-                           .ask_every = ask_every};
+    return SessionOptions{.epochs = 3,
+                          .batch_size = 1,
+                          .save_every = save_every,
+                          .save_every_epochs = epochs,
+                          .ask_every = ask_every};
   };
-  const auto marks = [](const StepPlanOptions& options) {
+  const auto marks = [](const SessionOptions& options) {
     std::string marked;
     for (StepPlan plan = plan_of(4, options); !plan.is_over();) {
       const auto finished = plan.finish_step();
@@ -77,7 +77,7 @@ TEST_CASE("step plan: saves every so many steps or epochs, and at the end") {
 }
 
 TEST_CASE("step plan: from each position on it is what was left there") {
-  const StepPlanOptions options{
+  const SessionOptions options{
       .epochs = 3, .batch_size = 2, .save_every = 2, .save_every_epochs = 2, .ask_every = 3};
   for (StepPlan plan = plan_of(11, options); !plan.is_over(); plan.finish_step()) {
     CHECK(steps_of(plan) == steps_of(plan_of(11, options, plan.position())));
@@ -85,7 +85,7 @@ TEST_CASE("step plan: from each position on it is what was left there") {
 }
 
 TEST_CASE("step plan: an epoch without samples left is finished, also the last one") {
-  const StepPlanOptions options{.epochs = 2, .batch_size = 2};
+  const SessionOptions options{.epochs = 2, .batch_size = 2};
   CHECK(steps_of(plan_of(4, options, {.epoch = 0, .batch = 1, .samples = 4, .step = 1})) ==
         "1 0 0 1: 0 2 end ask save\n");
   CHECK(plan_of(4, options, {.epoch = 1, .batch = 1, .samples = 4, .step = 1}).is_over());
@@ -94,7 +94,7 @@ TEST_CASE("step plan: an epoch without samples left is finished, also the last o
 }
 
 TEST_CASE("step plan: after steps_max steps it is over, in the middle of an epoch too, and saved") {
-  const StepPlanOptions options{.epochs = 3, .steps_max = 3, .batch_size = 2};
+  const SessionOptions options{.epochs = 3, .steps_max = 3, .batch_size = 2};
   CHECK(steps_of(plan_of(5, options)) ==
         "0 0 0 0: 0 2 ask\n"
         "0 1 4 1: 4 end ask save\n"
@@ -107,7 +107,7 @@ TEST_CASE("step plan: after steps_max steps it is over, in the middle of an epoc
 }
 
 TEST_CASE("step plan: options that are too small are named") {
-  const auto error = [](std::int64_t samples, const StepPlanOptions& options) {
+  const auto error = [](std::int64_t samples, const SessionOptions& options) {
     return test::error_of([&] { static_cast<void>(plan_of(samples, options)); });
   };
   CHECK(error(9, {.epochs = 0}) == "epochs of a session is 0; it must be at least 1");
