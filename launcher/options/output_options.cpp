@@ -3,8 +3,6 @@
 #include "launcher/options/read_setting.hpp"
 #include "launcher/text/nearest.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <tuple>
 #include <utility>

@@ -6,8 +6,6 @@
 #include "launcher/workers/program.hpp"
 #include "launcher/workers/rank_map.hpp"
 
-#include <fmt/format.h>
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
