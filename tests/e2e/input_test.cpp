@@ -84,7 +84,7 @@ TEST_CASE_FIXTURE(Case, "e2e input: numbers of workers that cannot be") {
         2,
         option + "'gpu'" + origin +
             "finds no GPU on this node; check nvidia-smi and CUDA_VISIBLE_DEVICES, or write a "
-            "number, 'cpu' or 'auto'",
+            "number (for a --dry-run on a login node: that of its compute nodes), 'cpu' or 'auto'",
         {{"CUDA_VISIBLE_DEVICES", ""}}}});
 }
 
