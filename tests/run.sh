@@ -70,7 +70,8 @@ build_others() {
 # What runs on many hosts has done so in the preset release. So have the longest of the others,
 # which tests/long.sh runs by this preset, too.
 test_asan() {
-    local long='in every story of two nodes|^worker: (examples/|snapshots/snapshot_crash)'
+    local long='in every story of two nodes'
+    long+='|^worker: (examples/|models/|snapshots/snapshot_crash|training/parity)'
     [[ -e $results/built.asan.all ]] || return 0
     part "test asan" 900 tests_of asan -LE '^(hosts|slurm)' -E "$long" || true
 }
