@@ -152,7 +152,8 @@ CoreSet usable_cores() {
   const std::size_t bytes = CPU_ALLOC_SIZE(count_max);
   CoreSet cores;
   if (sched_getaffinity(0, bytes, mask) == 0) {
-    for (int core = 0; core < count_max; ++core) {
+    const auto count = static_cast<std::size_t>(CPU_COUNT_S(bytes, mask));
+    for (int core = 0; cores.size() < count; ++core) {
       if (CPU_ISSET_S(core, bytes, mask)) cores.insert(core);
     }
   }
