@@ -38,18 +38,18 @@ check_quick_start() {
     check "it trains, and goes on after a kill" examples/quickstart.sh
 }
 
-# A sixth of what one run need not see whole, drawn by the commit: 1/6 to 6/6.
-drawn_sixth() {
+# drawn PARTS: one of so many parts of what one run need not see whole, by the commit, such as 2/6.
+drawn() {
     local commit
     commit=$(git rev-parse HEAD 2>/dev/null) || commit=$(date +%Y)  # as drawn.sh does
-    echo "$((16#${commit:0:4} % 6 + 1))/6"
+    echo "$((16#${commit:0:4} % $1 + 1))/$1"
 }
 
 # What the preset asan compiles, as it compiles it: all sources of a target at once. Of the programs
 # of examples, bench and tests, which take most of the time, a sixth.
 check_tidy() {
     local list="$results/tidy" sixth
-    sixth=$(drawn_sixth)
+    sixth=$(drawn 6)
     sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build/asan/compile_commands.json |
         grep -v '/cmake_pch' |
         awk -v drawn="${sixth%/6}" '
@@ -63,15 +63,15 @@ check_tidy() {
 check_includes() {
     cmake --preset dev &&
         check "each source has its includes" \
-            python3 .ci/each_source.py build/dev "$jobs" "$(drawn_sixth)"
+            python3 .ci/each_source.py build/dev "$jobs" "$(drawn 6)"
 }
 
-# A sixth of the rules: each is taken away, and must be missed where the table says, which
+# A twelfth of the rules: each is taken away, and must be missed where the table says, which
 # $results/mutations is.
 check_mutations() {
     check "each rule that is taken away is missed" env JOBS="$jobs" \
         python3 tests/sim/mutations.py --replay --build build/mutations \
-        --part "$(drawn_sixth)" | tee "$results/mutations"
+        --part "$(drawn 12)" | tee "$results/mutations"
 }
 
 # check_pypi_torch PRESET PATTERN: the tests that run Python, by PyTorch's newest release and

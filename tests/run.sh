@@ -77,8 +77,8 @@ test_asan() {
 }
 check_sources() {
     give_way
-    part "includes" 200 check_includes || true
-    if part "mutations" 300 check_mutations; then cat "$results/mutations"; fi
+    part "includes" 400 check_includes || true
+    if part "mutations" 400 check_mutations; then cat "$results/mutations"; fi
 }
 
 run_all() {
