@@ -105,7 +105,8 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
     unless_refused(launch.place, [&] { start(part, launch); });
   }
   for (Launch& launch : launches) {
-    if (launch.process.pid != 0) take_over(part, launch);
+    if (launch.process.pid == 0) continue;
+    unless_refused(launch.place, [&] { take_over(part, launch); });
   }
   return refused;
 }

@@ -35,7 +35,7 @@ Cluster::Cluster(Story story, Prints prints)
       chance_(story_.seed),
       network_(schedule_, chance_, network_options(story_)),
       options_(options_of(story_)),
-      times_(options_.times),
+      times_(options_.times()),
       causes_(story_),
       leases_(allowed_drift(times_)),
       outages_(story_.hosts_count()) {

@@ -12,10 +12,6 @@
 namespace ddprun::sim {
 namespace {
 
-bool is_witness(const HostOptions& options) {
-  return options.worker_count == 0;
-}
-
 /// Its own command line.
 Options own_options(const HostOptions& options) {
   Options own = options.job.options;
@@ -25,7 +21,7 @@ Options own_options(const HostOptions& options) {
 }
 
 AgentOptions agent_options_of(const HostOptions& options) {
-  AgentOptions agent = agent_options(own_options(options), is_witness(options));
+  AgentOptions agent = agent_options(own_options(options), options.is_witness());
   agent.host = name_of(options.index);
   agent.sees_snapshots = options.snapshots != Snapshots::unseen;
   return agent;
@@ -36,7 +32,7 @@ ParticipantOptions participant_options_of(const HostOptions& options) {
   plan.is_head = options.founds;
   plan.is_at_endpoint = options.index == 0;
   ParticipantOptions participant =
-      participant_options(own_options(options), plan, is_witness(options));
+      participant_options(own_options(options), plan, options.is_witness());
   participant.host = name_of(options.index);
   participant.contact = address_of(options.index);
   participant.endpoint = address_of(0);
@@ -44,7 +40,7 @@ ParticipantOptions participant_options_of(const HostOptions& options) {
   if (options.folder != nullptr) participant.folder = "the folder";
   participant.keeps_marks = options.keeps_marks;
   participant.relays = options.relays;
-  participant.coordinator = options.job.coordinator;
+  participant.coordinator = options.job.coordinator;  // with what no option says
   return participant;
 }
 

@@ -37,6 +37,7 @@ struct HostOptions {
   RelayOptions relays;
   ClaimFolder* folder = nullptr;  ///< None: its job votes.
   Millis folder_slow_max{100};    ///< For one task.
+  [[nodiscard]] bool is_witness() const { return worker_count == 0; }
 };
 
 class Cluster;
@@ -87,7 +88,7 @@ class Host : public ParticipantObserver {
   [[nodiscard]] AgentId job() const { return job_; }
   /// Of the generation whose workers live here; or null.
   [[nodiscard]] const Part* living() const { return alive_ > 0 && !doomed_ ? &part_ : nullptr; }
-  [[nodiscard]] bool is_witness() const { return options_.worker_count == 0; }
+  [[nodiscard]] bool is_witness() const { return options_.is_witness(); }
   [[nodiscard]] const std::optional<Outcome>& outcome() const { return outcome_; }
   [[nodiscard]] const Coordinator* coordinator() const {
     return participant_ ? participant_->coordinator() : nullptr;

@@ -108,7 +108,7 @@ void Host::signal_workers() {
 
 void Host::kill_workers() {
   const bool slow = cluster_.schedule().now() < slow_until_;
-  const std::int64_t margin = kill_time_max(options_.job.times.dead_after).count;
+  const std::int64_t margin = kill_time_max(options_.job.times().dead_after).count;
   const std::int64_t slowest = margin - std::min(kill_slow_spare.count, margin / 5);
   const std::int64_t least = slow ? slowest : options_.kill_min.count;
   const std::int64_t most = slow ? slowest : options_.kill_max.count;

@@ -38,7 +38,7 @@ JobOptions read_options(const CommandLine& line) {
   options.stop = taken(read_stop_options(all));
   options.restart_grace = taken(read_duration("restart-grace", all.at("restart-grace")));
   options.rendezvous = taken(read_rendezvous_options(all));
-  return {options, elected_coordinator_options(options), options.rendezvous.times};
+  return {options, elected_coordinator_options(options)};
 }
 
 const JobOptions& shipped() {

@@ -18,7 +18,7 @@ using CommandLine = std::vector<std::pair<std::string, std::string>>;
 struct JobOptions {
   Options options;
   CoordinatorOptions coordinator;  ///< That voters elect.
-  LeaseTimes times;
+  [[nodiscard]] const LeaseTimes& times() const { return options.rendezvous.times; }
 };
 
 /// Throws what ddprun would end with.

@@ -118,7 +118,7 @@ struct Story {
   int nodes_max = 1;
   // Options, as they are where nobody says anything of them:
   JoinPolicy join_policy = shipped().coordinator.join_policy;
-  Millis dead_after = shipped().times.dead_after;
+  Millis dead_after = shipped().times().dead_after;
   Millis join_timeout = shipped().coordinator.gathering.join_timeout;
   Millis last_call = shipped().coordinator.gathering.last_call;
   Millis replace_timeout = shipped().coordinator.gathering.replace_timeout;
