@@ -12,10 +12,16 @@ namespace ddprun {
 struct Command {
   std::string executable;              ///< A path, found and executable when it was looked for.
   std::vector<std::string> arguments;  ///< argv, its first element included.
+  bool is_local = false;               ///< See is_local_program.
   friend bool operator==(const Command&, const Command&) = default;
 };
 
 [[nodiscard]] bool is_executable_file(const std::string& path);
+
+/// Whether executing it waits for no other machine: it is a binary on a disk of this machine or in
+/// its memory. False where that is not known, as of scripts, whose interpreter may lie anywhere, and
+/// of overlays.
+[[nodiscard]] bool is_local_program(const std::string& path);
 
 /// Which folders of PATH count: relative ones lead to whatever the current folder holds.
 enum class PathFolders : std::uint8_t { all, absolute };

@@ -4,6 +4,8 @@
 #include "launcher/system/clock.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -12,6 +14,8 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstddef>
+#include <cstdlib>
 #include <pty.h>
 #include <system_error>
 
@@ -36,8 +40,25 @@ unsigned long raise_now() {
   return before;
 }
 
-/// The child after fork: nothing but async-signal-safe calls, since other threads may have held
-/// locks.
+/// The upper end of the memory that a child has as its stack until it executes: one child at a time,
+/// or each a copy of it. Something preloaded may stand in for execve(2) and take much. What is below
+/// faults.
+char* stack_end() {
+  constexpr std::size_t stack_bytes = 1024 * 1024;
+  constexpr std::size_t guard_bytes = 64 * 1024;  // the largest page
+  static char* const begin = [] {
+    constexpr int kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE;
+    void* const all = ::mmap(nullptr, guard_bytes + stack_bytes, PROT_NONE, kind, -1, 0);
+    if (all == MAP_FAILED) throw system_failure("mmap");
+    char* const stack = static_cast<char*>(all) + guard_bytes;
+    if (::mprotect(stack, stack_bytes, PROT_READ | PROT_WRITE) != 0) throw system_failure("mmap");
+    return stack;
+  }();
+  return begin + stack_bytes;
+}
+
+/// The child before it executes the program: only async-signal-safe calls, since other threads may
+/// hold locks. Of the parent's memory it writes only its own stack and errno.
 struct ChildSide {
   const SpawnContext& context;
   int parent_pid;
@@ -45,11 +66,12 @@ struct ChildSide {
   int err_fd;
   const ProgramText& program;
 
-  [[noreturn]] void run() const {
+  /// Returns its exit status, if the program is not executed.
+  [[nodiscard]] int run() const {
     if (!context.share_terminal) ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent_pid) ::_exit(1);  // it died before the line above
-    if (!joins_fence()) give_up();
+    if (::getppid() != parent_pid) return EXIT_FAILURE;  // it died before the line above
+    if (!joins_fence()) return give_up();
     restore_limits();
     choose_cores();
     if (!context.share_terminal) {
@@ -62,11 +84,20 @@ struct ChildSide {
       if (sigismember(&context.ignored_signals, signal) == 1) (void)::signal(signal, SIG_IGN);
     }
     ::sigprocmask(SIG_SETMASK, &context.user_signals, nullptr);
-    if (context.lease_end && now() >= *context.lease_end) ::_exit(1);
+    if (context.lease_end && now() >= *context.lease_end) return EXIT_FAILURE;
     ::execve(program.executable(), program.arguments(), program.variables());
-    give_up();
+    return give_up();
   }
 
+  /// Returns its pid, or -1 with an errno.
+  [[nodiscard]] int start() const {
+    const auto run_this = [](void* child) { return static_cast<const ChildSide*>(child)->run(); };
+    const int shared = context.shares_memory ? CLONE_VM | CLONE_VFORK : 0;
+    void* const child = const_cast<ChildSide*>(this);  // NOLINT(*-const-cast): clone takes no const
+    return ::clone(run_this, stack_end(), shared | SIGCHLD, child);
+  }
+
+ private:
   /// The fence's target: a single process if the group is ddprun's own.
   [[nodiscard]] bool joins_fence() const {
     if (context.group_end < 0) return true;
@@ -74,12 +105,12 @@ struct ChildSide {
     return ::fcntl(context.group_end, F_SETOWN, owner) == 0;
   }
 
-  [[noreturn]] void give_up() const {
+  [[nodiscard]] int give_up() const {
     const ExecFailure failure{::getpid(), errno};
     if (context.exec_failures_fd >= 0) {
       (void)!::write(context.exec_failures_fd, &failure, sizeof failure);
     }
-    ::_exit(failure.error == ENOENT ? 127 : 126);
+    return failure.error == ENOENT ? 127 : 126;
   }
 
   /// Refused only if none of them may be used any more, since the system has changed what is
@@ -171,9 +202,8 @@ ChildProcess spawn_process(const SpawnContext& context, const ProgramText& progr
                         out.write_end.get(),
                         context.err_is_out ? out.write_end.get() : err.write_end.get(),
                         program};
-  const int pid = ::fork();
-  if (pid < 0) throw system_failure("fork");
-  if (pid == 0) child.run();
+  const int pid = child.start();
+  if (pid < 0) throw system_failure("clone");
   // In the child as well: in either order, the group exists from here on.
   if (!context.share_terminal) ::setpgid(pid, pid);
   return {pid, std::move(out.read_end), std::move(err.read_end)};

@@ -74,10 +74,15 @@ struct SpawnContext {
   std::vector<unsigned long> core_mask;  ///< Which it may use, a bit each; empty: as this process.
   int group_end = -1;                ///< Of the fence: becomes the property of its process group.
   std::optional<Instant> lease_end;  ///< From then on nothing is executed.
+
+  /// The child has no copy of this process's memory, and this thread waits until it executes, as
+  /// after vfork(2). Only for what executes at once: while the file system of a program hangs, or
+  /// somebody stops the child, this thread would do nothing else.
+  bool shares_memory = false;
 };
 
-/// What execve takes. Whoever starts many children makes all of these first: what is freed between
-/// two forks is copied then, a page at a time.
+/// What execve takes. Whoever starts many children makes all of these first: what is written to
+/// between two that get a copy of this process's memory is copied then, a page at a time.
 class ProgramText {
  public:
   ProgramText(const Command& command, const Environment& environment);
@@ -95,10 +100,10 @@ class ProgramText {
   std::vector<char*> variable_pointers_;
 };
 
-/// Forks and executes one child: its own process group, SIGKILL when this thread dies, original
-/// signal mask and limits, stdin as it is given, stdout and stderr into pipes. Returns at once; a
-/// failed exec shows as the child's end and in ExecFailures. Throws a std::system_error if the
-/// system refuses a pipe or the fork.
+/// Starts one child: its own process group, SIGKILL when this thread dies, original signal mask and
+/// limits, stdin as it is given, stdout and stderr into pipes. A failed exec shows as the child's
+/// end and in ExecFailures. Throws a std::system_error if the system refuses a pipe or the process.
+/// For the one thread that starts processes.
 ///
 /// The child looks at the clock itself, since this process may be stopped between any two lines: it
 /// is either there when the guard kills what lives at the lease's end, or sees that it is over. The

@@ -146,6 +146,7 @@ Result<Command> find_program(const Options& options, const Environment& environm
     if (!executable) return executable.error();
     command.executable = *executable;
   }
+  command.is_local = is_local_program(command.executable);
   command.arguments.push_back(options.program.value);
   command.arguments.insert(
       command.arguments.end(), options.arguments.begin(), options.arguments.end());

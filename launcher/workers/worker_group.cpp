@@ -96,7 +96,8 @@ std::vector<WorkerEnded> WorkerGroup::spawn(const Part& part, std::optional<Inst
       refused.push_back({place.local_rank, 0, end});
     }
   };
-  // What this process writes to between two forks is copied first, a page at a time.
+  // Where a worker gets a copy of this process's memory, what is written to between two starts is
+  // copied first, a page at a time.
   std::vector<Launch> launches;
   for (const WorkerPlace& place : places_in(part)) {
     unless_refused(place, [&] { launches.push_back(prepare(part, place)); });
@@ -130,6 +131,8 @@ void WorkerGroup::start(const Part& part, Launch& launch) {
   spawn_context_.core_mask = core_mask(cores_of(place.local_rank));
   spawn_context_.stdin_fd = input_of(part, place);
   spawn_context_.share_terminal = has_terminal_ && at_terminal_ == place.local_rank;
+  // A worker at the terminal may be stopped by ctrl-Z.
+  spawn_context_.shares_memory = plan_.command.is_local && !spawn_context_.share_terminal;
   const std::size_t prefix_width = prefix_of(place, Stream::out).size();
   spawn_context_.pty_columns = plan_.output.pty ? columns_beside(prefix_width) : 0;
   spawn_context_.err_is_out = launch.err_is_out;

@@ -1,22 +1,29 @@
 #include "launcher/processes/process.hpp"
 
+#include "launcher/processes/descendants.hpp"
 #include "launcher/system/clock.hpp"
 #include "tests/unit/temp_folder.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <future>
 #include <string>
 
 namespace ddprun {
 namespace {
 
 /// Runs it with this and more in its context; its status, 128 more than a signal that ended it.
-int run_with(SpawnContext context, const Command& command) {
+int run_once(SpawnContext context, const Command& command) {
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   context.user_files_max = 1024;
   context.stdin_fd = null.get();
@@ -26,10 +33,26 @@ int run_with(SpawnContext context, const Command& command) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/// The status is the same whether the child shares this process's memory or has a copy.
+int run_with(SpawnContext context, const Command& command) {
+  const int status = run_once(context, command);
+  context.shares_memory = true;
+  CHECK(run_once(context, command) == status);
+  return status;
+}
+
 int touch_under(std::optional<Instant> lease_end, const std::string& file) {
   SpawnContext context;
   context.lease_end = lease_end;
   return run_with(context, {"/bin/touch", {"touch", file}});
+}
+
+/// Mounts a file system that answers nothing, in a new mount namespace of this thread.
+bool mount_silent(const Fd& server, const std::string& folder) {
+  const auto wishes = fmt::format("fd={},rootmode=40000,user_id=0,group_id=0", server.get());
+  return ::unshare(CLONE_NEWNS) == 0 &&
+         ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         ::mount("none", folder.c_str(), "fuse", MS_NOSUID | MS_NODEV, wishes.c_str()) == 0;
 }
 
 }  // namespace
@@ -68,6 +91,10 @@ TEST_CASE("process: of several children each one that was not executed says why"
   context.user_files_max = 1024;
   context.stdin_fd = null.get();
   context.exec_failures_fd = failures.write_end();
+  SUBCASE("with copies of this process's memory") {}
+  SUBCASE("that share it") {
+    context.shares_memory = true;
+  }
   const ChildProcess missing = spawn_process(context, {{"/no/such/program", {"program"}}, {}});
   const ChildProcess executed = spawn_process(context, {{"/bin/true", {"true"}}, {}});
   const ChildProcess forbidden = spawn_process(context, {{"/dev/null", {"null"}}, {}});
@@ -77,6 +104,36 @@ TEST_CASE("process: of several children each one that was not executed says why"
   CHECK(failures.of(forbidden.pid) == EACCES);
   CHECK(failures.of(executed.pid) == 0);
   CHECK(failures.of(missing.pid) == ENOENT);
+}
+
+TEST_CASE("process: a child with a copy of the memory holds up nobody, where its program hangs") {
+  const TempFolder folder;
+  Fd server(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
+  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  SpawnContext context;
+  context.user_files_max = 1024;
+  context.stdin_fd = null.get();
+  const Command command{folder.at("program"), {"program"}};
+  auto end = std::async(std::launch::async, [&]() -> std::optional<int> {
+    if (!mount_silent(server, folder.path())) return std::nullopt;
+    const ChildProcess child = spawn_process(context, {command, {}});
+    ::kill(child.pid, SIGKILL);
+    int status = 0;
+    ::waitpid(child.pid, &status, 0);
+    ::umount2(folder.path().c_str(), MNT_DETACH);
+    return status;
+  });
+  // Else both stop to wait, so that this test ends in any case.
+  const bool returned = end.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  if (!returned) kill_below(::getpid());
+  server.reset();
+  const std::optional<int> status = end.get();
+  if (!status) {
+    MESSAGE("a file system of one's own cannot be mounted here");
+    return;
+  }
+  CHECK(returned);
+  CHECK(WIFSIGNALED(*status));
 }
 
 }  // namespace ddprun

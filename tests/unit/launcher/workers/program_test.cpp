@@ -46,6 +46,17 @@ TEST_CASE("program: a path is taken as it is, with its arguments") {
   CHECK(user.runs(path).executable == path);
 }
 
+TEST_CASE("program: a binary in this machine's memory is local, a script is not") {
+  const std::string memory = "/dev/shm/ddprun-test-" + std::to_string(::getpid());
+  std::filesystem::create_directory(memory);
+  std::filesystem::copy_file("/bin/sh", memory + "/binary");
+  std::ofstream(memory + "/script") << "#!" << memory << "/binary\n";
+  CHECK(is_local_program(memory + "/binary"));
+  CHECK_FALSE(is_local_program(memory + "/script"));
+  CHECK_FALSE(is_local_program(memory + "/missing"));
+  std::filesystem::remove_all(memory);
+}
+
 TEST_CASE("program: a name is looked for in the current folder, then on PATH") {
   User user;
   const std::string on_path = user.bin.write_program("train");
