@@ -19,7 +19,9 @@
 #include "launcher/node/supervisor.hpp"
 #include "launcher/options/torchrun_options.hpp"
 #include "launcher/options/variables.hpp"
+#include "launcher/processes/writer.hpp"
 #include "launcher/system/explain.hpp"
+#include "launcher/system/heap.hpp"
 #include "launcher/system/random_number.hpp"
 #include "launcher/system/temporary_folder.hpp"
 #include "launcher/workers/placement.hpp"
@@ -177,6 +179,7 @@ Job make_job(const Source& command_line, Role role, TokenFile& token_file) {
 }
 
 int run_agent(Job job, GuardLink link) {
+  tune_heap(Writer::full_bytes);
   try {
     return Supervisor(std::move(job), std::move(link)).run();
   } catch (const std::exception& error) {

@@ -99,7 +99,6 @@ StatusRow::Redraw Supervisor::redraws_status() {
 }
 
 int Supervisor::run() {
-  Writer::keep_memory_of_queues();
   const std::string note = replaced_variables_note(job_.setup.inherited);
   if (!note.empty()) say(note);
   for (const std::string& each : job_.notes) say(each);

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <malloc.h>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -41,14 +40,6 @@ Writer::Writer(boost::asio::io_context& context, std::function<void(std::string)
       on_error_(std::move(on_error)),
       patience_(context),
       thread_([this] { run(); }) {}
-
-void Writer::keep_memory_of_queues() {
-#ifdef __GLIBC__
-  constexpr int chunk_bytes_max = 1024 * 1024;  // up to there a chunk is no mapping of its own
-  ::mallopt(M_MMAP_THRESHOLD, chunk_bytes_max);
-  ::mallopt(M_TRIM_THRESHOLD, static_cast<int>(full_bytes));
-#endif
-}
 
 Writer::~Writer() {
   {

@@ -67,10 +67,6 @@ class Writer {
   /// over its bound. Handlers run on the thread of `context`.
   Writer(boost::asio::io_context& context, std::function<void(std::string)> on_error);
 
-  /// For a process with writers: queues grow and shrink many times a second, and each time glibc
-  /// would give memory back to the system and get it anew, page by page.
-  static void keep_memory_of_queues();
-
   /// Writes out what is queued, then returns: for ever, where a terminal or file takes nothing
   /// more.
   ~Writer();
