@@ -62,6 +62,7 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
       say(fmt::format("n{} leads in epoch {}", index, lead->leader.epoch.value));
     } else if (std::holds_alternative<StepDown>(action)) {
       say(fmt::format("n{} steps down", index));
+      if (at.folder() == &other_folder_) causes_.disturb(schedule_.now());  // now it is noticed
     } else if (const auto* task = std::get_if<FolderTask>(&action)) {
       if (const auto* claim = std::get_if<ClaimPlace>(task)) {
         say_claim(index, claim->known);
