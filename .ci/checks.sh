@@ -33,6 +33,10 @@ check_manuals() {
     check "mandoc's lint of the man pages" mandoc -T lint -W warning man/*.[157]
 }
 
+check_site() {
+    check "the site's HTML, links and bytes" packaging/test_site.sh
+}
+
 # A training that goes on after a worker was killed, by the preset release.
 check_quick_start() {
     check "it trains, and goes on after a kill" examples/quickstart.sh

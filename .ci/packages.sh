@@ -4,7 +4,7 @@
 #   build  to configure and compile everything        data  what examples/quickstart.sh trains on
 #   test   what tests run                             ci    what tests/run.sh --all adds
 #   slurm  what tests/slurm runs; its tests start daemons of their own and need no others
-#   packaging  what packaging/build.sh and packaging/test.sh use
+#   packaging  what the scripts of packaging/ use
 set -euo pipefail
 
 declare -A sets=(
@@ -15,9 +15,10 @@ declare -A sets=(
     [test]="mandoc python3 python3-h5py python3-jsonschema python3-torch python3-yaml procps
         iproute2 e2fsprogs tmux"
     [ci]="clang clang-format clang-tidy fish libclang-rt-14-dev shellcheck python3-venv
-        ca-certificates zsh"
+        ca-certificates cmark-gfm tidy zsh"
     [slurm]="munge slurm-client slurmctld slurmd"
-    [packaging]="cmake ninja-build python3-pip python3-venv rpm mmdebstrap qemu-user-static"
+    [packaging]="cmake ninja-build python3-pip python3-venv rpm mmdebstrap qemu-user-static
+        cmark-gfm mandoc tidy"
 )
 known="build data test ci slurm packaging"
 

@@ -21,6 +21,7 @@ pytorch_tests+="|^install: another LibTorch"
 check_texts() {
     part "scripts" 20 check_scripts || true
     part "manuals" 10 check_manuals || true
+    part "site" 20 check_site || true
     part "format" 30 check_format || true
 }
 
