@@ -7,14 +7,20 @@
 #   packaging  what the scripts of packaging/ use
 set -euo pipefail
 
+# The versions of Debian 12 that go with its other packages are not its defaults.
+boost='' clang_rt=''
+if [[ -r /etc/os-release ]] && grep -qx 'VERSION_CODENAME=bookworm' /etc/os-release; then
+    boost=1.81 clang_rt=-14
+fi
+
 declare -A sets=(
-    [build]="g++ cmake ninja-build libboost1.81-dev libboost-program-options1.81-dev libfmt-dev
+    [build]="g++ cmake ninja-build libboost$boost-dev libboost-program-options$boost-dev libfmt-dev
         libsodium-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev libjpeg-dev
         libpng-dev libhdf5-dev libtorch-dev doctest-dev"
     [data]="dataset-fashion-mnist"
     [test]="mandoc python3 python3-h5py python3-jsonschema python3-torch python3-yaml procps
         iproute2 e2fsprogs tmux"
-    [ci]="clang clang-format clang-tidy fish libclang-rt-14-dev shellcheck python3-venv
+    [ci]="clang clang-format clang-tidy fish libclang-rt$clang_rt-dev shellcheck python3-venv
         ca-certificates cmark-gfm tidy zsh"
     [slurm]="munge slurm-client slurmctld slurmd"
     [packaging]="cmake ninja-build python3-pip python3-venv rpm mmdebstrap qemu-user-static

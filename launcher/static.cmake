@@ -17,7 +17,7 @@ endfunction()
 
 find_archive("${SODIUM_LIBRARY}" SODIUM_LIBRARY)
 check_linker_flag(CXX -static-libstdc++ DDPRUN_HAS_STATIC_LIBSTDCXX)
-foreach(library IN ITEMS Boost::program_options yaml-cpp)
+foreach(library IN ITEMS Boost::program_options ${DDPRUN_YAML})
   get_target_property(shared ${library} LOCATION)
   find_archive("${shared}" archive)
   set_target_properties(${library} PROPERTIES IMPORTED_LOCATION_RELEASE "${archive}")
