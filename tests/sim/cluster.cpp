@@ -136,8 +136,9 @@ bool Cluster::lives_before(Instant calm, Instant one) {
 }
 
 bool Cluster::may_lose_folder() const {
-  return std::ranges::any_of(story_.faults,
-                             [](const Fault& each) { return each.kind >= FaultKind::folder_lost; });
+  return std::ranges::any_of(story_.faults, [](const Fault& each) {
+    return each.kind >= FaultKind::folder_lost && static_cast<int>(each.kind) < drawn_kinds_count;
+  });
 }
 
 bool Cluster::waits_before_restart() const {

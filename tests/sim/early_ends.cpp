@@ -60,6 +60,7 @@ void Cluster::note_outage(const Fault& fault) {
       strike(fault.host, fault.time == Fault::for_good ? Outages::never : over + Millis{4'000});
       break;
     case FaultKind::agent_killed:
+    case FaultKind::guard_killed:
     case FaultKind::power_off:
     case FaultKind::leaves:
     case FaultKind::evicted:

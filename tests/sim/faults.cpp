@@ -77,6 +77,9 @@ void Cluster::happen(const Fault& drawn) {
       hurt_others(fault.host);
       victim.kill_agent();
       return power_on_after(fault.time, fault.host);
+    case FaultKind::guard_killed:
+      victim.loses_guard();
+      return power_on_after(fault.time + leaving_max, fault.host);
     case FaultKind::power_off:
       hurt_others(fault.host);
       victim.power_off();
@@ -138,7 +141,8 @@ int Cluster::who_leads() const {
 /// Nothing is lost for ever that the job cannot do without.
 Fault Cluster::made_bearable(Fault fault) const {
   const bool leaves = fault.kind == FaultKind::leaves || fault.kind == FaultKind::evicted;
-  const bool fatal = fault.kind == FaultKind::agent_killed || fault.kind == FaultKind::power_off;
+  const bool fatal = fault.kind == FaultKind::agent_killed || fault.kind == FaultKind::power_off ||
+                     fault.kind == FaultKind::guard_killed;
   if (!fatal && !leaves) return fault;
   const int index = fault.host;
   const bool may_be_lost =

@@ -59,6 +59,7 @@ void Host::power_on() {
   folder_hangs_ = false;  // another process has another thread for it
   folder_free_at_ = {};
   outcome_.reset();
+  has_guard_ = true;
   was_leased_ = false;
   cluster_.began(options_.index);
   agent_ = std::make_unique<Agent>(agent_options_of(options_));

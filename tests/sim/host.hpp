@@ -77,6 +77,7 @@ class Host : public ParticipantObserver {
   /// whether it has it.
   [[nodiscard]] bool is_in_doubt() const { return agent_ && is_in_doubt_; }
   void lose_lines_with(int other);
+  void loses_guard();
   void complain(GenerationNumber generation);  ///< Its store cannot be reached.
   void gets(int signal);  ///< SIGINT ends the job, SIGUSR2 this host, SIGTERM one or the other.
   void gets_stuck(Millis time);  ///< What is killed until then runs no more, but cannot end.
@@ -236,6 +237,7 @@ class Host : public ParticipantObserver {
   std::optional<Instant> leased_until_;
   bool was_leased_ = false;
   std::optional<Instant> guarded_until_;
+  bool has_guard_ = true;
   std::optional<Instant> alarm_at_;
   std::optional<Outcome> outcome_;
   std::optional<Founding> mark_;  // on its disk

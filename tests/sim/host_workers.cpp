@@ -37,12 +37,20 @@ void Host::workers_succeed() {
 }
 
 void Host::guard_lease(std::optional<Instant> until) {
-  if (!until) return;
+  if (!until || !has_guard_) return;
   const Instant end = global(*until);
   guarded_until_ = end;
   cluster_.schedule().at(end, [this, end, boot = boot_] {
     if (boot == boot_ && guarded_until_ == end && alive_ > 0) kill_workers();
   });
+}
+
+/// Nobody kills at the lease's end any more but the agent.
+void Host::loses_guard() {
+  if (!agent_) return;
+  has_guard_ = false;
+  guarded_until_.reset();
+  post([this] { feed(AgentEvent(GuardLost{})); });
 }
 
 void Host::complain(GenerationNumber generation) {

@@ -20,7 +20,8 @@ struct Names<FaultKind> {
       "cut_off",      "link_cut",     "split",        "slow_link",    "reset",
       "pause",        "agent_killed", "power_off",    "worker_fails", "spawn_fails",
       "slow_kills",   "stuck",        "complains",    "folder_lost",  "folder_swapped",
-      "folder_hangs", "folder_gone",  "folder_stale", "leaves",       "evicted"};
+      "folder_hangs", "folder_gone",  "folder_stale", "leaves",       "evicted",
+      "guard_killed"};
 };
 template <>
 struct Names<Moment> {

@@ -36,8 +36,11 @@ enum class FaultKind : std::uint8_t {
   folder_stale,    ///< A host finds in it what was there when this began.
   leaves,          ///< A signal asks a host to leave; it comes back.
   evicted,         ///< So does one that all of a job may get.
+  // Not drawn, only written down:
+  guard_killed,  ///< So the agent kills the workers and ends; it comes back.
 };
-constexpr int fault_kinds_count = 20;
+constexpr int fault_kinds_count = 21;
+constexpr int drawn_kinds_count = 20;
 
 /// What a fault waits for, from its time on.
 enum class Moment : std::uint8_t {

@@ -16,7 +16,7 @@ constexpr Millis first_fault{6'000};
 constexpr Millis first_mild_fault{
     45'000};  // when all have joined, and everybody's patience is over
 
-using Weights = std::array<int, fault_kinds_count>;
+using Weights = std::array<int, drawn_kinds_count>;
 
 int& weight(Weights& weights, FaultKind kind) {
   return weights.at(static_cast<std::size_t>(kind));
@@ -40,10 +40,10 @@ Weights draw_weights(Prng& chance, const Story& story) {
   if (story.mild) {
     weight(weights, FaultKind::agent_killed) = weight(weights, FaultKind::power_off) = 0;
   }
-  for (auto kind = static_cast<int>(FaultKind::folder_lost); kind < fault_kinds_count; ++kind) {
+  for (auto kind = static_cast<int>(FaultKind::folder_lost); kind < drawn_kinds_count; ++kind) {
     weight(weights, static_cast<FaultKind>(kind)) = 0;  // not of every job
   }
-  if (std::ranges::count(weights, 0) == fault_kinds_count) weight(weights, FaultKind::pause) = 1;
+  if (std::ranges::count(weights, 0) == drawn_kinds_count) weight(weights, FaultKind::pause) = 1;
   return weights;
 }
 
