@@ -126,12 +126,10 @@ struct Forgotten {
 };
 /// This agent cannot take part.
 struct Refused {
-  static constexpr Millis for_ever{std::int64_t{1} << 60};
-
   std::string why;
-  /// If another agent has its place: how long the other has been silent, `for_ever` if this
-  /// coordinator has never heard it. The other may be an earlier agent of this node, lost soon.
-  /// Nothing: waiting does not help.
+  /// If another agent has its place: how long the other has been silent, as far as this coordinator
+  /// knows. The other may be an earlier agent of this node, lost soon. Nothing: waiting does not
+  /// help.
   std::optional<Millis> holder_silent;
   Leader by;
   friend bool operator==(const Refused&, const Refused&) = default;

@@ -87,10 +87,9 @@ NodeId Roster::place_for(const Hello& hello) const {
   return hello.any_place && !is_free ? next_place(hello) : *hello.node;
 }
 
+/// An inherited member counts as silent since this roster began, which was before its first refusal:
+/// nobody gives up as long as that member may be lost (see Uplink's answer to Refused).
 std::optional<Refused> Roster::reason_against(Instant now, const Hello& hello, NodeId node) const {
-  const auto silence_of = [&](const Peer& peer) {
-    return peer.life == 0 ? Refused::for_ever : now - peer.heard;
-  };
   if (peers_.size() >= options_.agents_max) {
     return Refused{"there are too many agents already", {}, {}};
   }
@@ -102,7 +101,7 @@ std::optional<Refused> Roster::reason_against(Instant now, const Hello& hello, N
   }
   if (const Peer* holder = living_on(node); holder != nullptr) {  // O4
     const char* which = holder->host == hello.host ? "another agent of " : "";
-    return Refused{asks + which + holder->host + " has", silence_of(*holder), {}};
+    return Refused{asks + which + holder->host + " has", now - holder->heard, {}};
   }
   const Peer* silent = most_silent_of_all(now, hello);
   if (silent == nullptr) return std::nullopt;
@@ -110,7 +109,7 @@ std::optional<Refused> Roster::reason_against(Instant now, const Hello& hello, N
                              "--spares allow",
                              hello.host,
                              options_.nodes_all),
-                 silence_of(*silent),
+                 now - silent->heard,
                  {}};
 }
 

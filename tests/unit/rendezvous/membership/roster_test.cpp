@@ -388,13 +388,13 @@ TEST_CASE("roster: what succession adds is answered as listed in each state") {
   }
 }
 
-TEST_CASE("roster: how long an inherited member was silent is not known") {
+TEST_CASE("roster: an inherited member was silent since the roster began") {
   RosterStory story = roster_in(Known::inherited);
   std::vector<RosterAction> actions;
-  story.roster.on_event({}, Received{{3}, hello_of({99, 1}, NodeId{2})}, actions);
+  story.roster.on_event(Instant{200}, Received{{3}, hello_of({99, 1}, NodeId{2})}, actions);
   REQUIRE(!actions.empty());
   const auto& refusal = std::get<Refused>(std::get<SendDown>(actions[0]).message);
-  CHECK(refusal.holder_silent == Refused::for_ever);
+  CHECK(refusal.holder_silent == Millis{200});
 }
 
 }  // namespace
