@@ -42,8 +42,7 @@ struct Folder {
 /// The names in the folder; a record is read only if it is needed.
 struct Listing {
   std::string why;  // it cannot be read
-  std::set<FolderId> proofs;
-  std::int64_t newest = 0;  // place
+  FolderNames names;
 };
 
 template <typename Number>
@@ -63,9 +62,9 @@ Listing list(const std::string& path) {
     const std::string name = at->path().filename().string();
     FolderId folder;
     std::int64_t place = 0;
-    if (read_number(name, "proof.", 16, folder.proof)) listing.proofs.insert(folder);
+    if (read_number(name, "proof.", 16, folder.proof)) listing.names.proofs.insert(folder);
     const bool is_claim = read_number(name, "claim.", 10, place) && place < number_max;
-    if (is_claim) listing.newest = std::max(listing.newest, place);
+    if (is_claim) listing.names.newest = std::max(listing.names.newest, place);
   }
   if (error) listing.why = fmt::format("{} cannot be read: {}", path, error.message());
   return listing;
@@ -157,20 +156,20 @@ FolderOpened open_folder(const Folder& folder, const OpenFolder& open) {
     return unusable(std::move(why));
   }
   (void)sync_folder(path);
-  const std::optional<Knowledge> newest = read_claim(folder, before.newest);
+  const std::optional<Knowledge> newest = read_claim(folder, before.names.newest);
   const Epoch founded = newest ? newest->record.founding.epoch : Epoch{};
-  return {"", before.newest, !before.proofs.empty(), founded};
+  return {"", before.names.newest, !before.names.proofs.empty(), founded};
 }
 
 ClaimsRead read_claims(const Folder& folder, const ReadClaims& read) {
   const std::string& path = folder.path;
   const Listing listing = list(path);
   if (!listing.why.empty()) return {listing.why, std::nullopt};
-  std::optional<Knowledge> newest = read_claim(folder, listing.newest);
+  std::optional<Knowledge> newest = read_claim(folder, listing.names.newest);
   if (!newest)
     return {fmt::format("{} has no claim that a node of this job has written", path), std::nullopt};
   const bool is_theirs = newest->place->folder == read.folder;
-  if (is_theirs && !listing.proofs.contains(read.folder)) {
+  if (is_theirs && !listing.names.proofs.contains(read.folder)) {
     return {fmt::format("{} lacks the proof of this job", path), std::nullopt};
   }
   return {"", std::move(newest)};
@@ -181,6 +180,13 @@ PlaceClaimed taken(const Folder& folder, RecordId record, std::int64_t newest) {
   if (holder) return {record, "", std::move(holder)};
   const std::string name = claim_name(folder.path, newest);
   return {record, name + " was written by no node of this job, or cannot be read", std::nullopt};
+}
+
+/// Why it cannot be linked, though nobody has it; empty if it can, or somebody has.
+std::string reason_against(const std::string& path, PlaceState state) {
+  if (state == PlaceState::lacks_proof) return fmt::format("{} lacks the proof of this job", path);
+  if (state == PlaceState::lost_claims) return fmt::format("{} has lost claims", path);
+  return {};
 }
 
 PlaceClaimed claim_place(const Folder& folder, const ClaimPlace& claim) {
@@ -194,25 +200,21 @@ PlaceClaimed claim_place(const Folder& folder, const ClaimPlace& claim) {
     return {record, reason_of(path, reason), std::nullopt};
   }
   const Listing listing = list(path);
-  std::string why = listing.why;
-  if (why.empty() && !listing.proofs.contains(place.folder)) {
-    why = fmt::format("{} lacks the proof of this job", path);
-  } else if (why.empty() && listing.newest < place.number - 1) {
-    why = fmt::format("{} has lost claims", path);
-  }
-  const bool may = why.empty() && listing.newest == place.number - 1;
+  const PlaceState state = state_of(place, listing.names);
+  std::string why = listing.why.empty() ? reason_against(path, state) : listing.why;
+  const bool may = why.empty() && state == PlaceState::free;
   const int reason = may ? add_name(file, claim_name(path, place.number)) : EEXIST;
   ::unlink(file.c_str());
   if (reason == 0) {
-    (void)sync_folder(path);                      // others have perhaps read the claim already
-    for (const FolderId each : listing.proofs) {  // of jobs that this claim has ended
+    (void)sync_folder(path);  // others have perhaps read the claim already
+    for (const FolderId each : listing.names.proofs) {  // of jobs that this claim has ended
       if (each != place.folder) ::unlink(proof_name(path, each).c_str());
     }
     return {record, "", std::nullopt};
   }
   if (!why.empty()) return {record, std::move(why), std::nullopt};
   if (reason != EEXIST) return {record, reason_of(path, reason), std::nullopt, true};
-  return taken(folder, record, std::max(listing.newest, list(path).newest));
+  return taken(folder, record, std::max(listing.names.newest, list(path).names.newest));
 }
 
 }  // namespace
@@ -225,7 +227,7 @@ std::optional<FolderAnswer> use_claims_on_disk(const std::string& path,
   if (const auto* read = std::get_if<ReadClaims>(&task)) return read_claims(folder, *read);
   if (const auto* claim = std::get_if<ClaimPlace>(&task)) return claim_place(folder, *claim);
   if (const auto* look = std::get_if<LookForProof>(&task)) {
-    return ProofSought{look->folder, list(path).proofs.contains(look->folder)};
+    return ProofSought{look->folder, list(path).names.proofs.contains(look->folder)};
   }
   ::unlink(proof_name(path, std::get<CloseFolder>(task).folder).c_str());
   return std::nullopt;

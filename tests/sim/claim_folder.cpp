@@ -47,18 +47,14 @@ std::optional<FolderAnswer> ClaimFolder::perform(const FolderTask& task, std::in
 /// As claims_on_disk does it: what is found decides whether to link, and the link whether it is
 /// made.
 std::optional<FolderAnswer> ClaimFolder::claim(const Knowledge& known, std::int64_t seen) {
-  const std::int64_t place = known.place->number;
   const auto last = newest(seen);
-  const std::int64_t found = last ? last->place->number : 0;
-  if (found >= place) return PlaceClaimed{known.id(), "", last};
-  if (!proofs_.contains(known.place->folder) || found != place - 1) {
-    return PlaceClaimed{known.id(), not_reached, std::nullopt, false};
-  }
-  if (claims_.contains(place)) {
+  const PlaceState state = state_of(*known.place, {proofs_, last ? last->place->number : 0});
+  if (state == PlaceState::taken) return PlaceClaimed{known.id(), "", last};
+  if (state != PlaceState::free) return PlaceClaimed{known.id(), not_reached, std::nullopt, false};
+  if (!claims_.emplace(known.place->number, known).second) {
     if (last) return PlaceClaimed{known.id(), "", last};
     return PlaceClaimed{known.id(), not_reached, std::nullopt, false};
   }
-  claims_.emplace(place, known);
   proofs_ = {known.place->folder};
   return PlaceClaimed{known.id(), "", std::nullopt};
 }

@@ -66,6 +66,8 @@ void Cluster::note_outage(const Fault& fault) {
     case FaultKind::evicted:
       strike(fault.host, Outages::unknown);
       break;
+    case FaultKind::folder_copied:
+      break;
     case FaultKind::folder_swapped:
       strike(fault.host, Outages::never);
       break;

@@ -98,6 +98,9 @@ void Cluster::happen(const Fault& drawn) {
     case FaultKind::folder_gone:
     case FaultKind::folder_stale:
       return victim.loses_folder(fault);
+    case FaultKind::folder_copied:
+      other_folder_ = folder_;
+      return;
     case FaultKind::folder_swapped:  // not before there is a generation to go on from
       if (decided_.empty()) return;
       if (story_.may_lose_majority || majority_lives(fault.host)) {

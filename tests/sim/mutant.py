@@ -14,6 +14,7 @@ UNIT_SECONDS_MAX = 60
 # The real folder, for which the simulator has one of its own.
 CLAIMS = ["launcher/disk/claims_on_disk.cpp", "launcher/system/whole_file.cpp",
           "rendezvous/wire/claim_seal.cpp", "rendezvous/wire/message_codec.cpp"]
+CLAIMS_TEST = "tests/unit/launcher/disk/claims_on_disk_test.cpp"
 # Those need sockets; that one goes through all stories there are, which takes long.
 UNIT_TESTS_LEFT_OUT = ("agent_wire", "claims_folder", "claims_on_disk", "coordinator_search")
 WORKER_BUILD = ROOT / "build/release"
@@ -62,7 +63,7 @@ class Sources:
             for file in (ROOT / "tests/unit").rglob(f"{pathlib.Path(machine).stem}*_test.cpp")
             if not file.name.startswith(UNIT_TESTS_LEFT_OUT)
         })
-        self.unit_tests += ["tests/unit/launcher/disk/claims_on_disk_test.cpp",
+        self.unit_tests += [CLAIMS_TEST,
                             "tests/unit/rendezvous/membership/orphan_test.cpp"]
         self.test_kit = ["tests/main.cpp", "tests/unit/trace.cpp", *CLAIMS]
 

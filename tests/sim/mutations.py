@@ -2,8 +2,9 @@
 
 Usage: mutations.py [--replay] [--part K/N] [--build FOLDER] [RULE, OR PART OF A NAME...]. Changes
 one place, compiles what has it, and plays scenarios, seeds of several kinds and variants of
-scenarios; the machines' unit tests are run only where none of them breaks a promise, crashes or
-hangs. mutations.tsv beside this file says which rule was missed where, what that broke, and by how
+scenarios; and what two heads do at once in a real folder, for which the simulator has one of its
+own. The machines' unit tests are run only where none of them breaks a promise, crashes or hangs.
+mutations.tsv beside this file says which rule was missed where, what that broke, and by how
 many of how many seeds, and is written anew for each that is asked for. --replay asks only what it
 names, and searches where that misses nothing any more. Ends with 1 if a mutation was not caught.
 JOBS says how many at once. Nothing of this is in the product.
@@ -20,7 +21,8 @@ import sys
 import tempfile
 import time
 
-from mutant import COMPILER, HERE, ROOT, UNIT_SECONDS_MAX, WORKER_BUILD, WORKER_TESTS
+from mutant import CLAIMS, CLAIMS_TEST, COMPILER, HERE, ROOT, UNIT_SECONDS_MAX
+from mutant import WORKER_BUILD, WORKER_TESTS
 from mutant import BuildError, Mutant, Sources, run
 from mutation_list import MUTATIONS
 from rules import FILES, RULES, place_of
@@ -115,6 +117,12 @@ def test_units(mutant, tests):
     return found and Caught(f"unit {found[0]}: {found[1]}", found[2])
 
 
+def test_folder(mutant):
+    """Two heads that claim at once."""
+    found = run_tests(mutant.unit_program([CLAIMS_TEST]), "-tc=claims on disk: of two *")
+    return found and Caught(f"folder {found[1]}", found[2])
+
+
 def test_worker(mutant):
     found = run_tests(mutant.worker_program(), "-tc=snapshot store*")
     return found and Caught(f"worker {found[1]}", found[2])
@@ -131,6 +139,9 @@ def catch_again(mutant, by):
     if kind == "near":
         name, _, seed = rest.partition(", seed ")
         return play_seed(mutant, seed, ["--near", scenario_file(name)])
+    if kind == "folder":
+        found = test_folder(mutant)
+        return found and found.broke
     if kind == "unit":
         file, _, case = rest.partition(": ")
         source = next((each for each in mutant.sources.unit_tests
@@ -189,6 +200,8 @@ def search(mutant, known):
             return dataclasses.replace(caught, seeds=known.seeds)
         by_seed, count = play_kinds(mutant)
         caught = caught or by_seed or play_near(mutant)
+    if caught is None and mutant.is_in(CLAIMS):
+        caught = test_folder(mutant)
     if caught is None and mutant.is_in(mutant.sources.test_kit + mutant.sources.machines):
         caught = test_units(mutant, mutant.sources.unit_tests)
     return caught and dataclasses.replace(caught, seeds=count)

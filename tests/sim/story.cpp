@@ -21,7 +21,7 @@ struct Names<FaultKind> {
       "pause",        "agent_killed", "power_off",    "worker_fails", "spawn_fails",
       "slow_kills",   "stuck",        "complains",    "folder_lost",  "folder_swapped",
       "folder_hangs", "folder_gone",  "folder_stale", "leaves",       "evicted",
-      "guard_killed"};
+      "guard_killed", "folder_copied"};
 };
 template <>
 struct Names<Moment> {

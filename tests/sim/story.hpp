@@ -37,9 +37,10 @@ enum class FaultKind : std::uint8_t {
   leaves,          ///< A signal asks a host to leave; it comes back.
   evicted,         ///< So does one that all of a job may get.
   // Not drawn, only written down:
-  guard_killed,  ///< So the agent kills the workers and ends; it comes back.
+  guard_killed,   ///< So the agent kills the workers and ends; it comes back.
+  folder_copied,  ///< The other folder is from now on as the hosts' folder is right then.
 };
-constexpr int fault_kinds_count = 21;
+constexpr int fault_kinds_count = 22;
 constexpr int drawn_kinds_count = 20;
 
 /// What a fault waits for, from its time on.
