@@ -9,6 +9,12 @@ foreach(prefix IN LISTS CMAKE_PREFIX_PATH)
     list(PREPEND CMAKE_LIBRARY_PATH ${site_packages}/torch/lib)
   endif()
   file(GLOB cuda_includes ${site_packages}/nvidia/*/include)
+  # CUDA 13's headers include crt/, which PyPI has in a package of its own that PyTorch does not ask
+  # for. Triton, which it asks for, has those headers, too.
+  file(GLOB cuda_crt ${site_packages}/nvidia/*/include/crt)
+  if(NOT cuda_crt AND EXISTS ${site_packages}/triton/backends/nvidia/include/crt)
+    list(APPEND cuda_includes ${site_packages}/triton/backends/nvidia/include)
+  endif()
   file(GLOB cuda_runtime ${site_packages}/nvidia/*/lib/libcudart.so.*)
   if(cuda_runtime AND NOT TARGET torch::cudart)
     message(STATUS "CUDA headers and runtime: ${site_packages}/nvidia")
