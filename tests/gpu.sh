@@ -4,9 +4,9 @@
 # and the log of each job stay in build/gpu/logs. Where there is no GPU it says so and passes.
 #   tests/gpu.sh [PREFIX]         PREFIX: CMAKE_PREFIX_PATH of a LibTorch with CUDA; by default the
 #                                 one of the PyTorch that python3 imports
-#   tests/gpu.sh --built FOLDER   runs ddprun, toy, fashion_mnist, sums and illegal of FOLDER/bin,
-#                                 which were built elsewhere, with the libraries of the PyTorch of
-#                                 python3
+#   tests/gpu.sh --built FOLDER   runs ddprun, toy, fashion_mnist, sums, resnet18 and illegal of
+#                                 FOLDER/bin, which were built elsewhere, with the libraries of the
+#                                 PyTorch of python3
 # GPU_DATA: the folder of Fashion-MNIST. GPU_SECONDS: the tests that have not begun by then are
 # skipped. GPU_ONLY: the groups to run, such as "counts kills". GPU_ROUNDS: of what is measured.
 set -euo pipefail
@@ -25,6 +25,8 @@ source tests/gpu/failures.sh
 source tests/gpu/kills.sh
 # shellcheck source=tests/gpu/speed.sh
 source tests/gpu/speed.sh
+# shellcheck source=tests/gpu/resnet18.sh
+source tests/gpu/resnet18.sh
 
 configure_and_build() {
     cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DDDPRUN_TESTS=OFF \
@@ -62,6 +64,8 @@ else
 fi
 part_name=gpu
 show_machine
-for group in ${GPU_ONLY:-counts training failures kills speed}; do "test_$group" || true; done
+for group in ${GPU_ONLY:-counts training failures kills resnet18 speed}; do
+    "test_$group" || true
+done
 show_facts
 summary

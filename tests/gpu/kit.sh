@@ -91,15 +91,18 @@ enter() {
     last_log=$logs/$1.log
 }
 
-# start NAME ARGUMENTS...: ddprun in the background; sets pid. It can be interrupted by SIGINT.
-start() {
+# start_in NAME COMMAND...: a job in the background; sets pid. It can be interrupted by SIGINT.
+start_in() {
     local name=$1
     shift
     enter "$name"
     (cd "$work/$name" && exec env --default-signal=INT GPU_MARK="$mark" NCCL_DEBUG=INFO \
-        NCCL_DEBUG_SUBSYS=INIT "$ddprun" --standalone "$@") >"$last_log" 2>&1 </dev/null &
+        NCCL_DEBUG_SUBSYS=INIT "$@") >"$last_log" 2>&1 </dev/null &
     pid=$!
 }
+
+# start NAME ARGUMENTS...: ddprun's.
+start() { start_in "$1" "$ddprun" --standalone "${@:2}"; }
 
 # run_in NAME COMMAND...: any command as a job of that name; what it prints is shown, too.
 run_in() {

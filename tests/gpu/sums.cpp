@@ -1,5 +1,6 @@
 // Adds up a tensor on the GPUs over all ranks: TOTAL rounds of a thousand sums each. With one rank,
-// too, it goes through NCCL, which the training of one rank does not need.
+// too, it goes through NCCL, which the training of one rank does not need. With `gloo` after TOTAL
+// it is copied to the CPU and goes through Gloo, as ranks that share a GPU need.
 #include "ddprun/context.hpp"
 #include "ddprun/process_group.hpp"
 #include "ddprun/run.hpp"
@@ -18,9 +19,14 @@ void add_up(const std::vector<std::string>& words) {
   const auto context = worker::Context::from_environment();
   const auto group = worker::ProcessGroup::connect(context);
   const torch::Tensor ones = torch::ones({1024}, worker::device_of(context));
+  const bool by_gloo = words.size() > 1 && words[1] == "gloo";
+  const torch::Device device = by_gloo ? torch::kCPU : ones.device();
   for (int round = 0; round < std::stoi(words.at(0)); ++round) {
     torch::Tensor sum;
-    for (int i = 0; i < 1000; ++i) group.all_reduce_sum(sum = ones.clone());
+    for (int i = 0; i < 1000; ++i) {
+      sum = ones.to(device, /*non_blocking=*/false, /*copy=*/true);
+      group.all_reduce_sum(sum);
+    }
     std::printf("round %d: %g\n", round, sum[0].item<double>());
   }
 }

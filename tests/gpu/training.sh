@@ -15,6 +15,9 @@ test_training() {
         "$folder/bin/sums" 2
     expect "tensors of GPUs go through NCCL" uses_nccl sums
     expect "a C++ worker ends its group" ends_group sums
+    expect "C++ workers that share a GPU add up over Gloo" adds_up_over_gloo
+    expect "PyTorch's DDP trains over Gloo on a shared GPU" \
+        run_job fit_gloo --nproc-per-node=$((gpus + 1)) python3 "$worker" fit 50 gloo
     expect "gradients of C++ workers go through NCCL, if there are several" reduces_by_nccl toy
     expect "PyTorch reads toy's snapshot" read_by_pytorch toy 20
     expect "toy goes on from the GPU's snapshot on the CPU" goes_on toy 20 40 CUDA_VISIBLE_DEVICES=
@@ -34,6 +37,12 @@ test_training() {
     expect "a loss that is no number ends fashion_mnist, and no snapshot has it" names_nan
     expect "PyTorch's DDP has the same loss under torchrun and ddprun" same_loss
     expect "PyTorch's DDP goes through NCCL under ddprun" uses_nccl fit_ddprun
+}
+
+# One worker more than there are GPUs, each of which adds a 1.
+adds_up_over_gloo() {
+    run_job sums_gloo --nproc-per-node=$((gpus + 1)) "$folder/bin/sums" 2 gloo &&
+        shows sums_gloo "round 1: $((gpus + 1))\$"
 }
 
 # reduces_by_nccl NAME: a single rank has nothing to reduce, and makes no communicator.

@@ -46,7 +46,7 @@ def device():
     return torch.device("cuda", int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
 
 
-def fit(steps="50"):
+def fit(steps="50", backend=""):
     """Steps of PyTorch's DistributedDataParallel."""
     import torch
     import torch.distributed as dist
@@ -54,7 +54,7 @@ def fit(steps="50"):
     here = device()
     if here.type == "cuda":
         torch.cuda.set_device(here)
-    dist.init_process_group("nccl" if here.type == "cuda" else "gloo")
+    dist.init_process_group(backend or ("nccl" if here.type == "cuda" else "gloo"))
     torch.manual_seed(7)
     layers = torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 1)
     net = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(*layers).to(here))
@@ -72,6 +72,50 @@ def fit(steps="50"):
     dist.all_reduce(loss)
     if dist.get_rank() == 0:
         print(f"loss {loss.item() / dist.get_world_size():.6f} on {here.type}")
+    dist.destroy_process_group()
+
+
+def resnet18(type, steps, batch="128", side="224"):
+    """resnet18.cpp in Python: the same network, numbers and line."""
+    import time
+
+    import torch
+    import torch.distributed as dist
+
+    examples = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples")
+    sys.path.insert(0, os.path.join(examples, "shared"))
+    import resnet
+
+    here = device()
+    if here.type == "cuda":
+        torch.cuda.set_device(here)
+    dist.init_process_group("nccl" if here.type == "cuda" else "gloo")
+    steps, batch, side = int(steps), int(batch), int(side)
+    torch.manual_seed(1)
+    net = resnet.ResNet(18, 1000)
+    images = torch.randn(batch, 3, side, side).to(here)
+    targets = torch.randint(1000, (batch,)).to(here)
+    parallel = torch.nn.parallel.DistributedDataParallel(net.to(here))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
+    dtype = getattr(torch, type)
+    scaler = torch.amp.GradScaler(here.type, enabled=type == "float16")
+    for step in range(1, steps + 1):
+        with torch.autocast(here.type, dtype, enabled=type != "float32"):
+            loss = torch.nn.functional.cross_entropy(parallel(images), targets)
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        if step == 1:
+            first_loss = loss.item()
+        if step == steps // 2:
+            loss.item()  # waits for the device
+            half = time.perf_counter()
+    last_loss = loss.item()
+    seconds = time.perf_counter() - half
+    images_count = (steps - steps // 2) * batch * dist.get_world_size()
+    if dist.get_rank() == 0:
+        print(f"losses {first_loss:.4f} {last_loss:.4f}, {images_count / seconds:.0f} img/s")
     dist.destroy_process_group()
 
 
