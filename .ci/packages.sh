@@ -4,7 +4,7 @@
 #   build  to configure and compile everything        data  what examples/quickstart.sh trains on
 #   test   what tests run                             ci    what tests/run.sh --all adds
 #   slurm  what tests/slurm runs; its tests start daemons of their own and need no others
-#   packaging  what the scripts of packaging/ use
+#   packaging  what the scripts of packaging/ use, with build and data for packaging/gpu_bundle.sh
 set -euo pipefail
 
 # The versions of Debian 12 that go with its other packages are not its defaults.
@@ -23,7 +23,7 @@ declare -A sets=(
     [ci]="clang clang-format clang-tidy fish libclang-rt$clang_rt-dev shellcheck python3-venv
         ca-certificates cmark-gfm tidy zsh"
     [slurm]="munge slurm-client slurmctld slurmd"
-    [packaging]="cmake ninja-build python3-pip python3-venv rpm mmdebstrap qemu-user-static
+    [packaging]="bzip2 cmake ninja-build python3-pip python3-venv rpm mmdebstrap qemu-user-static
         cmark-gfm mandoc tidy"
 )
 known="build data test ci slurm packaging"

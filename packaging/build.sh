@@ -60,6 +60,7 @@ build() {
 [[ $PWD != *[[:space:]]* ]] ||
     { echo "build: '$PWD' has a blank, which compilers' options cannot hold; move it" >&2; exit 2; }
 need apt-get apt
+need bzip2 bzip2
 need cmake cmake
 need dpkg-deb dpkg
 need ninja ninja-build

@@ -16,7 +16,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-parts=(sim mutations asan fuzz parity chaos slurm torch peers gpu packages bytes)
+parts=(sim mutations asan fuzz parity chaos slurm torch peers gpu packages bundle bytes)
 logs=build/long
 
 # For each part a function, whose first comment --list shows.
@@ -65,6 +65,10 @@ part_gpu() {  # tests/gpu.sh, which passes where there is no GPU
 part_packages() {  # packaging/build.sh, then packaging/test.sh
     packaging/build.sh
     packaging/test.sh ${LONG_PYTHON:+"$LONG_PYTHON"}
+}
+part_bundle() {  # packaging/gpu_bundle.sh, then packaging/test_bundle.sh
+    packaging/gpu_bundle.sh
+    packaging/test_bundle.sh
 }
 part_bytes() {  # packaging/twice.sh: the same source gives the same packages
     packaging/twice.sh
