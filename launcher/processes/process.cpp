@@ -40,9 +40,8 @@ unsigned long raise_now() {
   return before;
 }
 
-/// The upper end of the memory that a child has as its stack until it executes: one child at a time,
-/// or each a copy of it. Something preloaded may stand in for execve(2) and take much. What is below
-/// faults.
+/// The upper end of what a child has as its stack until it executes: one child at a time, or each a
+/// copy of it. A preloaded library may stand in for execve(2) and take much. What is below faults.
 char* stack_end() {
   constexpr std::size_t stack_bytes = 1024 * 1024;
   constexpr std::size_t guard_bytes = 64 * 1024;  // the largest page

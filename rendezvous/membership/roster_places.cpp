@@ -87,8 +87,8 @@ NodeId Roster::place_for(const Hello& hello) const {
   return hello.any_place && !is_free ? next_place(hello) : *hello.node;
 }
 
-/// An inherited member counts as silent since this roster began, which was before its first refusal:
-/// nobody gives up as long as that member may be lost (see Uplink's answer to Refused).
+/// An inherited member counts as silent since this roster began, before its first refusal: nobody
+/// gives up as long as that member may be lost (see Uplink's answer to Refused).
 std::optional<Refused> Roster::reason_against(Instant now, const Hello& hello, NodeId node) const {
   if (peers_.size() >= options_.agents_max) {
     return Refused{"there are too many agents already", {}, {}};
