@@ -206,6 +206,7 @@ Instant Coordinator::give_up_deciding_at() const {
 }
 
 void Coordinator::give_up_deciding(Actions& out) {
+  voters_are_silent_ = true;
   give_up_for(
       fmt::format("{} for {:g} s: all nodes must be able to connect to each other, and must "
                   "reach the folder of claims if there is one",
