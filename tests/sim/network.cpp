@@ -4,6 +4,14 @@
 
 namespace ddprun::sim {
 
+Network::~Network() {
+  for (const auto& [ends, pipes] : pipes_) {
+    for (const auto& each : pipes) {
+      if (const PipePtr pipe = each.lock()) pipe->held_.clear();
+    }
+  }
+}
+
 void Network::send(const PipePtr& pipe, Deliver deliver) {
   if (pipe->from_ == pipe->to_) return schedule_.at(schedule_.now(), std::move(deliver));
   ++messages_count_;

@@ -53,6 +53,10 @@ class Network {
 
   Network(Schedule& schedule, Prng& chance, NetworkOptions options)
       : schedule_(schedule), chance_(chance), options_(options) {}
+  /// What a cut still holds holds its pipe, and the pipe holds it.
+  ~Network();
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
 
   [[nodiscard]] PipePtr open(int from, int to) {
     auto pipe = std::make_shared<Pipe>(from, to);
