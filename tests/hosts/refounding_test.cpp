@@ -46,11 +46,11 @@ struct Halved : Training {
   }
 
   void heal_and_wait_for_all() {
+    const Nanoseconds healing = boottime();  // they may meet before all links are back
     cluster().heal();
-    const Nanoseconds healed = boottime();
     wait_until("one generation of all four", [&] {
       const Newest newest = newest_of(*this);
-      return newest.begun > healed && newest.is_alone && newest.hosts == std::set{0, 1, 2, 3};
+      return newest.begun > healing && newest.is_alone && newest.hosts == std::set{0, 1, 2, 3};
     });
   }
 
