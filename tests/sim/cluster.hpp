@@ -232,6 +232,7 @@ class Cluster {
   std::vector<Fault> waiting_;        // for what somebody does
   std::map<int, RecordId> accepted_;  // by host: the newest that it has said so of
   Outages outages_;
+  AgentId marked_founder_ = 0;         // the newest process that founds beside a mark
   AgentId proposed_first_ = 0;         // the newest process that proposed before any was decided
   std::set<int> gone_;                 // hosts that have ended before anybody asked for it
   std::vector<Knowledge> last_known_;  // by them, or by who has forgotten it

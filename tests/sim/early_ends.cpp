@@ -120,9 +120,11 @@ bool Cluster::waits_for_first_claim() const {
 }
 
 /// Whether a mark says that the job may run elsewhere, or what another has left in the folder. Who
-/// heard of the epoch of an earlier founder's proposal may tell this one, as good as a mark.
+/// heard of the epoch of an earlier founder's proposal may tell this one, as good as a mark. A
+/// founder's own claim takes the place of the one that told it, and it goes on heeding that.
 bool Cluster::is_marked() const {
   const Host& founder = founding_host();
+  if (marked_founder_ != 0 && marked_founder_ == founder.agent_id()) return true;
   const bool may_be_told = proposed_first_ != 0 && proposed_first_ != founder.agent_id();
   return may_be_told ||
          (founder.folder() != nullptr && founder.folder()->has_proof_besides(founder.agent_id())) ||

@@ -25,6 +25,7 @@ void Cluster::begin(const Fault& drawn) {
 void Cluster::did(int host, Moment what) {
   const bool over = schedule_.now() > Instant{} + story_.faults_for;
   if (what == Moment::proposes && decided_.empty()) proposed_first_ = this->host(host).agent_id();
+  if (host == story_.founder && is_marked()) marked_founder_ = founding_host().agent_id();
   std::erase_if(waiting_, [&](Fault fault) {
     const bool is_it = fault.when == what && (fault.by == Fault::leader || fault.by == host);
     if (!is_it || over) return is_it;
