@@ -113,8 +113,6 @@ struct AckBatch {
 };
 /// The leader's answer, from a relay.
 struct AckFromRelay {
-  AgentId leader = 0;
-  Epoch reign;
   Ack ack;
   friend bool operator==(const AckFromRelay&, const AckFromRelay&) = default;
 };

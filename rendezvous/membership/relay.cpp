@@ -25,7 +25,7 @@ void Relay::on(Instant, const PassAcks& pass, Actions& out) {
   for (const RelayedAck& relayed : pass.batch.acks) {
     const auto caller = callers_.find(relayed.to.agent);
     if (caller == callers_.end()) continue;
-    out.emplace_back(SendDown{caller->second, AckFromRelay{pass.leader, pass.reign, relayed.ack}});
+    out.emplace_back(SendDown{caller->second, AckFromRelay{relayed.ack}});
   }
 }
 

@@ -29,8 +29,6 @@ struct BeatArrived {
 };
 /// From the coordinator that this agent follows.
 struct PassAcks {
-  AgentId leader = 0;
-  Epoch reign;
   AckBatch batch;
 };
 using RelayEvent = std::variant<BeatArrived, SessionClosed, PassAcks, Timeout>;

@@ -39,9 +39,9 @@ void Uplink::hear(Instant now, ConnectionId from, const Ack& ack, Actions& out) 
 
 /// It may extend the lease. Whether it is new, and not too old to matter.
 bool Uplink::accept_answer(Instant now, const Ack& ack, Actions& out) {
-  outbox_.confirm(ack.received);
   while (!beats_.empty() && beats_.front().number < ack.answers) beats_.pop_front();
   if (beats_.empty() || beats_.front().number != ack.answers) return false;
+  outbox_.confirm(ack.received);
   const Instant end = beats_.front().at + std::min(options_.times.lease, ack.lead);  // U1
   beats_.pop_front();
   suspect_at_ = now + options_.times.lease / 3;
@@ -84,10 +84,11 @@ void Uplink::connect_relay(Actions& out) {
   out.emplace_back(Connect{connections_, relay_.address()});
 }
 
-/// Of a leader that this agent does not follow any more, or not yet, it counts nothing.
+/// No two beats of an agent have one number, and it forgets those to a leader that it has left. So
+/// what that one answers late counts nothing.
 void Uplink::hear_relay(Instant now, const ToAgent& message, Actions& out) {
   const auto* answer = std::get_if<AckFromRelay>(&message);
-  if (answer == nullptr || coordinator_ == 0 || !is_followed(answer->leader, answer->reign)) return;
+  if (answer == nullptr || coordinator_ == 0) return;
   relay_.answered(now);
   (void)accept_answer(now, answer->ack, out);
 }
@@ -110,7 +111,7 @@ void Uplink::on(Instant, const PassBeats& pass, Actions& out) {
 /// As a relay: of the answers to them.
 void Uplink::hear(Instant, ConnectionId from, const AckBatch& batch, Actions& out) {
   if (!leads_to_followed(*find(from))) return;
-  out.emplace_back(PassAcks{followed_->agent, followed_->reign, batch});
+  out.emplace_back(PassAcks{batch});
 }
 
 }  // namespace ddprun

@@ -334,8 +334,6 @@ void fields(auto& archive, Is<AckBatch> auto& batch) {
   archive.list(batch.acks, relayed_max);
 }
 void fields(auto& archive, Is<AckFromRelay> auto& from_relay) {
-  archive.integer(from_relay.leader);
-  fields(archive, from_relay.reign);
   fields(archive, from_relay.ack);
 }
 void fields(auto& archive, Is<Forgotten> auto& forgotten) {

@@ -479,8 +479,6 @@ MUTATIONS = [
              "      if (peer->session == session)"),
     Mutation("O3", "what is not confirmed is answered through a relay", "roster.cpp",
              "    if (peer.outbox.unconfirmed().empty()) answers", "    answers"),
-    Mutation("U1", "what another leader answers through a relay counts", "uplink_heartbeats.cpp",
-             " || !is_followed(answer->leader, answer->reign)) return;", ") return;"),
     Mutation("U3", "news that nobody confirmed goes through a relay alone",
              "uplink_heartbeats.cpp",
              "relay_.line(now) && outbox_.unconfirmed().empty();", "relay_.line(now).has_value();"),

@@ -64,7 +64,7 @@ inline std::string text_of(const UplinkAction& action) {
     return fmt::format("record {} is decided", decided->record.number.value);
   }
   if (const auto* pass = std::get_if<PassAcks>(&action)) {
-    return fmt::format("{} answers of {}", pass->batch.acks.size(), pass->leader);
+    return fmt::format("{} answers", pass->batch.acks.size());
   }
   return std::holds_alternative<LeaseEnded>(action) ? "lease ended" : "life ended";
 }

@@ -136,12 +136,13 @@ TEST_CASE("uplink: U3 news that were not confirmed are said again on the next co
   UplinkStory story = leased();
   CHECK(story.tells() == Lines{"1: news 1"});
   CHECK(story.tells() == Lines{"1: news 2"});
-  CHECK(story.hears(Ack{1, 1, Millis{3'000}}).empty());
+  CHECK(story.after(500) == Lines{"1: heartbeat 2 got 0"});
+  CHECK(story.hears(Ack{2, 1, Millis{3'000}}).empty());
   CHECK(story.breaks(1) == Lines{"connect 2"});
   CHECK(story.tells().empty());
   CHECK(
       story.connects(2) ==
-      Lines{"2: hello of life 1, leased by 100", "2: heartbeat 2 got 0", "2: news 2", "2: news 3"});
+      Lines{"2: hello of life 1, leased by 100", "2: heartbeat 3 got 0", "2: news 2", "2: news 3"});
 }
 
 TEST_CASE("uplink: who has heard its news is told so without a lease, too") {

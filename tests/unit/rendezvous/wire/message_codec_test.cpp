@@ -113,7 +113,7 @@ std::vector<ToAgent> messages_down() {
       Ack{12, 3, Millis{2'500}},
       UseRelay{"10.0.0.1:29400"},
       AckBatch{{{somebody, {12, 3, Millis{2'500}}}}},
-      AckFromRelay{11, Epoch{3}, {12, 3, Millis{2'500}}},
+      AckFromRelay{{12, 3, Millis{2'500}}},
       Forgotten{somebody, sample_leader},
       Welcome{sample_leader, NodeId{5}, sample_voters, RecordId{Epoch{3}, GenerationNumber{2}}},
       Welcome{sample_leader, NodeId{0}, {}, {}},
