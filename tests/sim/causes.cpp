@@ -57,7 +57,7 @@ std::string Causes::started(Instant now, const Part& part) {
   const bool first = newest_ == GenerationNumber{};
   const bool joined = part.cause.ends_with(" joined");
   if (!first && !joined) {
-    if (mild_ && !is_calm_ && now > all_have_joined) return "L2: a generation ended for nothing";
+    if (mild_ && !calm_since_ && now > all_have_joined) return "L2: a generation ended for nothing";
     if (now > disturbed_until_ + horizon_) return "L2: a generation ended without a cause";
   }
   if (!first && joined && !has_saved(now)) return "S16: nobody was asked to save for who joined";
@@ -128,7 +128,9 @@ bool Causes::is_spent() const {
   return std::ssize(failed) > restarts_max_;
 }
 
-/// "rank 3 (pid 4 on n1) ..." and "rank 3 on n1 ..." say who was the first to fail.
+/// "rank 3 (pid 4 on n1) ..." and "rank 3 on n1 ..." say who was the first to fail. The
+/// coordinator knows only whose news came first. They come in order if all was calm when the first
+/// one failed; that the restart begins in calm, after a long wait perhaps, does not tell.
 std::string Causes::blame(const std::string& text) const {
   const auto names = [&](int host) {
     return text.find(fmt::format(" on n{})", host)) != std::string::npos ||
@@ -142,8 +144,8 @@ std::string Causes::blame(const std::string& text) const {
     if (!blamed && names(failure.host)) blamed = failure.at;
   }
   if (!blamed) return "S7: who is blamed has not failed: " + text;
-  if ((is_calm_ || orderly_) && *blamed - *first > news_max_)
-    return "S7: another failed before: " + text;
+  const bool in_order = orderly_ || (calm_since_ && *first >= *calm_since_);
+  if (in_order && *blamed - *first > news_max_) return "S7: another failed before: " + text;
   return {};
 }
 

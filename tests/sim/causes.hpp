@@ -5,7 +5,8 @@
 //   S6  as many generations follow failures of workers as the budget allows, or fewer for want of
 //       progress; none at once after a second failure in a row. What fails because a host was lost
 //       spends nothing
-//   S7  the worker that is blamed has failed, and before the others of its generation
+//   S7  the worker that is blamed has failed, and before the others of its generation where
+//       nothing held up the news of that
 //   S16 where workers save before a node joins, no generation ends for one before any of them was
 //       asked to, unless that took too long
 #pragma once
@@ -34,7 +35,7 @@ class Causes {
   /// Workers are asked to save, since their generation is to end.
   void asked_to_save() { saves_ = true; }
   /// From now on only that goes wrong.
-  void calm() { is_calm_ = true; }
+  void calm(Instant now) { calm_since_ = now; }
 
   /// The first member of a generation starts it. Returns the rule that this breaks, or nothing.
   [[nodiscard]] std::string started(Instant now, const Part& part);
@@ -71,7 +72,7 @@ class Causes {
   bool orderly_ = false;                 // nothing but workers fails
   Millis horizon_;   // from a misfortune to the last generation that may come of it
   Millis news_max_;  // two of that distance may arrive in any order
-  bool is_calm_ = false;
+  std::optional<Instant> calm_since_;
   Instant disturbed_until_;
   GenerationNumber newest_;
   Instant newest_from_;

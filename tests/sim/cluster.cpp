@@ -158,7 +158,7 @@ void Cluster::play_faults(Instant calm) {
   is_calm_ = true;
   for (const auto& each : hosts_) each->spawns_well();
   network_.calm();
-  causes_.calm();
+  causes_.calm(schedule_.now());
   if (story_.claims) causes_.disturb(schedule_.now() + times_.lease);  // by one who was held up
 }
 
