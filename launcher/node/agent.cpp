@@ -146,6 +146,7 @@ void Agent::report_save(std::optional<std::int64_t> step, Actions& out) {
   out.emplace_back(TellCoordinator{SaveReported{node_, part_.number, step}});
 }
 
+/// A node whose workers live is not told: it has yet to join, or to say that they are stuck.
 void Agent::on(Instant, const FinishJob& finish, Actions& out) {
   if (state_ == State::stuck) {
     Outcome outcome = finish.outcome;
@@ -153,7 +154,7 @@ void Agent::on(Instant, const FinishJob& finish, Actions& out) {
     if (outcome.text != stuck_text()) outcome.text = stuck_text() + "; the job: " + outcome.text;
     return exit_with(std::move(outcome), out);
   }
-  if (state_ != State::joined) return;
+  if (state_ != State::binding && state_ != State::joined) return;  // A5
   close_store(out);
   exit_with(finish.outcome, out);
 }

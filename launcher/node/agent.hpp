@@ -2,7 +2,8 @@
 // and stops them when the coordinator says so.
 //
 // States
-//   binding   opens a store for the next generation, and looks for the newest snapshot
+//   binding   opens a store for the next generation, and looks for the newest snapshot; the end may
+//             come even so, since the coordinator knew of this node while it was stuck
 //   joined    offered to the coordinator; waits for a generation or for the job's end
 //   running   workers live
 //   stopping  workers were signalled and may use the grace to end
@@ -15,6 +16,8 @@
 //       after one that hangs no other.
 //   A3  Once the guard is lost, no process outlives this one.
 //   A4  A store closes only after the last process that may use it is gone.
+//   A5  The end of the job, or of this node's part in it, is told once, and so is heeded in each
+//       state in which it may come: `binding`, `joined` and `stuck`.
 // Bounds
 //   One wait at a time, and in `running` one more, before it is told that no worker can save; each
 //   with a deadline except `running`, `joined` and `stuck` themselves, which only

@@ -106,6 +106,7 @@ std::string Cluster::run() {
   const Instant bound = one + Millis{15'000} + story_.last_call;
   play_until(bound);
   if (!settled()) break_rule("L1: no generation on all hosts; " + state());
+  check_leavers();
   const std::int64_t generations = generations_count();
   play_until(bound + story_.calm_for);
   if (generations != generations_count()) {
@@ -221,6 +222,14 @@ bool Cluster::settled() const {
     aside = static_cast<int>(each->coordinator()->set_aside().count());
   }
   return hosts >= std::min(story_.nodes_max, hosts_left() - aside);
+}
+
+/// A generation without them has begun by then, however the others have to agree on it.
+void Cluster::check_leavers() {
+  for (const auto& each : hosts_) {
+    if (!each->is_to_leave()) continue;
+    break_rule(fmt::format("L9: n{} was asked to leave, and has not; {}", each->index(), state()));
+  }
 }
 
 std::string Cluster::state() const {

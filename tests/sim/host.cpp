@@ -54,7 +54,7 @@ void Host::power_on() {
   ++boot_;
   agent_id_ = cluster_.chance().next();
   began_at_ = cluster_.schedule().now();
-  gave_up_ = leaving_ = has_left_ = false;
+  gave_up_ = leaving_ = has_left_ = is_to_leave_ = false;
   is_in_doubt_ = false;
   folder_hangs_ = false;  // another process has another thread for it
   folder_free_at_ = {};

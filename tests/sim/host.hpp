@@ -90,6 +90,8 @@ class Host : public ParticipantObserver {
   /// Of the generation whose workers live here; or null.
   [[nodiscard]] const Part* living() const { return alive_ > 0 && !doomed_ ? &part_ : nullptr; }
   [[nodiscard]] bool is_witness() const { return options_.is_witness(); }
+  /// By a signal, and still runs.
+  [[nodiscard]] bool is_to_leave() const { return agent_ && is_to_leave_; }
   [[nodiscard]] const std::optional<Outcome>& outcome() const { return outcome_; }
   [[nodiscard]] const Coordinator* coordinator() const {
     return participant_ ? participant_->coordinator() : nullptr;
@@ -242,6 +244,7 @@ class Host : public ParticipantObserver {
   std::optional<Outcome> outcome_;
   std::optional<Founding> mark_;  // on its disk
   bool leaving_ = false;
+  bool is_to_leave_ = false;
 };
 
 }  // namespace ddprun::sim

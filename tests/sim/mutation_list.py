@@ -253,16 +253,19 @@ MUTATIONS = [
              "  if (end_asked_) outbox_.push(*end_asked_);\n", ""),
     Mutation("A1", "a generation starts while another one lives", "agent.cpp",
              "if (state_ != State::joined) return;  // A1", ""),
-    # Either of the two alone does not do that: an agent heeds no end before it has joined.
+    # Either of the two alone does not do that: an agent heeds no end while its workers live.
     Mutation("S5", "an end that is told too early ends an agent and leaves its workers",
              "agent.cpp",
-             "  if (state_ != State::joined) return;\n  close_store(out);",
-             "  close_store(out);",
+             "  if (state_ != State::binding && state_ != State::joined) return;  // A5\n",
+             "",
              (("coordinator_requests.cpp",
                "      if (saving) return stop(SIGTERM, options_.save_grace, outcome_->text, out);\n"
                "      stop(request.signal, options_.grace, outcome_->text, out);\n",
                "      for (const Member& member : current_.members) gathering_.add(member.offer);\n"
                "      (void)saving, finish(out);\n"),)),
+    Mutation("A5", "an end that is told before the next offer is not heeded", "agent.cpp",
+             "if (state_ != State::binding && state_ != State::joined) return;  // A5",
+             "if (state_ != State::joined) return;"),
     Mutation("S5", "who gives up ends before its workers", "agent.cpp",
              "given_up_ = given_up.outcome;\n"
              "  if (state_ == State::running || state_ == State::stopping) "

@@ -54,6 +54,21 @@ TEST_CASE("agent: what cannot be told is not told") {
   CHECK(node.meets(SnapshotSeen{}) == Lines{second_join});
 }
 
+TEST_CASE("agent: A5 the end is heeded between what was stuck and the next offer") {
+  const FinishJob finish{NodeId{1}, {140, "left", {}}, true};
+  Node node = running_node({.sees_snapshots = true});
+  (void)node.is_stopped(1, SIGTERM, Millis{0});
+  (void)node.after(Millis{5'000});
+  (void)node.meets(AllGone{});
+  Node bound = node;
+  CHECK(node.meets(finish) == Lines{"exit with status 140: left"});
+  CHECK(node.store_opens().empty());
+  CHECK_FALSE(node.agent.next_deadline());
+  CHECK(bound.store_opens().empty());  // the snapshot is looked for
+  CHECK(bound.meets(finish) == Lines{"close the store", "exit with status 140: left"});
+  CHECK(bound.meets(SnapshotSeen{}).empty());
+}
+
 TEST_CASE("agent: A4 the store outlives what SIGKILL could not end, which is told") {
   Node node = running_node();
   (void)node.is_stopped(1, SIGTERM, Millis{0});

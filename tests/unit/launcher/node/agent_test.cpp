@@ -319,6 +319,14 @@ AgentRow hang() {
              "tell: in generation 1 rank 3 (pid 71 on n1) hung: it told nothing for 2.5 s"}}}};
 }
 
+AgentRow end() {
+  return {"FinishJob",
+          FinishJob{NodeId{1}, Outcome{7, "over", {}}},
+          {{Phase::binding, {"exit with status 7: over"}},
+           {Phase::joined, {"close the store", "exit with status 7: over"}},
+           {Phase::stuck, {"exit with status 71: " + both_stuck + "; the job: over"}}}};
+}
+
 std::vector<AgentRow> table() {
   const Lines kill{"kill all"};
   const Lines join{"tell: join of node 0 n1 10.0.0.2:4002 with 2 workers, done with generation 0"};
@@ -339,10 +347,7 @@ std::vector<AgentRow> table() {
        {{Phase::joined, {"close the store", "bind a store"}},  // it was never started here
         {Phase::running, {"signal SIGTERM (15)"}},
         {Phase::stopping, {"signal SIGTERM (15)"}}}},
-      {"FinishJob",
-       FinishJob{NodeId{1}, Outcome{7, "over", {}}},
-       {{Phase::joined, {"close the store", "exit with status 7: over"}},
-        {Phase::stuck, {"exit with status 71: " + both_stuck + "; the job: over"}}}},
+      end(),
       {"WorkerEnded",
        WorkerEnded{LocalRank{0}, 70, exited(3)},
        {{Phase::running, {"tell: in generation 1 rank 2 (pid 70 on n1) exited with 3"}},
