@@ -121,7 +121,7 @@ struct Vote {
 struct Refusal {
   AgentId voter = 0;
   Epoch epoch;                   ///< The highest one that it knows of.
-  std::optional<Leader> leader;  ///< Whom it follows, where that one leads another job.
+  std::optional<Leader> leader;  ///< Whom it follows, of another job or after a newer claim.
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 /// The candidate was not elected and will not be in that epoch.

@@ -164,7 +164,9 @@ class Succession {
   [[nodiscard]] bool is_late(const Leader& leader) const;
   void follow(const Leader& leader, Actions& out);
   void unfollow(Actions& out);
-  void refuse(const std::string& address, Actions& out);
+  void refuse(const std::string& address,
+              Actions& out,
+              std::optional<Leader> in_favour_of = std::nullopt);
 
   // As the founder: succession_founder.cpp
   [[nodiscard]] bool founding() const;

@@ -2,13 +2,18 @@
 #include "rendezvous/succession/succession.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace ddprun {
 
 void Succession::hear(Instant now, const Refusal& refusal, Actions& out) {
   highest_ = std::max(highest_, refusal.epoch);
   if (founding() && calls_endpoint()) give_way(out);  // V6
-  if (refusal.leader) on(now, HeardOf{*refusal.leader}, out);
+  if (!refusal.leader) return;
+  const bool is_of_this_job = claims() && refusal.leader->founding == job();
+  if (!is_of_this_job) return on(now, HeardOf{*refusal.leader}, out);
+  if (state_ == State::leading) call(now, refusal.leader->address, out);  // for its newest place
 }
 
 /// As if it had been heard when it still led, at the latest.
@@ -54,7 +59,8 @@ void Succession::hear(Instant now, const Leading& leading, Actions& out) {
   if (!may_follow(now, leading)) {
     const bool is_stale = claims() && leading.claimed < folder_.newest();
     if (is_stale && folder_.look_is_due(now)) read_claims(now, out);
-    return refuse(leader.address, out);
+    const bool knows_more = claims() && leading.claimed < claimed();
+    return refuse(leader.address, out, knows_more ? leader_ : std::nullopt);
   }
   const std::size_t count = out.size();
   follow(leader, out);
@@ -187,9 +193,12 @@ void Succession::unfollow(Actions& out) {
   leader_.reset();
 }
 
-void Succession::refuse(const std::string& address, Actions& out) {
+void Succession::refuse(const std::string& address,
+                        Actions& out,
+                        std::optional<Leader> in_favour_of) {
   const Epoch known = std::max(pledge_.epoch(), leader_ ? leader_->epoch : Epoch{});
-  out.emplace_back(SendBallot{address, Refusal{options_.self.agent, known, {}}});
+  out.emplace_back(
+      SendBallot{address, Refusal{options_.self.agent, known, std::move(in_favour_of)}});
 }
 
 }  // namespace ddprun
