@@ -22,9 +22,10 @@ struct Reign {
   std::map<AgentId, RecordId> accepted;   // the newest record of each voter
   std::optional<Generation> wanted;       // proposed before the inherited record was decided
   // Where voters claim:
-  std::optional<Place> claimed;  // the newest place that is
-  Instant accept_by;             // then who has not accepted a record does not claim after it
-  int beats_in_vain = 0;         // since nobody answers, and nothing is proposed
+  std::optional<Place> claimed;       // the newest place that is
+  Instant accept_by;                  // then who has not accepted a record does not claim after it
+  int beats_in_vain = 0;              // since nobody answers, and nothing is proposed
+  std::map<AgentId, Instant> rivals;  // of `base`, who gather after the same claim: since when
   friend bool operator==(const Reign&, const Reign&) = default;
 };
 

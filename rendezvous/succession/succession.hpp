@@ -234,7 +234,8 @@ class Succession {
   void claim(Actions& out);
   void hear(Instant now, const PlaceClaimed& claimed, Actions& out);
   void claim_again(Instant now, Actions& out);
-  [[nodiscard]] bool yields_to(Instant now, const Leading& leading) const;
+  [[nodiscard]] bool yields_to(Instant now, const Leading& leading);
+  [[nodiscard]] bool is_heard_again(Instant now, AgentId rival);
 
   SuccessionOptions options_;
   State state_ = State::following;

@@ -207,7 +207,7 @@ void Succession::claim_again(Instant now, Actions& out) {
 
 /// Of several that gather, the newest claim's own head goes on, else the first in order. None
 /// yields while its claim is under way, unless that place is taken already.
-bool Succession::yields_to(Instant now, const Leading& leading) const {
+bool Succession::yields_to(Instant now, const Leading& leading) {
   if (!claims() || (folder_.is_claiming() && leading.claimed <= claimed())) return false;
   const std::int64_t own = claimed() + (folder_.may_be_linked() ? 1 : 0);
   if (leading.claimed != own) return leading.claimed > own;
@@ -215,8 +215,17 @@ bool Succession::yields_to(Instant now, const Leading& leading) const {
   const auto rank = [&](AgentId agent) {
     return agent == reign_->base.head ? -1 : reign_->base.place_of(agent);
   };
-  return reign_->base.contains(leading.leader.agent) &&
-         rank(leading.leader.agent) < rank(options_.self.agent);
+  const AgentId other = leading.leader.agent;
+  return reign_->base.contains(other) && rank(other) < rank(options_.self.agent) &&
+         is_heard_again(now, other);
+}
+
+/// What a cut has held up arrives all at once, when who sent it may be lost. Who gathers is heard
+/// each heartbeat.
+bool Succession::is_heard_again(Instant now, AgentId rival) {
+  Instant& since = reign_->rivals.try_emplace(rival, now).first->second;
+  if (now - since > options_.times.lease) since = now;
+  return now - since >= options_.times.heartbeat / 2;
 }
 
 }  // namespace ddprun

@@ -285,13 +285,28 @@ TEST_CASE(
     "succession: of two that gather the later in order gives way, and the record's head to none") {
   const Knowledge claim = claim_of({0, 1, 2});
   ClaimsStory second = gatherer(2);
+  const Millis beat = usual_times.heartbeat;
+  CHECK(second.hears(leading_of(1, 16, claim)) == Lines{"n1: refuse 65539"});
+  CHECK(second.hears(leading_of(1, 16, claim)) == Lines{"n1: refuse 65539"});  // held up as well
+  second.now = second.now + beat;
   CHECK(second.hears(leading_of(1, 16, claim)) ==
         Lines{"step down", "unfollow", "follow n1", "n1: following 16 with 1"});
   ClaimsStory first = gatherer(1);
   CHECK(first.hears(leading_of(2, 17, claim)) == Lines{"n2: refuse 65538"});
+  (void)first.hears(leading_of(0, 18, claim));
+  first.now = first.now + beat;
   CHECK(first.hears(leading_of(0, 18, claim)).front() == "step down");
   ClaimsStory to_stranger = gatherer(2);
   CHECK(to_stranger.hears(leading_of(5, 16, claim)) == Lines{"n5: refuse 65539"});
+}
+
+TEST_CASE("succession: who is refused for an older claim than its voters' asks their leader") {
+  ClaimsStory story(3);
+  (void)story.is_led(leader_on(0, 1), claim_of({0, 3}, 2));
+  CHECK(story.hears(leading_of(1, 16, claim_of({1, 3}, 1))) == Lines{"n1: refuse 1, n0 leads"});
+  ClaimsStory outdated = gatherer(1);
+  const Refusal refusal{voter(2).agent, Epoch{1}, leader_on(5, 1)};
+  CHECK(outdated.hears(refusal) == Lines{"n5: leading 65538 with 1"});
 }
 
 TEST_CASE("succession: who has a lead gives way to nobody that gathers") {
@@ -317,6 +332,8 @@ TEST_CASE("succession: nobody that gathers gives way while its claim is on its w
   CHECK(story.hears(leading_of(1, 16, claim_of({0, 1, 2}))) == Lines{"n1: refuse 65539"});
   ClaimsStory tried = story;
   (void)story.has_not_reached();
+  (void)story.hears(leading_of(1, 16, claim_of({0, 1, 2})));
+  story.now = story.now + usual_times.heartbeat;
   CHECK(story.hears(leading_of(1, 16, claim_of({0, 1, 2}))).front() == "step down");
   (void)tried.may_have_claimed();
   CHECK(tried.hears(leading_of(1, 16, claim_of({0, 1, 2}))) == Lines{"n1: refuse 65539"});
