@@ -206,9 +206,11 @@ bool Cluster::can_find_job(const Host& at) const {
 }
 
 /// Nodes that are on, and so will be members or spares.
+/// Who leaves may have to stay until the others have decided without it, and is no node meanwhile.
 int Cluster::hosts_left() const {
   return static_cast<int>(std::ranges::count_if(hosts_, [&](const auto& each) {
-    return each->agent_id() != 0 && !each->is_witness() && can_find_job(*each);
+    return each->agent_id() != 0 && !each->is_witness() && !each->is_to_leave() &&
+           can_find_job(*each);
   }));
 }
 
