@@ -23,6 +23,7 @@ namespace ddprun {
   constexpr Millis margin{1'000};
   CoordinatorOptions elected = coordinator_options(options);
   elected.voters_decide = true;
+  elected.voters_claim = !options.claim_dir.empty();
   elected.anchored = options.anchored;
   elected.gathering.quiet =
       options.rendezvous.times.dead_after * 2 + options.restart_grace + margin;

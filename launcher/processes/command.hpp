@@ -19,7 +19,7 @@ struct Command {
 [[nodiscard]] bool is_executable_file(const std::string& path);
 
 /// Whether executing it waits for no other machine: it is a binary on a disk of this machine or in
-/// its memory. False where that is not known, as of overlays, and of scripts, whose interpreter may
+/// its memory, and so is each folder and link on the way. False where that is not known, as of overlays, and of scripts, whose interpreter may
 /// lie anywhere.
 [[nodiscard]] bool is_local_program(const std::string& path);
 

@@ -22,8 +22,8 @@
 //   C6  Every StartGeneration is followed by exactly one verdict on that generation, and every node
 //       that joined, or is stuck, is told the job's outcome once.
 //   C7  If voters decide, no generation starts before they have. All proposals together
-//       wait for them no longer than `replace_timeout`, or the job ends here: voters that did
-//       not answer may go on elsewhere, so marks stay.
+//       wait for them no longer than `replace_timeout`, or the job ends here. Marks stay where
+//       voters that did not answer may go on elsewhere.
 //   C8  If nodes join and leave for `settle_timeout`, and no generation runs for `settled_after`,
 //       makes progress or fails, the job ends.
 //   C9  A node that leaves is no member of a later generation. If its vote may be needed for the
@@ -66,6 +66,7 @@ struct CoordinatorOptions {
   GatheringOptions gathering;
   JoinPolicy join_policy = JoinPolicy::now;
   bool voters_decide = false;  ///< Over each generation, before it starts.
+  bool voters_claim = false;   ///< They can go on without the founder from the first one on.
   bool anchored = false;       ///< Its witness alone votes: the job ends with that process.
   RestartOptions restarts;
   Millis grace{10'000};  ///< From the first signal to SIGKILL when asked to end.
@@ -209,7 +210,7 @@ class Coordinator {
   Leavers leavers_;                       // nodes that are to end before the job does
   std::optional<Instant> leave_at_;       // unless others ask to leave, too
   bool ends_by_leave_ = false;            // since too few would be left
-  bool voters_are_silent_ = false;        // it has given up to wait for them
+  bool voters_may_go_on_ = false;         // since it has given up to wait for them
   std::optional<int> hands_over_;         // the signal by which its own node leaves
   std::set<NodeId> left_out_;             // newcomers that cannot reach it, until they are lost
   std::optional<Instant> straggler_deadline_;

@@ -206,7 +206,6 @@ Instant Coordinator::give_up_deciding_at() const {
 }
 
 void Coordinator::give_up_deciding(Actions& out) {
-  voters_are_silent_ = true;
   give_up_for(
       fmt::format("{} for {:g} s: all nodes must be able to connect to each other, and must "
                   "reach the folder of claims if there is one",
@@ -228,6 +227,7 @@ void Coordinator::give_up_for(std::string why, Actions& out) {
   const bool first = current_.number == GenerationNumber{};
   const auto status = first ? ExitStatus::rendezvous_unavailable : ExitStatus::run_again;
   outcome_ = Outcome{static_cast<int>(status), std::move(why), {}};
+  voters_may_go_on_ = state_ == State::deciding && (!first || options_.voters_claim);
   if (state_ == State::deciding) put_back();
   finish(out);
 }

@@ -198,9 +198,9 @@ void Coordinator::let_leave(Actions& out, std::optional<NodeId> only) {
 }
 
 /// Nodes that are only lost may live where this coordinator does not hear them, and nobody has
-/// asked for their end. So may voters that did not answer it, and they can elect another one.
+/// asked for their end. So may voters that did not answer it: they can elect another one.
 bool Coordinator::may_go_on_elsewhere() const {
-  return voters_are_silent_ || (ends_by_leave_ && !lost_.empty());
+  return voters_may_go_on_ || (ends_by_leave_ && !lost_.empty());
 }
 
 }  // namespace ddprun

@@ -41,6 +41,7 @@ ParticipantOptions participant_options_of(const HostOptions& options) {
   participant.keeps_marks = options.keeps_marks;
   participant.relays = options.relays;
   participant.coordinator = options.job.coordinator;  // with what no option says
+  participant.coordinator.voters_claim = options.folder != nullptr;
   return participant;
 }
 

@@ -333,7 +333,7 @@ MUTATIONS = [
     Mutation("C9", "who leaves ends the job of nodes that are only lost",
              "coordinator_requests.cpp", "(ends_by_leave_ && !lost_.empty())", "false"),
     Mutation("C7", "who gives up to wait for its voters ends the job everywhere",
-             "coordinator_requests.cpp", "return voters_are_silent_ || ", "return "),
+             "coordinator_requests.cpp", "return voters_may_go_on_ || ", "return "),
     Mutation("O3", "who leaves between two coordinators ends unheard", "uplink.cpp",
              "const bool may_be_heard = answered_ && ", "const bool may_be_heard = false && "),
     Mutation("O3", "who was told to leave waits for another coordinator as who ends the job",

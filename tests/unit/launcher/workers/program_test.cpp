@@ -3,6 +3,7 @@
 #include "tests/unit/temp_folder.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <unistd.h>
 
@@ -46,12 +47,22 @@ TEST_CASE("program: a path is taken as it is, with its arguments") {
   CHECK(user.runs(path).executable == path);
 }
 
-TEST_CASE("program: a binary in this machine's memory is local, a script is not") {
+TEST_CASE("program: a binary that is reached over this machine's memory alone is local") {
   const std::string memory = "/dev/shm/ddprun-test-" + std::to_string(::getpid());
   std::filesystem::create_directory(memory);
   std::filesystem::copy_file("/bin/sh", memory + "/binary");
   std::ofstream(memory + "/script") << "#!" << memory << "/binary\n";
   CHECK(is_local_program(memory + "/binary"));
+  std::filesystem::create_directory(memory + "/sub");
+  std::filesystem::create_symlink("sub/../binary", memory + "/link");
+  CHECK(is_local_program(memory + "/link"));
+  const std::string through_proc = fmt::format("/proc/self/root{}/binary", memory);
+  CHECK(std::filesystem::exists(through_proc));
+  CHECK_FALSE(is_local_program(through_proc));
+  std::filesystem::create_symlink(through_proc, memory + "/far");
+  CHECK_FALSE(is_local_program(memory + "/far"));
+  std::filesystem::create_symlink("round", memory + "/round");
+  CHECK_FALSE(is_local_program(memory + "/round"));
   CHECK_FALSE(is_local_program(memory + "/script"));
   CHECK_FALSE(is_local_program(memory + "/missing"));
   std::filesystem::remove_all(memory);
