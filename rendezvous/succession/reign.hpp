@@ -9,6 +9,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 
 namespace ddprun {
 
@@ -25,6 +26,7 @@ struct Reign {
   std::optional<Place> claimed;       // the newest place that is
   Instant accept_by;                  // then who has not accepted a record does not claim after it
   int beats_in_vain = 0;              // since nobody answers, and nothing is proposed
+  std::string newer_head;             // where one listens that a voter has named; called once
   std::map<AgentId, Instant> rivals;  // of `base`, who gather after the same claim: since when
   friend bool operator==(const Reign&, const Reign&) = default;
 };

@@ -113,7 +113,7 @@ void Succession::on(Instant now, const Called& called, Actions& out) {
 /// A message that names a leader sends this node's agent there; promises are made only to the
 /// leader itself. A leader in too low an epoch is told so: it may have no other source.
 void Succession::on(Instant now, const HeardOf& heard, Actions& out) {
-  if (is_late(heard.leader)) return;
+  if (heard.leader.agent == options_.self.agent || is_late(heard.leader)) return;
   if (founding() && heard.leader.epoch > Epoch{}) give_way(out);  // V6
   if (is_of_earlier_job(heard.leader.founding)) return answer_earlier_job(now, heard.leader, out);
   if (heard.leader.founding > job()) leave_job(now, out);  // V9

@@ -13,7 +13,8 @@ void Succession::hear(Instant now, const Refusal& refusal, Actions& out) {
   if (!refusal.leader) return;
   const bool is_of_this_job = claims() && refusal.leader->founding == job();
   if (!is_of_this_job) return on(now, HeardOf{*refusal.leader}, out);
-  if (state_ == State::leading) call(now, refusal.leader->address, out);  // for its newest place
+  const bool names_itself = refusal.leader->agent == refusal.voter;
+  if (state_ == State::leading && !names_itself) reign_->newer_head = refusal.leader->address;
 }
 
 /// As if it had been heard when it still led, at the latest.
@@ -55,11 +56,11 @@ void Succession::hear(Instant now, const Leading& leading, Actions& out) {
     if (leader.epoch <= election_->epoch()) return;  // it may be over; if not, this comes again
     give_up(now, out);
   }
-  patience_ = now;
+  const bool knows_more = claims() && leading.claimed < claimed();
+  if (!knows_more) patience_ = now;
   if (!may_follow(now, leading)) {
     const bool is_stale = claims() && leading.claimed < folder_.newest();
     if (is_stale && folder_.look_is_due(now)) read_claims(now, out);
-    const bool knows_more = claims() && leading.claimed < claimed();
     return refuse(leader.address, out, knows_more ? leader_ : std::nullopt);
   }
   const std::size_t count = out.size();

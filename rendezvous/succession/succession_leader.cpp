@@ -40,6 +40,9 @@ void Succession::announce(Instant now, Actions& out) {
     reign_->call_at = now + options_.call_interval;
     call(now, options_.endpoint, out);
   }
+  if (!reign_->newer_head.empty()) {  // it answers with its newest place
+    call(now, std::exchange(reign_->newer_head, {}), out);
+  }
   if (reign_->name_silent_at && now >= *reign_->name_silent_at) name_silent(out);
 }
 
