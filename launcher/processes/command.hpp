@@ -19,8 +19,8 @@ struct Command {
 [[nodiscard]] bool is_executable_file(const std::string& path);
 
 /// Whether executing it waits for no other machine: it is a binary on a disk of this machine or in
-/// its memory, and so is each folder and link on the way. False where that is not known, as of overlays, and of scripts, whose interpreter may
-/// lie anywhere.
+/// its memory, and so is each folder and link on the way. False where that is not known, as of
+/// overlays, and of scripts, whose interpreter may lie anywhere.
 [[nodiscard]] bool is_local_program(const std::string& path);
 
 /// Which folders of PATH count: relative ones lead to whatever the current folder holds.
