@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
+#include <vector>
 
 namespace slurm {
 namespace {
@@ -204,11 +205,16 @@ void Training::expect_status(int job, int status) {
   slurm_.expect_output(job, "ddprun: " + std::to_string(status) + "\n");
 }
 
-/// Both processes of a ddprun; never srun, whose words hold theirs.
+/// Both processes of a ddprun; never srun, whose words hold theirs. All are stopped before the
+/// first one dies, or its guard could still say so.
 void Training::kill_those(int node, Who who) {
+  std::vector<int> chosen;
   for (const int pid : slurm_[node].processes()) {
     const bool is_ddprun = words_of(pid, "cmdline").starts_with(E2E_DDPRUN " ");
-    if (is_ddprun && is_agent(pid) == (who == Who::agent)) ::kill(pid, SIGKILL);
+    if (is_ddprun && is_agent(pid) == (who == Who::agent)) chosen.push_back(pid);
+  }
+  for (const int signal : {SIGSTOP, SIGKILL}) {
+    for (const int pid : chosen) ::kill(pid, signal);
   }
 }
 
