@@ -1,5 +1,6 @@
 # Archives in place of shared libraries, which cost a start of ddprun a third of its time. A library
 # without an archive stays shared. So does glibc, which loads its own parts to look up names.
+include(CheckCXXSourceRuns)
 include(CheckLinkerFlag)
 if(NOT CMAKE_BUILD_TYPE STREQUAL Release)
   message(FATAL_ERROR "DDPRUN_STATIC is for CMAKE_BUILD_TYPE=Release")
@@ -29,7 +30,20 @@ endforeach()
 # Debian has no archive of fmt, so its functions are compiled in.
 set(DDPRUN_FMT fmt::fmt-header-only)
 
-# For the program ddprun alone: LibTorch brings its own libstdc++.
+# For the program ddprun alone: LibTorch brings its own libstdc++. libstdc++ needs two functions of
+# libm, which as an archive saves the start another library.
 if(DDPRUN_HAS_STATIC_LIBSTDCXX)
-  set(DDPRUN_STATIC_LIBSTDCXX -static-libstdc++ -static-libgcc)
+  set(DDPRUN_STATIC_OPTIONS -static-libstdc++ -static-libgcc -Wl,--as-needed,--gc-sections)
+  check_linker_flag(CXX -l:libm.a DDPRUN_HAS_STATIC_LIBM)
+  if(DDPRUN_HAS_STATIC_LIBM)
+    set(DDPRUN_STATIC_ARCHIVES -l:libstdc++.a -l:libm.a)
+  endif()
+endif()
+
+# Relative relocations as a bit map, which glibc reads from 2.36 on: a linker may be newer.
+set(CMAKE_REQUIRED_LINK_OPTIONS -Wl,-z,pack-relative-relocs)
+check_cxx_source_runs("int main() {}" DDPRUN_RUNS_PACKED_RELOCATIONS)
+unset(CMAKE_REQUIRED_LINK_OPTIONS)
+if(DDPRUN_RUNS_PACKED_RELOCATIONS)
+  list(APPEND DDPRUN_STATIC_OPTIONS -Wl,-z,pack-relative-relocs)
 endif()
