@@ -13,8 +13,9 @@ void Succession::hear(Instant now, const Refusal& refusal, Actions& out) {
   if (!refusal.leader) return;
   const bool is_of_this_job = claims() && refusal.leader->founding == job();
   if (!is_of_this_job) return on(now, HeardOf{*refusal.leader}, out);
-  const bool names_itself = refusal.leader->agent == refusal.voter;
-  if (state_ == State::leading && !names_itself) reign_->newer_head = refusal.leader->address;
+  const AgentId named = refusal.leader->agent;
+  const bool is_other = named != refusal.voter && named != options_.self.agent;
+  if (state_ == State::leading && is_other) reign_->newer_head = refusal.leader->address;
 }
 
 /// As if it had been heard when it still led, at the latest.

@@ -308,7 +308,8 @@ TEST_CASE("succession: who is refused for an older claim than its voters' asks t
   const Refusal refusal{voter(2).agent, Epoch{1}, leader_on(5, 1)};
   CHECK(outdated.hears(refusal).empty());
   CHECK(outdated.hears(refusal).empty());
-  CHECK(outdated.hears(Refusal{voter(0).agent, Epoch{1}, leader_on(0, 1)}).empty());  // itself
+  CHECK(outdated.hears(Refusal{voter(0).agent, Epoch{1}, leader_on(0, 1)}).empty());   // itself
+  CHECK(outdated.hears(Refusal{voter(0).agent, Epoch{1}, leader_on(1, 16)}).empty());  // n1
   const Lines lines = outdated.at((outdated.now + usual_times.heartbeat).ms);
   CHECK(std::ranges::count(lines, "n5: leading 65538 with 1") == 1);  // once
 }
