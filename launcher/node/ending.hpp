@@ -1,0 +1,81 @@
+// How the agent's process ends once the agent knows the outcome: others are told, Slurm may queue
+// the job again, the output is written, and the last line says the status. A further signal or the
+// guard's death cuts this short.
+#pragma once
+
+#include "launcher/link/job_link.hpp"
+#include "launcher/node/guard_line.hpp"
+#include "launcher/node/job.hpp"
+#include "launcher/node/job_records.hpp"
+#include "launcher/node/last_output.hpp"
+#include "launcher/node/last_will.hpp"
+#include "launcher/node/node_workers.hpp"
+#include "launcher/node/progress.hpp"
+#include "launcher/node/slurm_side.hpp"
+#include "launcher/processes/writer.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace ddprun {
+
+class Ending {
+ public:
+  using Say = std::function<void(const std::string&)>;
+
+  /// What it asks and tells at the end.
+  struct Parts {
+    GuardLine& guard;
+    JobRecords& records;
+    const NodeWorkers& workers;
+    const Progress& progress;
+    SlurmSide& slurm;
+  };
+
+  /// Of the context's process, whose messages go to `stderr_sink`. All but `say` outlive this.
+  Ending(boost::asio::io_context& context,
+         Writers writers,
+         std::shared_ptr<Sink> stderr_sink,
+         const Job& job,
+         Parts parts,
+         Say say);
+
+  /// The status of the process; nothing until `exit`.
+  [[nodiscard]] std::optional<int> status() const { return output_.status(); }
+
+  /// Who is to be told if this process dies; empty: nobody.
+  void will_is_for(const std::string& address) { will_.is_for(address); }
+
+  /// The coordinator has told how the job ends.
+  void told(const FinishJob& finish);
+
+  /// Stops the context, or exits, as soon as all that is said above is done. `link` outlives this.
+  void exit(const Outcome& outcome, JobLink& link);
+
+  /// A signal has come after `exit`: the rest is done in a moment, or not at all.
+  void hurry(int signal);
+
+  /// The guard is dead. Returns unless `exit` was called: then nobody waits for the rest.
+  void lose_guard();
+
+ private:
+  void write_out(const Outcome& final, JobLink& link);
+  void end_without_guard(const Outcome& outcome, JobLink& link);
+  void report(const Outcome& outcome, const std::optional<FailureFacts>& facts) const;
+  void say_events_are_late() const;
+
+  Writer& console_;
+  std::shared_ptr<Sink> stderr_;
+  const Job& job_;
+  Parts parts_;
+  Say say_;
+  WillNotice will_;
+  LastOutput output_;
+  bool told_ = false;  // by the coordinator how the job has ended
+};
+
+}  // namespace ddprun

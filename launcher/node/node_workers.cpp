@@ -1,0 +1,167 @@
+#include "launcher/node/node_workers.hpp"
+
+#include "launcher/node/machine_options.hpp"
+#include "launcher/processes/descendants.hpp"
+#include "launcher/system/clock.hpp"
+#include "launcher/text/text_of_count.hpp"
+#include "launcher/workers/worker_env.hpp"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <csignal>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace ddprun {
+
+NodeWorkers::NodeWorkers(boost::asio::io_context& context,
+                         Writers writers,
+                         const Job& job,
+                         const GuardLink& link,
+                         Progress& progress,
+                         StatusRow& status,
+                         AgentLoop& agent,
+                         Handlers handlers)
+    : job_(job),
+      writers_(writers),
+      progress_(progress),
+      status_(status),
+      agent_(agent),
+      handlers_(std::move(handlers)),
+      children_(context, SIGCHLD, [this] { reap(); }),
+      hang_(job.options.hang_timeout),
+      hang_timer_(context,
+                  [this] {
+                    reap();  // who has ended does not hang
+                    look_for_hang();
+                  }),
+      group_(context,
+             writers,
+             plan_of(job),
+             link.user_signals,
+             link.fence.group_ends,
+             {[this](LocalRank rank, const ControlMessage& message) { hear(rank, message); },
+              [this](LocalRank rank) {
+                progress_.closed(rank);
+                answer_save();
+              },
+              handlers_.say}),
+      requests_(group_, progress, handlers_.say),
+      failure_(job, group_) {}
+
+void NodeWorkers::start(const Part& part, std::optional<Instant> lease_end) {
+  failure_.begin(part);
+  progress_.begin(part);
+  const std::vector<WorkerEnded> refused = group_.spawn(part, lease_end);
+  const int count = part.worker_count;
+  handlers_.say(fmt::format("generation {} ({}): {} on {}, {}",
+                            part.number.value,
+                            part.cause,
+                            text_of_count(count, "worker"),
+                            job_.setup.host,
+                            threads_text(job_.setup, count)));
+  say_what_is_lacking();
+  for (const WorkerEnded& worker : refused) agent_.push(worker);
+}
+
+void NodeWorkers::say_what_is_lacking() const {
+  if (group_.lacks_input()) {
+    handlers_.say(
+        fmt::format("rank {} has no input: standard input went to it in an earlier generation",
+                    job_.options.stdin_rank->value));
+  }
+  if (group_.lacks_terminal()) {
+    handlers_.say(
+        fmt::format("rank {} is here, but no terminal that it could have: start this node's ddprun "
+                    "at one",
+                    job_.options.debug_rank->value));
+  }
+}
+
+void NodeWorkers::perform(const SignalWorkers& signal) {
+  if (signal.signal == SIGTERM) requests_.stop();
+  group_.signal(signal.signal);
+}
+
+void NodeWorkers::perform(const AskToSave& ask) {
+  if (!requests_.save(ask.signal) && !ask.signal) agent_.tell(SaveAnswered{});
+}
+
+void NodeWorkers::perform(const KillAll&) {
+  killing_ = true;
+  reap();
+}
+
+void NodeWorkers::perform(const Suspend&) {
+  const Instant before = now();
+  group_.signal(SIGSTOP);
+  (void)::raise(SIGSTOP);
+  group_.signal(SIGCONT);
+  const Millis after = now() - before;
+  progress_.resumed(now(), after);
+  agent_.push(Resumed{after});
+}
+
+/// A worker that has the terminal may write there, too.
+void NodeWorkers::hear(LocalRank local_rank, const ControlMessage& message) {
+  requests_.hear(local_rank, message);
+  if (!reaping_) answer_save();
+  if (!agent_.machine().terminal_worker()) status_.steps_told();
+  if (std::holds_alternative<ControlHello>(message)) {
+    hang_timer_.arm(hang_.next_deadline(progress_));
+  }
+}
+
+void NodeWorkers::answer_save() {
+  if (const auto answer = progress_.take_answer()) agent_.tell(*answer);
+}
+
+/// The timer comes early where a worker has told something since. Time does not count in which a
+/// person may have one in a debugger, or in which ddprun itself takes no output.
+void NodeWorkers::look_for_hang() {
+  const SilenceExcuse excuse{.terminal_worker = agent_.machine().terminal_worker().has_value(),
+                             .output_blocked = writers_.console.full() || writers_.files.full()};
+  while (auto hung = hang_.look(now(), excuse, progress_)) {
+    for (const auto& [pid, local_rank] : group_.living()) {
+      if (local_rank == hung->local_rank) hung->pid = pid;
+    }
+    agent_.push(*hung);
+  }
+  hang_timer_.arm(hang_.next_deadline(progress_));
+  agent_.drain();
+}
+
+void NodeWorkers::reap() {
+  handlers_.before_reaping();
+  std::vector<EndedChild> others;
+  reaping_ = true;
+  for (const WorkerEnded& ended : group_.reap(others)) {
+    progress_.ended(ended.local_rank);
+    agent_.push(ended);
+  }
+  reaping_ = false;
+  if (const auto answer = progress_.take_answer()) agent_.push(*answer);
+  if (group_.living().empty()) status_.steps_over();
+  for (const EndedChild& child : others) handlers_.on_other_child(child);
+  if (killing_) kill_left();
+  if (group_.waits_for_terminal()) agent_.push(WorkerLacksTerminal{});
+  agent_.drain();
+}
+
+/// After reaping. What is killed here is reaped when its SIGCHLD comes.
+void NodeWorkers::kill_left() {
+  if (!group_.none_left()) {
+    group_.signal(SIGKILL);
+    kill_below(::getpid());
+    return;
+  }
+  killing_ = false;
+  group_.finish_output();
+  handlers_.on_all_gone();
+  agent_.push(AllGone{});
+}
+
+}  // namespace ddprun

@@ -1,0 +1,104 @@
+// This node's workers: what the agent asks for becomes their processes, and what becomes of those
+// its events. The shell of a worker group with its progress, requests, hangs and failures.
+#pragma once
+
+#include "launcher/node/agent.hpp"
+#include "launcher/node/failure_look.hpp"
+#include "launcher/node/guard.hpp"
+#include "launcher/node/hang_watch.hpp"
+#include "launcher/node/job.hpp"
+#include "launcher/node/progress.hpp"
+#include "launcher/node/status_row.hpp"
+#include "launcher/node/worker_requests.hpp"
+#include "launcher/processes/blocked_signal.hpp"
+#include "launcher/processes/writer.hpp"
+#include "launcher/system/deadline_timer.hpp"
+#include "launcher/system/machine_loop.hpp"
+#include "launcher/workers/worker_group.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace ddprun {
+
+using AgentLoop = MachineLoop<Agent, AgentEvent, AgentAction>;
+
+class NodeWorkers {
+ public:
+  struct Handlers {
+    std::function<void()> before_reaping;  ///< Workers may have died since their lease ended.
+    std::function<void(const EndedChild&)> on_other_child;  ///< That is none of the workers.
+    std::function<void()> on_all_gone;  ///< No process of them executes anything any more.
+    std::function<void(const std::string&)> say;  ///< A line for people.
+  };
+
+  /// All but `context` and `writers` are kept by reference, and outlive it. `progress` is of these
+  /// workers, `agent` gets the events.
+  NodeWorkers(boost::asio::io_context& context,
+              Writers writers,
+              const Job& job,
+              const GuardLink& link,
+              Progress& progress,
+              StatusRow& status,
+              AgentLoop& agent,
+              Handlers handlers);
+
+  /// From now on children are reaped when they end.
+  void listen() { children_.listen(); }
+
+  /// Starts those of this node's part of a generation, unless that lease is over.
+  void start(const Part& part, std::optional<Instant> lease_end);
+
+  void perform(const SignalWorkers& signal);
+  void perform(const AskToSave& ask);
+  void perform(const KillAll&);
+  /// Stops them and this process; returns once both go on. The guard stops when it sees that this
+  /// process has.
+  void perform(const Suspend&);
+
+  /// Tells the agent of all that have ended, before it handles the end of any of them: effects of
+  /// the first event (even the next generation) must come after the last.
+  void reap();
+
+  /// Whether all children are being killed: none is to be started now.
+  [[nodiscard]] bool are_killed() const { return killing_; }
+
+  /// After `reap`: whether no descendant of this process is left.
+  [[nodiscard]] bool none_left() const { return group_.none_left(); }
+
+  /// What is known of the outcome's failure; nothing if the worker was on another node.
+  [[nodiscard]] std::optional<FailureFacts> facts_of(const Outcome& outcome) const {
+    return failure_.facts_of(outcome);
+  }
+
+  /// By pid.
+  [[nodiscard]] const std::map<int, LocalRank>& living() const { return group_.living(); }
+
+ private:
+  void hear(LocalRank local_rank, const ControlMessage& message);
+  void answer_save();
+  void look_for_hang();
+  void kill_left();
+  void say_what_is_lacking() const;
+
+  const Job& job_;
+  Writers writers_;
+  Progress& progress_;
+  StatusRow& status_;
+  AgentLoop& agent_;
+  Handlers handlers_;
+  BlockedSignal children_;
+  HangWatch hang_;
+  DeadlineTimer hang_timer_;
+  WorkerGroup group_;
+  WorkerRequests requests_;
+  FailureLook failure_;
+  bool killing_ = false;  // KillAll was asked for; AllGone was not answered yet
+  bool reaping_ = false;  // that workers have ended is told before what they said last
+};
+
+}  // namespace ddprun
