@@ -1,6 +1,6 @@
 #include "launcher/node/fence.hpp"
 
-#include "launcher/node/lease_notice.hpp"
+#include "launcher/node/guard_message.hpp"
 #include "launcher/processes/descendants.hpp"
 #include "launcher/processes/process.hpp"
 #include "launcher/system/clock.hpp"
@@ -17,7 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -25,6 +24,7 @@
 #include <ctime>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace ddprun {
 namespace {
@@ -163,10 +163,10 @@ void Fence::wait_for_lease_end(timer_t timer) const {
     if (ready <= 0) continue;
     ssize_t count = 0;
     do {  // only the newest counts; an older one may be over
-      GuardedLease newer;
-      count = ::recv(line_.get(), &newer, sizeof newer, MSG_DONTWAIT);
-      if (count == sizeof newer) lease = newer;
-    } while (count == sizeof lease);
+      GuardMessage message = lease;
+      count = receive(line_.get(), MSG_DONTWAIT, message);
+      if (const auto* newer = std::get_if<GuardedLease>(&message)) lease = *newer;
+    } while (count > 0);
     if (count == 0) return;
     set_timer(timer, lease.workers_live ? std::optional(lease.end + margin_ / 2) : std::nullopt);
   }

@@ -37,7 +37,7 @@ struct FenceOptions {
 
 /// What the agent has of it.
 struct FenceLink {
-  Fd line;  ///< Sent are GuardedLeases.
+  Fd line;  ///< Sent are GuardedLeases, as GuardMessages.
   /// By local rank. To be owned by the worker's process group before the worker's program runs.
   std::vector<Fd> group_ends;
 };

@@ -1,6 +1,6 @@
 #include "launcher/node/guard.hpp"
 
-#include "launcher/node/lease_notice.hpp"
+#include "launcher/node/guard_message.hpp"
 #include "launcher/processes/descendants.hpp"
 #include "launcher/system/clock.hpp"
 #include "launcher/system/complain.hpp"
@@ -16,13 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <optional>
 #include <utility>
+#include <variant>
 
 namespace ddprun {
 namespace {
@@ -106,14 +105,13 @@ struct Told {
 
   /// False at the end of the agent.
   bool take(int socket) {
-    std::array<char, std::max(sizeof lease, sizeof will)> bytes{};
-    const ssize_t count = ::recv(socket, bytes.data(), bytes.size(), 0);
-    if (count == sizeof lease) std::memcpy(&lease, bytes.data(), sizeof lease);
-    if (count == sizeof will) std::memcpy(&will, bytes.data(), sizeof will);
-    return count > 0;
+    GuardMessage message = lease;
+    if (receive(socket, 0, message) <= 0) return false;
+    if (const auto* newer = std::get_if<GuardedLease>(&message)) lease = *newer;
+    if (const auto* newer = std::get_if<WillAddress>(&message)) will = *newer;
+    return true;
   }
 };
-static_assert(sizeof(GuardedLease) != sizeof(WillAddress));
 
 /// Passes signals on and watches the lease, until the agent has closed its end of the socketpair,
 /// which only its death does.

@@ -1,5 +1,6 @@
 #include "launcher/node/last_will.hpp"
 
+#include "launcher/node/guard_message.hpp"
 #include "launcher/system/clock.hpp"
 #include "launcher/system/fd.hpp"
 #include "launcher/text/endpoint.hpp"
@@ -98,7 +99,7 @@ void WillNotice::is_for(const std::string& address) {
   address_ = address;
   WillAddress told;
   if (address.size() < told.text.size()) std::ranges::copy(address, told.text.begin());
-  (void)::send(socket_, &told, sizeof told, MSG_NOSIGNAL | MSG_DONTWAIT);
+  send(socket_, told);
 }
 
 }  // namespace ddprun

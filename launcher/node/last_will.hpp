@@ -8,7 +8,6 @@
 #include "rendezvous/membership/messages.hpp"
 #include "rendezvous/wire/credentials.hpp"
 
-#include <array>
 #include <string>
 #include <utility>
 
@@ -19,11 +18,6 @@ struct LastWill {
 
   Will will;
   Credentials credentials;
-};
-
-/// The agent's message to its guard about whom to tell: ADDRESS:PORT, or nobody. The newest counts.
-struct WillAddress {
-  std::array<char, 64> text{};  ///< Ended by a zero byte.
 };
 
 /// Whether a process at `address` has taken it, within `patience`. Blocks that long at most.

@@ -1,6 +1,6 @@
 #include "launcher/node/lease_notice.hpp"
 
-#include <sys/socket.h>
+#include "launcher/node/guard_message.hpp"
 
 namespace ddprun {
 
@@ -27,7 +27,7 @@ void LeaseNotice::tell() const {
   if (!end_) return;
   const GuardedLease lease{workers_live_, *end_};
   for (const int socket : sockets_) {
-    if (socket >= 0) (void)::send(socket, &lease, sizeof lease, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (socket >= 0) send(socket, lease);
   }
 }
 

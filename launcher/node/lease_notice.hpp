@@ -13,13 +13,6 @@
 
 namespace ddprun {
 
-/// What they are told. While workers may live, the guard kills them at `end` unless it has been
-/// told another end. The newest message counts.
-struct GuardedLease {
-  bool workers_live = false;
-  Instant end;  ///< By now() of clock.hpp.
-};
-
 class LeaseNotice {
  public:
   /// The agent's ends of the guard's and the fence's socketpairs, which stay the owner's; -1: none.

@@ -1,5 +1,6 @@
 #include "launcher/node/last_will.hpp"
 
+#include "launcher/node/guard_message.hpp"
 #include "launcher/system/clock.hpp"
 #include "launcher/system/fd.hpp"
 #include "tests/unit/launcher/node/will_kit.hpp"
@@ -98,9 +99,9 @@ TEST_CASE("last will: the guard hears of each address, and of none that is too l
   WillNotice notice(agent.get(), {});
   const auto told = [&](const std::string& address) {
     notice.is_for(address);
-    WillAddress received;
-    CHECK(::recv(guard.get(), &received, sizeof received, 0) == sizeof received);
-    return std::string(received.text.data());
+    GuardMessage message;
+    CHECK(receive(guard.get(), 0, message) > 0);
+    return std::string(std::get<WillAddress>(message).text.data());
   };
   CHECK(told("10.0.0.1:29400") == "10.0.0.1:29400");
   CHECK(told("").empty());

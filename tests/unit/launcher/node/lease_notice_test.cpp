@@ -1,5 +1,6 @@
 #include "launcher/node/lease_notice.hpp"
 
+#include "launcher/node/guard_message.hpp"
 #include "launcher/system/fd.hpp"
 
 #include <doctest/doctest.h>
@@ -24,8 +25,9 @@ struct Hearing {
   /// All that was said since the last time: the ends of leases, and "-" for no workers.
   [[nodiscard]] std::string heard() const {
     std::string text;
-    GuardedLease told;
-    while (::recv(own.get(), &told, sizeof told, MSG_DONTWAIT) == sizeof told) {
+    GuardMessage message;
+    while (receive(own.get(), MSG_DONTWAIT, message) > 0) {
+      const auto told = std::get<GuardedLease>(message);
       text += (told.workers_live ? std::to_string(told.end.ms) : "-") + " ";
     }
     return text;

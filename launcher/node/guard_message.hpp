@@ -1,0 +1,34 @@
+// What the agent tells its guard and its fence. All three are forks of one process, so that a
+// message is the bytes of a value, by a socketpair that keeps messages apart.
+#pragma once
+
+#include "rendezvous/units.hpp"
+
+#include <sys/types.h>
+
+#include <array>
+#include <variant>
+
+namespace ddprun {
+
+/// While workers may live, the guard kills them at `end` unless it has been told another end. The
+/// newest counts.
+struct GuardedLease {
+  bool workers_live = false;
+  Instant end;  ///< By now() of clock.hpp.
+};
+
+/// Whom to tell if the agent dies: ADDRESS:PORT, or nobody. The newest counts.
+struct WillAddress {
+  std::array<char, 64> text{};  ///< Ended by a zero byte.
+};
+
+using GuardMessage = std::variant<GuardedLease, WillAddress>;
+
+/// Never waits: what the other side does not take, and may not live to take, is dropped.
+void send(int socket, const GuardMessage& message);
+
+/// As recv(2) with these flags: 0 at the other side's end. `message` changes if one has come.
+ssize_t receive(int socket, int flags, GuardMessage& message);
+
+}  // namespace ddprun
