@@ -2,6 +2,7 @@
 
 #include "launcher/text/text_reader.hpp"
 #include "launcher/text/values.hpp"
+#include "rendezvous/control_words.hpp"
 #include "rendezvous/metric_name.hpp"
 
 #include <fmt/format.h>
@@ -58,27 +59,27 @@ std::optional<ControlMessage> parse_metric(std::string_view values) {
 }
 
 std::string line_of(const SaveNow&) {
-  return "save\n";
+  return fmt::format("{}\n", control_words::save);
 }
 
 std::string line_of(const StopAfter& stop) {
-  return fmt::format("stop {}\n", stop.step);
+  return fmt::format("{} {}\n", control_words::stop, stop.step);
 }
 
 }  // namespace
 
 std::optional<ControlMessage> parse_control_line(std::string_view line) {
-  if (const auto version = after_word(line, "hello")) {
-    if (parse_count(*version) == control_version) return ControlHello{};
-  } else if (const auto values = after_word(line, "step")) {
+  if (const auto version = after_word(line, control_words::hello)) {
+    if (parse_count(*version) == control_words::version) return ControlHello{};
+  } else if (const auto values = after_word(line, control_words::step)) {
     return parse_step(*values);
-  } else if (const auto metric = after_word(line, "metric")) {
+  } else if (const auto metric = after_word(line, control_words::metric)) {
     return parse_metric(*metric);
-  } else if (const auto begun = after_word(line, "saving")) {
+  } else if (const auto begun = after_word(line, control_words::saving)) {
     if (const auto step = parse_count(*begun)) return SnapshotBegun{*step};
-  } else if (const auto saved = after_word(line, "saved")) {
+  } else if (const auto saved = after_word(line, control_words::saved)) {
     if (const auto step = parse_count(*saved)) return SnapshotSaved{*step};
-  } else if (line == "idle") {
+  } else if (line == control_words::idle) {
     return WorkerIdle{};
   }
   return std::nullopt;
@@ -157,7 +158,7 @@ void ControlReader::ignore(Heard& heard) {
                   rank_.value,
                   printable(std::string_view(begun_).substr(0, shown_max)),
                   cut,
-                  control_version));
+                  control_words::version));
 }
 
 }  // namespace ddprun

@@ -15,7 +15,6 @@
 
 namespace ddprun {
 
-constexpr int control_version = 1;
 constexpr std::size_t control_line_bytes_max = 256;  ///< With its newline.
 
 /// The worker speaks this version: its first line.

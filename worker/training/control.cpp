@@ -1,6 +1,7 @@
 #include "ddprun/control.hpp"
 
 #include "ddprun/error.hpp"
+#include "rendezvous/control_words.hpp"
 #include "rendezvous/metric_name.hpp"
 
 #include <fcntl.h>
@@ -42,10 +43,14 @@ int inherited_socket() {
   return *number;
 }
 
+std::string line_of(std::string_view word, const std::string& values) {
+  return std::string(word) + " " + values + "\n";
+}
+
 }  // namespace
 
 Control::Control() : socket_(inherited_socket()), told_at_(Clock::now()) {
-  static_cast<void>(send("hello 1\n"));
+  static_cast<void>(send(line_of(control_words::hello, std::to_string(control_words::version))));
 }
 
 Control::~Control() {
@@ -55,7 +60,7 @@ Control::~Control() {
 void Control::idle() {
   const std::lock_guard lock(sending_);
   tell(Clock::now());
-  static_cast<void>(send("idle\n"));
+  static_cast<void>(send(std::string(control_words::idle) + "\n"));
 }
 
 void Control::finished_step(std::int64_t step) {
@@ -97,8 +102,8 @@ void Control::tell_metrics() {
     if (metric.is_told) continue;
     std::array<char, 32> value;
     const auto written = std::to_chars(value.data(), value.data() + value.size(), metric.value);
-    metric.is_told =
-        send("metric " + metric.name + " " + std::string(value.data(), written.ptr) + "\n");
+    const std::string text(value.data(), written.ptr);
+    metric.is_told = send(line_of(control_words::metric, metric.name + " " + text));
   }
 }
 
@@ -109,22 +114,22 @@ void Control::tell_steps(Clock::time_point now) {
   const auto written =  // with a point in every locale
       std::to_chars(ms.data(), ms.data() + ms.size(), each, std::chars_format::fixed, 3);
   const std::string text(ms.data(), written.ptr);
-  static_cast<void>(send("step " + std::to_string(steps_) + " " + text + "\n"));
+  static_cast<void>(send(line_of(control_words::step, std::to_string(steps_) + " " + text)));
   told_at_ = now;
   steps_untold_ = 0;
 }
 
 void Control::saving(std::int64_t step) {
-  tell_snapshot("saving ", step);
+  tell_snapshot(control_words::saving, step);
 }
 
 void Control::saved(std::int64_t step) {
-  tell_snapshot("saved ", step);
+  tell_snapshot(control_words::saved, step);
 }
 
-void Control::tell_snapshot(const char* word, std::int64_t step) {
+void Control::tell_snapshot(std::string_view word, std::int64_t step) {
   const std::lock_guard lock(sending_);
-  const std::string line = word + std::to_string(step) + "\n";
+  const std::string line = line_of(word, std::to_string(step));
   unsent_ = send(line) ? "" : line;
 }
 
@@ -171,10 +176,10 @@ void Control::receive() {
 
 /// Later versions may have other lines.
 void Control::obey(std::string_view line) {
-  constexpr std::string_view stop = "stop ";
-  if (line == "save") is_save_asked_ = true;
-  if (line.substr(0, stop.size()) != stop) return;
-  if (const auto step = number_in<std::int64_t>(line.substr(stop.size()))) stop_step_ = step;
+  if (line == control_words::save) is_save_asked_ = true;
+  const std::size_t blank = line.find(' ');
+  if (blank == std::string_view::npos || line.substr(0, blank) != control_words::stop) return;
+  if (const auto step = number_in<std::int64_t>(line.substr(blank + 1))) stop_step_ = step;
 }
 
 }  // namespace ddprun::worker

@@ -82,7 +82,7 @@ class Control {
   void tell(Clock::time_point now);
   void tell_steps(Clock::time_point now);
   void tell_metrics();
-  void tell_snapshot(const char* word, std::int64_t step);
+  void tell_snapshot(std::string_view word, std::int64_t step);
   [[nodiscard]] bool send(const std::string& line);
   void receive();
   void obey(std::string_view line);
