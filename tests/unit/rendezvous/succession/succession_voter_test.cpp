@@ -42,6 +42,20 @@ TEST_CASE("succession: V3 nobody votes for one whose record is older") {
   CHECK(story.is_asked(2, 2, record_of(3, 6)) == Lines{"unfollow", "n2: vote 2"});
 }
 
+TEST_CASE("succession: a leader has not missed a record that was undecided at its election") {
+  Knowledge undecided = record_of(3, 5);
+  undecided.decided = false;
+  SuccessionStory story;
+  (void)story.is_led(leader_on(0, 1), undecided);
+  (void)story.is_led(leader_on(2, 3), record_of(3, 4));
+  CHECK(story.is_asked(0, 4, record_of(3, 4)) == Lines{"n0: refuse 3"});
+  CHECK(story.is_asked(2, 4, record_of(3, 4)) == Lines{"n2: vote 4"});
+  Knowledge its_own = record_of(3, 6);
+  its_own.record.epoch = Epoch{3};
+  (void)story.is_led(leader_on(2, 3), its_own);
+  CHECK(story.is_asked(2, 5, record_of(3, 4)) == Lines{"n2: refuse 4"});  // that was sent before
+}
+
 TEST_CASE("succession: who knows a record that a candidate has missed stands before its turn") {
   SuccessionStory story(2);
   (void)story.is_led(leader_on(0, 1), record_of(3, 5));
