@@ -295,6 +295,17 @@ bool Cluster::is_stuck_elsewhere() const {
   });
 }
 
+/// Whether so many have not joined that founder that they could run a job of their own.
+bool Cluster::may_run_beside(const Host& founder) const {
+  const auto beside = std::ranges::count_if(hosts_, [&](const auto& each) {
+    if (each->is_witness()) return false;
+    const bool has_joined = each->uplink() != nullptr && each->uplink()->served_by() &&
+                            each->uplink()->served_by()->agent == founder.agent_id();
+    return !has_joined;
+  });
+  return beside >= story_.nodes_min;
+}
+
 /// Whether anybody may go on, and knows of that.
 bool Cluster::a_claimant_knows() const {
   return std::ranges::any_of(hosts_, [&](const auto& each) {
