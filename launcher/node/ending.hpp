@@ -53,7 +53,8 @@ class Ending {
   /// The coordinator has told how the job ends.
   void told(const FinishJob& finish);
 
-  /// Stops the context, or exits, as soon as all that is said above is done. `link` outlives this.
+  /// Stops the context, or exits, once others are told and the output is written. `link` outlives
+  /// this.
   void exit(const Outcome& outcome, JobLink& link);
 
   /// A signal has come after `exit`: the rest is done in a moment, or not at all.

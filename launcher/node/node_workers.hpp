@@ -30,14 +30,13 @@ using AgentLoop = MachineLoop<Agent, AgentEvent, AgentAction>;
 class NodeWorkers {
  public:
   struct Handlers {
-    std::function<void()> before_reaping;  ///< Workers may have died since their lease ended.
+    std::function<void()> before_reaping;  ///< The guard may have killed those without a lease.
     std::function<void(const EndedChild&)> on_other_child;  ///< That is none of the workers.
     std::function<void()> on_all_gone;  ///< No process of them executes anything any more.
     std::function<void(const std::string&)> say;  ///< A line for people.
   };
 
-  /// All but `context` and `writers` are kept by reference, and outlive it. `progress` is of these
-  /// workers, `agent` gets the events.
+  /// All but `handlers` outlive this. `progress` is of these workers, `agent` gets the events.
   NodeWorkers(boost::asio::io_context& context,
               Writers writers,
               const Job& job,

@@ -32,12 +32,12 @@ bool Succession::is_asked(const VoteRequest& request) const {
   return request.record > forgotten_.record;
 }
 
-/// A record of an earlier lead that this process's leader was elected without was not decided, and
-/// cannot be any more.
+/// Not so for the leader that it follows, if that was elected without the record: then the record
+/// was not decided, and cannot be any more.
 bool Succession::has_missed_record(const VoteRequest& request) const {
   if (!is_asked(request) || !known_ || request.record >= known_->id()) return false;
   const bool is_own_leader = leader_ && leader_->agent == request.candidate.agent;
-  return !is_own_leader || known_->record.epoch >= leader_->reign;
+  return !is_own_leader || known_->accepted >= leader_->reign;
 }
 
 bool Succession::may_vote(Instant now, const VoteRequest& request) const {

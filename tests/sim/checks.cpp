@@ -144,7 +144,7 @@ void Cluster::name_voters(const VoteRequest& request) {
 /// Nobody may start the job again beside itself; but when it is lost, somebody has to.
 void Cluster::found_job(const Host& founder, bool claims) {
   const bool is_new = founder_ != 0 && founder_ != founder.agent_id();
-  const bool lives = claims_ ? a_claimant_knows() && may_run_beside(founder)
+  const bool lives = claims_ ? a_claimant_knows() && !may_found_beside(founder)
                              : !decided_.empty() && majority_lives(-1);
   if (is_new && lives) break_rule("S9: the job is founded again while it lives; " + state());
   founder_ = founder.agent_id();

@@ -129,7 +129,7 @@ class Cluster {
   [[nodiscard]] const Knowledge* newest_claim() const;
   [[nodiscard]] bool a_claimant_lives(const std::set<AgentId>& living) const;
   [[nodiscard]] bool a_claimant_knows() const;
-  [[nodiscard]] bool may_run_beside(const Host& founder) const;
+  [[nodiscard]] bool may_found_beside(const Host& founder) const;
   [[nodiscard]] bool is_stuck_elsewhere() const;
   [[nodiscard]] Millis recovery() const;
   void note_outage(const Fault& fault);

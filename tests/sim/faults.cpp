@@ -295,15 +295,13 @@ bool Cluster::is_stuck_elsewhere() const {
   });
 }
 
-/// Whether so many have not joined that founder that they could run a job of their own.
-bool Cluster::may_run_beside(const Host& founder) const {
-  const auto beside = std::ranges::count_if(hosts_, [&](const auto& each) {
-    if (each->is_witness()) return false;
-    const bool has_joined = each->uplink() != nullptr && each->uplink()->served_by() &&
-                            each->uplink()->served_by()->agent == founder.agent_id();
-    return !has_joined;
+/// Whether so many nodes have joined that founder that the rest cannot run the job.
+bool Cluster::may_found_beside(const Host& founder) const {
+  const auto joined = std::ranges::count_if(hosts_, [&](const auto& each) {
+    return !each->is_witness() && each->uplink() != nullptr && each->uplink()->served_by() &&
+           each->uplink()->served_by()->agent == founder.agent_id();
   });
-  return beside >= story_.nodes_min;
+  return joined >= nodes_to_found(gathering().nodes_min, gathering().nodes_all(), 0);
 }
 
 /// Whether anybody may go on, and knows of that.

@@ -51,7 +51,7 @@ TEST_CASE("succession: a leader has not missed a record that was undecided at it
   CHECK(story.is_asked(0, 4, record_of(3, 4)) == Lines{"n0: refuse 3"});
   CHECK(story.is_asked(2, 4, record_of(3, 4)) == Lines{"n2: vote 4"});
   Knowledge its_own = record_of(3, 6);
-  its_own.record.epoch = Epoch{3};
+  its_own.record.epoch = its_own.accepted = Epoch{3};
   (void)story.is_led(leader_on(2, 3), its_own);
   CHECK(story.is_asked(2, 5, record_of(3, 4)) == Lines{"n2: refuse 4"});  // that was sent before
 }
