@@ -48,6 +48,7 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
     const auto* lead = std::get_if<TakeLead>(&action);
     if (lead == nullptr) continue;
     reigns_[index] = {self, lead->leader.reign};
+    outages_.leads(index, schedule_.now());
     if (!lead->record) all_could_tell_ = all_can_tell();
     check_taken_lead(at, *lead);
   }

@@ -80,8 +80,10 @@ void Cluster::note_outage(const Fault& fault) {
 }
 
 /// Whether so many hosts were well from `from` to `until`, this one among them, that there should
-/// have been a generation: enough nodes, and those who decide.
+/// have been a generation: enough nodes, and those who decide. Where claims are made, a host that
+/// can only send may lead again and again.
 bool Cluster::could_go_on(int host, Instant from, Instant until) const {
+  if (outages_.loses_head(from, until)) return false;
   std::set<AgentId> well;
   int nodes_count = 0;
   for (int index = 0; index < story_.hosts_count(); ++index) {

@@ -17,6 +17,13 @@ class Outages {
   /// It begins, and what was wrong with it for an unknown time is over.
   void begins(int host, Instant when);
 
+  /// It leads from now on, in place of who led before.
+  void leads(int host, Instant when) { leads_.push_back({host, when}); }
+
+  /// Whether something went wrong in that time with a host that led then, or was wrong already when
+  /// it took the lead. Those who are well have to find the next one then.
+  [[nodiscard]] bool loses_head(Instant from, Instant until) const;
+
   /// Whether nothing was wrong with it in all that time.
   [[nodiscard]] bool is_well(int host, Instant from, Instant until) const;
 
@@ -31,9 +38,14 @@ class Outages {
     Instant from;
     Instant until;
   };
+  struct Lead {
+    int host;
+    Instant from;
+  };
   [[nodiscard]] std::vector<Outage>& at(int host) { return of_[static_cast<std::size_t>(host)]; }
 
   std::vector<std::vector<Outage>> of_;
+  std::vector<Lead> leads_;
 };
 
 }  // namespace ddprun::sim
