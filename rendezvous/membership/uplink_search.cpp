@@ -33,6 +33,7 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
   if (is_another) {
     served_at_.clear();
     voters_of_ = {};
+    refusal_.clear();  // the earlier leader's
   }
   doors_.begin_anew();
   retry_ = options_.retry_first;

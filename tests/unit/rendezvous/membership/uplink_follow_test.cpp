@@ -128,6 +128,18 @@ TEST_CASE("uplink: another leader that is lost, too, is not waited for anew") {
   }
 }
 
+TEST_CASE("uplink: what an earlier leader refused is no reason once another leads") {
+  UplinkStory story = leased();
+  (void)story.hears(Forgotten{{7, 1}, leader_at(0)});
+  (void)story.hears(Refused{"n9 has it", Millis{500}, {}});
+  (void)story.follows(leader_at(2, 2));
+  story.now = story.now + Millis{29'999};
+  (void)story.after(0);
+  CHECK(story.after(1).front() ==
+        "give up with 75: the coordinator was lost: no answer from n0:29400; what was saved is "
+        "kept: run again");
+}
+
 TEST_CASE("uplink: who leads nobody is asked who does, and the answer is passed on") {
   UplinkStory story;
   (void)story.begins();
