@@ -170,10 +170,9 @@ Result<std::optional<Allocation>> read_allocation(const Environment& environment
   }
   found.own_node = find_variable(environment, "SLURMD_NODENAME").value_or("");
   found.submit_folder = find_variable(environment, "SLURM_SUBMIT_DIR").value_or("");
-  found.restarts = find_variable(environment, "SLURM_RESTART_COUNT").value_or("0");
-  if (!parse_count(found.restarts)) {
-    return makes_no_sense("SLURM_RESTART_COUNT", found.restarts, "is no number of restarts");
-  }
+  const auto restarts = slurm_restarts(environment);
+  if (!restarts) return restarts.error();
+  found.restarts_count = *restarts;
   if (is_in_step(environment)) {
     found.situation = Situation::task;
     found.step_id = environment.at("SLURM_STEP_ID");
@@ -188,6 +187,15 @@ Result<std::optional<Allocation>> read_allocation(const Environment& environment
   found.nodes = *std::move(nodes);
   if (std::ranges::find(found.nodes, found.own_node) == found.nodes.end()) found.own_node.clear();
   return std::optional(std::move(found));
+}
+
+Result<std::int64_t> slurm_restarts(const Environment& environment) {
+  constexpr const char* name = "SLURM_RESTART_COUNT";
+  const auto value = find_variable(environment, name);
+  if (!value || !find_variable(environment, "SLURM_JOB_ID")) return std::int64_t{0};
+  const auto count = parse_count(*value);
+  if (!count) return makes_no_sense(name, *value, "is no number of restarts");
+  return *count;
 }
 
 bool is_in_step(const Environment& environment) {

@@ -20,10 +20,10 @@ enum class Situation : std::uint8_t {
 struct Allocation {
   Situation situation = Situation::script;
   std::string job_id;
-  std::vector<std::string> nodes;  ///< Of the script's job or the task's step, in Slurm's order.
-  std::string own_node;            ///< As Slurm calls it; empty on a host that is none of them.
-  std::string submit_folder;       ///< Empty: unknown.
-  std::string restarts;            ///< How often Slurm has run the job before, as it says so.
+  std::vector<std::string> nodes;   ///< Of the script's job or the task's step, in Slurm's order.
+  std::string own_node;             ///< As Slurm calls it; empty on a host that is none of them.
+  std::string submit_folder;        ///< Empty: unknown.
+  std::int64_t restarts_count = 0;  ///< How often Slurm has run the job before.
 
   // Of a task only.
   std::string step_id;
@@ -46,6 +46,10 @@ struct Allocation {
 /// invalid, and for jobs that ddprun does not support: heterogeneous ones, and shells on a terminal
 /// that are one of several tasks.
 [[nodiscard]] Result<std::optional<Allocation>> read_allocation(const Environment& environment);
+
+/// How often Slurm has run this process's job before; 0 outside of Slurm. An error if its variable
+/// is no number.
+[[nodiscard]] Result<std::int64_t> slurm_restarts(const Environment& environment);
 
 /// Whether srun has started this process, or one that it descends from, as part of a step.
 [[nodiscard]] bool is_in_step(const Environment& environment);

@@ -1,9 +1,9 @@
 #include "launcher/meeting/meeting.hpp"
 
+#include "launcher/allocation/allocation.hpp"
 #include "launcher/disk/marks.hpp"
 #include "launcher/meeting/token.hpp"
 #include "launcher/system/random_number.hpp"
-#include "launcher/text/values.hpp"
 #include "rendezvous/ip_network.hpp"
 
 #include <fmt/format.h>
@@ -22,14 +22,9 @@ Result<std::string> job_id(const RendezvousOptions& options, const Environment& 
 }
 
 /// Slurm runs a job again, under the same number, only when all of its processes have ended.
-std::string name_of_run(const std::string& id,
-                        const Endpoint& endpoint,
-                        const Environment& environment) {
-  const auto restarts =
-      parse_count(find_variable(environment, "SLURM_RESTART_COUNT").value_or("0"));
-  const bool is_first = !find_variable(environment, "SLURM_JOB_ID") || restarts.value_or(0) == 0;
-  return fmt::format(
-      "{}{}@{}", id, is_first ? "" : fmt::format(".r{}", *restarts), text_of(endpoint));
+std::string name_of_run(const std::string& id, const Endpoint& endpoint, std::int64_t restarts) {
+  const std::string run = restarts == 0 ? "" : fmt::format(".r{}", restarts);
+  return fmt::format("{}{}@{}", id, run, text_of(endpoint));
 }
 
 /// Names are looked up only if necessary: usually all hosts have the endpoint's port.
@@ -68,7 +63,9 @@ Result<Meeting> prepare_meeting(const RendezvousOptions& options,
   meeting.credentials = *std::move(credentials);
   meeting.will.agent = random_number();
   randombytes_buf(meeting.will.secret.data(), meeting.will.secret.size());
-  meeting.name = name_of_run(meeting.credentials.job_id, *options.endpoint, environment);
+  const auto restarts = slurm_restarts(environment);
+  if (!restarts) return restarts.error();
+  meeting.name = name_of_run(meeting.credentials.job_id, *options.endpoint, *restarts);
   if (options.endpoint->port != 0) {
     meeting.marks_folder = marks_folder(options.state_dir, meeting.name);
     meeting.mark = newest_mark(meeting.marks_folder);

@@ -49,7 +49,7 @@ std::string token_path(const Options& options) {
                      folder,
                      allocation.job_id,
                      is_task ? allocation.step_id : fmt::format("script-{}", ::getpid()),
-                     allocation.restarts);
+                     allocation.restarts_count);
 }
 
 TokenFile::~TokenFile() {

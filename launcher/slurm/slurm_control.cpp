@@ -49,7 +49,7 @@ SlurmControl slurm_control(const Allocation& allocation, const Environment& envi
       command({"squeue", "--noheader", jobs, "--Format=PreemptTime:40"}, environment);
   control.ask_state = command({"scontrol", "show", "job", control.job}, environment);
   control.requeue = command({"scontrol", "requeue", control.job}, environment);
-  control.restarts_count = parse_count(allocation.restarts).value_or(0);
+  control.restarts_count = allocation.restarts_count;
   control.end_time = count_in(environment, "SLURM_JOB_END_TIME");
   return control;
 }

@@ -55,7 +55,7 @@ TEST_CASE("allocation: a batch script knows the nodes of its job") {
   CHECK(found.nodes == std::vector<std::string>{"n0", "n1", "n2"});
   CHECK(found.own_node == "n0");
   CHECK(found.submit_folder == "/home/me");
-  CHECK(found.restarts == "0");
+  CHECK(found.restarts_count == 0);
   CHECK_FALSE(found.is_alone());
   CHECK(found.text() == "script of Slurm job 12 on 3 nodes");
 }

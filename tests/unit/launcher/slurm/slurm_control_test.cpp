@@ -8,10 +8,10 @@
 namespace ddprun {
 namespace {
 
-Allocation job_of_slurm(const std::string& restarts = "0") {
+Allocation job_of_slurm(std::int64_t restarts_count = 0) {
   Allocation allocation;
   allocation.job_id = "12";
-  allocation.restarts = restarts;
+  allocation.restarts_count = restarts_count;
   return allocation;
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("slurm control: the end that Slurm has told, and nothing that makes no
 }
 
 TEST_CASE("slurm control: nothing that changes answers, and no secret, reaches the commands") {
-  const SlurmControl control = slurm_control(job_of_slurm("2"),
+  const SlurmControl control = slurm_control(job_of_slurm(2),
                                              {{"SQUEUE_FORMAT", "%i"},
                                               {"SCONTROL_ALL", "1"},
                                               {"SLURM_TIME_FORMAT", "relative"},
