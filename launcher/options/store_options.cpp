@@ -18,32 +18,35 @@ namespace {
 struct StoreOptionSpec {
   std::string_view name;
   std::string_view value_name;
-  std::string_view fallback;
+  std::string_view fallback = {};
   std::string_view help;
 };
 constexpr std::array store_option_table{
-    StoreOptionSpec{"bind",
-                    "ADDRESS",
-                    "",
-                    "Listen at this address or network interface; else at 127.0.0.1, or with "
-                    "--allow at all."},
-    StoreOptionSpec{"port", "PORT", "0", "Listen at this port; 0: at any that is free."},
-    StoreOptionSpec{"port-file", "FILE", "", "Write the port into FILE once the store listens."},
-    StoreOptionSpec{"allow",
-                    "NETWORKS",
-                    "",
-                    "Admit these addresses and networks, such as 10.1.0.0/16,fd00::/8, and not "
-                    "only processes of this user on this machine."},
-    StoreOptionSpec{"max-memory",
-                    "SIZE",
-                    "1GiB",
-                    "Memory for keys, values, requests, replies and connections together; 160 MiB "
-                    "or more."},
-    StoreOptionSpec{"store-dialect",
-                    "NAME",
-                    "auto",
-                    "'2.1': clients without a greeting are of PyTorch 2.1. 'auto': of 2.0 or "
-                    "earlier, until they show that they are of 2.1."},
+    StoreOptionSpec{.name = "bind",
+                    .value_name = "ADDRESS",
+                    .help = "Listen at this address or network interface; else at 127.0.0.1, or "
+                            "with --allow at all."},
+    StoreOptionSpec{.name = "port",
+                    .value_name = "PORT",
+                    .fallback = "0",
+                    .help = "Listen at this port; 0: at any that is free."},
+    StoreOptionSpec{.name = "port-file",
+                    .value_name = "FILE",
+                    .help = "Write the port into FILE once the store listens."},
+    StoreOptionSpec{.name = "allow",
+                    .value_name = "NETWORKS",
+                    .help = "Admit these addresses and networks, such as 10.1.0.0/16,fd00::/8, "
+                            "and not only processes of this user on this machine."},
+    StoreOptionSpec{.name = "max-memory",
+                    .value_name = "SIZE",
+                    .fallback = "1GiB",
+                    .help = "Memory for keys, values, requests, replies and connections "
+                            "together; 160 MiB or more."},
+    StoreOptionSpec{.name = "store-dialect",
+                    .value_name = "NAME",
+                    .fallback = "auto",
+                    .help = "'2.1': clients without a greeting are of PyTorch 2.1. 'auto': of 2.0 "
+                            "or earlier, until they show that they are of 2.1."},
 };
 
 Error refuse_word(std::string what, std::string fix) {
