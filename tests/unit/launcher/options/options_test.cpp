@@ -1,9 +1,14 @@
 #include "launcher/options/options.hpp"
 
 #include "launcher/options/command_line.hpp"
+#include "launcher/options/option_table.hpp"
 #include "tests/unit/temp_folder.hpp"
 
 #include <doctest/doctest.h>
+
+#include <sstream>
+#include <string>
+#include <utility>
 
 namespace ddprun {
 namespace {
@@ -250,6 +255,19 @@ TEST_CASE("options: a script whose agents are on other nodes needs no GPU for th
   shell["SLURMD_NODENAME"] = "n0";
   CHECK(assemble_options(line, shell, {8, {}}).error().message().find("no GPU on this node") !=
         std::string::npos);
+}
+
+TEST_CASE("options: the words that shells offer are values that are taken") {
+  for (const OptionSpec& option : option_table()) {
+    CAPTURE(option.name);
+    std::istringstream words{std::string(option.words)};
+    for (std::string word; words >> word;) {
+      CAPTURE(word);
+      const Asked asked = std::move(Asked().by_option(std::string(option.name), word));
+      const auto taken = assemble_options(asked.line, asked.environment, asked.node);
+      CHECK_MESSAGE(taken.has_value(), taken.error().message());
+    }
+  }
 }
 
 }  // namespace
