@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstring>
 #include <type_traits>
 
@@ -15,7 +16,9 @@ void send(int socket, const GuardMessage& message) {
 
 ssize_t receive(int socket, int flags, GuardMessage& message) {
   std::array<char, sizeof message> bytes{};
-  const ssize_t count = ::recv(socket, bytes.data(), bytes.size(), flags);
+  ssize_t count = ::recv(socket, bytes.data(), bytes.size(), flags);
+  // The kernel says so before it gives what the other side, which had not read all, has sent.
+  if (count < 0 && errno == ECONNRESET) count = ::recv(socket, bytes.data(), bytes.size(), flags);
   if (count == sizeof message) std::memcpy(&message, bytes.data(), sizeof message);
   return count;
 }

@@ -1,5 +1,6 @@
 // What the agent tells its guard and its fence. All three are forks of one process, so that a
-// message is the bytes of a value, by a socketpair that keeps messages apart.
+// message is the bytes of a value, by a socketpair that keeps messages apart. The guard sends the
+// agent the signals that it has got, a byte each, by the same socketpair.
 #pragma once
 
 #include "rendezvous/units.hpp"
@@ -25,10 +26,11 @@ struct WillAddress {
 
 using GuardMessage = std::variant<GuardedLease, WillAddress>;
 
-/// Never waits: what the other side does not take, and may not live to take, is dropped.
+/// Never waits: dropped if the other side's queue is full, or it is dead.
 void send(int socket, const GuardMessage& message);
 
-/// As recv(2) with these flags: 0 at the other side's end. `message` changes if one has come.
+/// As recv(2) with these flags: 0 at the other side's end, once all that it has sent was received.
+/// `message` changes if one has come.
 ssize_t receive(int socket, int flags, GuardMessage& message);
 
 }  // namespace ddprun
