@@ -31,47 +31,54 @@ void Ending::told(const FinishJob& finish) {
 }
 
 void Ending::exit(const Outcome& outcome, JobLink& link) {
-  output_.exits_with(outcome.exit_status);
-  if (parts_.guard.is_lost()) return end_without_guard(outcome, link);
+  link_ = &link;
+  settle(outcome);
+  if (parts_.guard.is_lost()) return end_without_guard();
   parts_.slurm.job_is_over();  // while other agents are told so, and end
-  link.when_told(outcome, [this, outcome, &link] {
-    parts_.slurm.finish(outcome, link.coordinates(), [this, &link](const Outcome& final) {
-      write_out(final, link);
+  link.when_told(outcome, [this] {
+    parts_.slurm.finish(outcome_, link_->coordinates(), [this](const Outcome& final) {
+      settle(final);
+      record();
+      output_.write_out([this] { report(); });
     });
   });
 }
 
-void Ending::write_out(const Outcome& final, JobLink& link) {
-  output_.exits_with(is_reported_by_script(job_, told_) ? 0 : final.exit_status);
-  const auto facts = parts_.workers.facts_of(final);
-  parts_.records.job_ends(final, facts, parts_.progress, link.newest());
-  output_.write_out([this, final, facts] { report(final, facts); });
+void Ending::settle(const Outcome& outcome) {
+  outcome_ = outcome;
+  output_.exits_with(is_reported_by_script(job_, told_) ? 0 : outcome.exit_status);
+}
+
+/// Once: whoever hurries does it before the outcome is final.
+void Ending::record() {
+  if (std::exchange(is_recorded_, true)) return;
+  facts_ = parts_.workers.facts_of(outcome_);
+  parts_.records.job_ends(outcome_, facts_, parts_.progress, link_->newest());
 }
 
 /// No process waits for the rest of the output.
-void Ending::end_without_guard(const Outcome& outcome, JobLink& link) {
-  const auto facts = parts_.workers.facts_of(outcome);
-  parts_.records.job_ends(outcome, facts, parts_.progress, link.newest());
+void Ending::end_without_guard() {
+  record();
   remove_folder(job_.setup.error_folder);
-  if (parts_.workers.none_left() && !link.coordinates()) will_.deliver_here();
+  if (parts_.workers.none_left() && !link_->coordinates()) will_.deliver_here();
   output_.exit_with_files();
 }
 
 void Ending::hurry(int signal) {
-  if (signal == SIGINT || !parts_.slurm.is_queueing_again()) output_.exit_soon();
+  if (signal != SIGINT && parts_.slurm.is_queueing_again()) return;
+  record();
+  output_.exit_soon();
 }
 
 void Ending::lose_guard() {
-  if (!status()) return;
-  remove_folder(job_.setup.error_folder);
-  output_.exit_now();
+  if (status()) end_without_guard();
 }
 
-void Ending::report(const Outcome& outcome, const std::optional<FailureFacts>& facts) const {
-  if (outcome.exit_status == 0) return;
-  if (facts) console_.write(stderr_, failure_details(outcome, *facts));
+void Ending::report() const {
+  if (outcome_.exit_status == 0) return;
+  if (facts_) console_.write(stderr_, failure_details(outcome_, *facts_));
   if (is_reported_by_script(job_, told_)) return;
-  say_(fmt::format("exit status {}: {}", outcome.exit_status, outcome.text));
+  say_(fmt::format("exit status {}: {}", outcome_.exit_status, outcome_.text));
 }
 
 void Ending::say_events_are_late() const {

@@ -36,7 +36,8 @@ class Ending {
     SlurmSide& slurm;
   };
 
-  /// Of the context's process, whose messages go to `stderr_sink`. All but `say` outlive this.
+  /// Ends the process that runs `context`; its messages go to `stderr_sink`. All but `say` outlive
+  /// this.
   Ending(boost::asio::io_context& context,
          Writers writers,
          std::shared_ptr<Sink> stderr_sink,
@@ -57,16 +58,19 @@ class Ending {
   /// this.
   void exit(const Outcome& outcome, JobLink& link);
 
-  /// A signal has come after `exit`: the rest is done in a moment, or not at all.
+  /// A signal has come after `exit`: the records are written, and the rest is done in a moment, or
+  /// not at all.
   void hurry(int signal);
 
-  /// The guard is dead. Returns unless `exit` was called: then nobody waits for the rest.
+  /// The guard is dead. After `exit` the process ends soon, since nobody waits for the rest of its
+  /// output; before, nothing happens.
   void lose_guard();
 
  private:
-  void write_out(const Outcome& final, JobLink& link);
-  void end_without_guard(const Outcome& outcome, JobLink& link);
-  void report(const Outcome& outcome, const std::optional<FailureFacts>& facts) const;
+  void settle(const Outcome& outcome);
+  void record();
+  void end_without_guard();
+  void report() const;
   void say_events_are_late() const;
 
   Writer& console_;
@@ -76,7 +80,11 @@ class Ending {
   Say say_;
   WillNotice will_;
   LastOutput output_;
-  bool told_ = false;  // by the coordinator how the job has ended
+  bool told_ = false;        // by the coordinator how the job has ended
+  JobLink* link_ = nullptr;  // from `exit` on, as are:
+  Outcome outcome_;
+  std::optional<FailureFacts> facts_;
+  bool is_recorded_ = false;
 };
 
 }  // namespace ddprun

@@ -218,6 +218,29 @@ TEST_CASE_FIXTURE(RecordsCase, "e2e records: when the head is lost, the next one
   expect_valid();
 }
 
+TEST_CASE_FIXTURE(RecordsCase, "e2e records: ctrl-C while a node is still to be told loses none") {
+  Nodes nodes{*this};
+  const Words options{"--nnodes", "2", "--spares", "1", "--dead-after", "60s"};
+  Job& head = nodes.start(0, options + both, "echo up; " + stay);
+  Job& other = nodes.start(1, options + both, "echo up; " + stay);
+  for (Job* job : {&head, &other}) job->wait_for_out("up");
+  Job& spare = nodes.start(2, options, stay);
+  head.wait_until("a spare node",
+                  [&] { return count_of("\"node_joined\"", read("events.jsonl")) == 3; });
+  const int agent = spare.agent();
+  ::kill(agent, SIGSTOP);
+  head.send(SIGINT);
+  CHECK(other.wait() == 130);  // told
+  head.send(SIGINT);
+  CHECK(head.wait() == 130);
+  CHECK(report()["exit_status"] == 130);
+  CHECK(times("job_finished", names()) == 2);
+  expect_valid();
+  ::kill(agent, SIGCONT);
+  spare.send(SIGKILL);
+  CHECK(spare.wait() == 137);
+}
+
 TEST_CASE_FIXTURE(RecordsCase, "e2e records: events are appended, the report is replaced") {
   write("events.jsonl", "older\n");
   write("report.json", "a longer text than any report that could follow it here, or so");
