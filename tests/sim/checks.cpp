@@ -48,7 +48,7 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
     const auto* lead = std::get_if<TakeLead>(&action);
     if (lead == nullptr) continue;
     reigns_[index] = {self, lead->leader.reign};
-    outages_.leads(index, schedule_.now());
+    if (lead->record && story_.claims) outages_.leads(index, schedule_.now());
     if (!lead->record) all_could_tell_ = all_can_tell();
     check_taken_lead(at, *lead);
   }
@@ -63,6 +63,7 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
       say(fmt::format("n{} leads in epoch {}", index, lead->leader.epoch.value));
     } else if (std::holds_alternative<StepDown>(action)) {
       say(fmt::format("n{} steps down", index));
+      outages_.leads_no_longer(index, schedule_.now());
       if (at.folder() == &other_folder_) causes_.disturb(schedule_.now());  // now it is noticed
     } else if (const auto* task = std::get_if<FolderTask>(&action)) {
       if (const auto* claim = std::get_if<ClaimPlace>(task)) {

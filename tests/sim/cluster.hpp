@@ -139,6 +139,7 @@ class Cluster {
   [[nodiscard]] bool could_decide(const std::set<AgentId>& well) const;
   [[nodiscard]] bool is_decided_by(const Voters& voters, const std::set<AgentId>& well) const;
   void ended_early(int index, const Outcome& outcome);
+  [[nodiscard]] std::vector<Instant> fresh_starts(Instant since) const;
   [[nodiscard]] bool enough_are_left() const;
   /// Before it leads nobody says where it is but the endpoint.
   [[nodiscard]] bool is_founder_found() const {

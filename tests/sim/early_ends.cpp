@@ -80,10 +80,8 @@ void Cluster::note_outage(const Fault& fault) {
 }
 
 /// Whether so many hosts were well from `from` to `until`, this one among them, that there should
-/// have been a generation: enough nodes, and those who decide. Where claims are made, a host that
-/// can only send may lead again and again.
+/// have been a generation: enough nodes, and those who decide.
 bool Cluster::could_go_on(int host, Instant from, Instant until) const {
-  if (outages_.loses_head(from, until)) return false;
   std::set<AgentId> well;
   int nodes_count = 0;
   for (int index = 0; index < story_.hosts_count(); ++index) {
@@ -252,9 +250,10 @@ void Cluster::ended_early(int index, const Outcome& outcome) {
                                   outcome.text,
                                   state()));
   }
-  for (const Instant from : outages_.ends(std::max(founded_again_, now - waited))) {
+  for (const Instant from : fresh_starts(std::max(founded_again_, now - waited))) {
     const Instant until = from + recovery() + last_call_after(from);
     if (until > now || !could_go_on(index, from, until)) continue;
+    if (!outages_.losses_of_head(from, until).empty()) continue;
     return break_rule(fmt::format("L5: n{} ends, although all was well from {} to {} ms: {}; {}",
                                   index,
                                   from.ms,
@@ -262,6 +261,14 @@ void Cluster::ended_early(int index, const Outcome& outcome) {
                                   outcome.text,
                                   state()));
   }
+}
+
+/// When things may have begun to be well. Who can send but hears nobody may claim all the same, so
+/// that where claims are made one head after another may be lost.
+std::vector<Instant> Cluster::fresh_starts(Instant since) const {
+  std::vector<Instant> all = outages_.ends(since);
+  for (const Instant lost : outages_.losses_of_head(since, schedule_.now())) all.push_back(lost);
+  return all;
 }
 
 void Cluster::began(int index) {

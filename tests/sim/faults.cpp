@@ -301,7 +301,8 @@ bool Cluster::may_found_beside(const Host& founder) const {
     return !each->is_witness() && each->uplink() != nullptr && each->uplink()->served_by() &&
            each->uplink()->served_by()->agent == founder.agent_id();
   });
-  return joined >= nodes_to_found(gathering().nodes_min, gathering().nodes_all(), 0);
+  const int witnesses = story_.has_witness() ? 1 : 0;
+  return joined >= nodes_to_found(gathering().nodes_min, gathering().nodes_all(), witnesses);
 }
 
 /// Whether anybody may go on, and knows of that.

@@ -1,7 +1,6 @@
 #include "tests/sim/outages.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 namespace ddprun::sim {
 
@@ -9,6 +8,7 @@ void Outages::begins(int host, Instant when) {
   for (Outage& each : at(host)) {
     if (each.until == unknown) each.until = when;
   }
+  leads_no_longer(host, when);
 }
 
 bool Outages::is_well(int host, Instant from, Instant until) const {
@@ -17,16 +17,33 @@ bool Outages::is_well(int host, Instant from, Instant until) const {
   });
 }
 
-bool Outages::loses_head(Instant from, Instant until) const {
-  for (auto lead = leads_.begin(); lead != leads_.end(); ++lead) {
-    const auto next = std::next(lead);
-    const Instant begin = std::max(lead->from, from);
-    const Instant end = next == leads_.end() ? until : std::min(next->from, until);
-    const bool led_before = lead->from <= from;
-    if (led_before && !is_well(lead->host, from, from + Millis{1})) continue;  // it was lost before
-    if (begin < end && !is_well(lead->host, begin, end)) return true;
+void Outages::leads_no_longer(int host, Instant when) {
+  for (Lead& each : leads_) {
+    if (each.host == host && each.until == never) each.until = when;
   }
-  return false;
+}
+
+std::optional<Instant> Outages::first_wrong(const Lead& lead) const {
+  std::optional<Instant> first;
+  for (const Outage& each : of_[static_cast<std::size_t>(lead.host)]) {
+    if (each.from >= lead.until || each.until <= lead.from) continue;
+    const Instant begin = std::max(each.from, lead.from);
+    first = first ? std::min(*first, begin) : begin;
+  }
+  return first;
+}
+
+std::vector<Instant> Outages::losses_of_head(Instant from, Instant until) const {
+  std::vector<Instant> losses;
+  for (const Lead& lead : leads_) {
+    const std::optional<Instant> lost = first_wrong(lead);
+    if (!lost || *lost <= from || *lost >= until) continue;
+    const bool has_another = std::ranges::any_of(leads_, [&](const Lead& each) {
+      return each.from <= *lost && each.until > *lost && is_well(each.host, *lost, until);
+    });
+    if (!has_another) losses.push_back(*lost);
+  }
+  return losses;
 }
 
 std::vector<Instant> Outages::ends(Instant since) const {

@@ -5,6 +5,7 @@
 #include "rendezvous/units.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace ddprun::sim {
@@ -17,12 +18,13 @@ class Outages {
   /// It begins, and what was wrong with it for an unknown time is over.
   void begins(int host, Instant when);
 
-  /// It leads from now on, in place of who led before.
-  void leads(int host, Instant when) { leads_.push_back({host, when}); }
+  /// It leads, or gathers voters to do so, until it says that it does no longer, or begins again.
+  void leads(int host, Instant when) { leads_.push_back({host, when, never}); }
+  void leads_no_longer(int host, Instant when);
 
-  /// Whether something went wrong in that time with a host that led then, or was wrong already when
-  /// it took the lead. Those who are well have to find the next one then.
-  [[nodiscard]] bool loses_head(Instant from, Instant until) const;
+  /// When those who were well had to find another head in that time: since something was wrong with
+  /// one that led, and nobody led who was well.
+  [[nodiscard]] std::vector<Instant> losses_of_head(Instant from, Instant until) const;
 
   /// Whether nothing was wrong with it in all that time.
   [[nodiscard]] bool is_well(int host, Instant from, Instant until) const;
@@ -41,7 +43,9 @@ class Outages {
   struct Lead {
     int host;
     Instant from;
+    Instant until;
   };
+  [[nodiscard]] std::optional<Instant> first_wrong(const Lead& lead) const;
   [[nodiscard]] std::vector<Outage>& at(int host) { return of_[static_cast<std::size_t>(host)]; }
 
   std::vector<std::vector<Outage>> of_;
