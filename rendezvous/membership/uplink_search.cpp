@@ -33,8 +33,8 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
   if (is_another) {
     served_at_.clear();
     voters_of_ = {};
-    refusal_.clear();  // the earlier leader's
   }
+  if (!refused_by_.continues(follow.leader)) refusal_.clear();
   doors_.begin_anew();
   retry_ = options_.retry_first;
   if (begins_anew) {  // U4; it may follow the earlier leader again
@@ -192,6 +192,8 @@ void Uplink::stop_waiting(Actions& out) {
     outcome.text = why + "; is that --node-rank given twice?";
   } else if (shut_out_since_) {
     outcome.text = shut_out_why_;  // names its remedy
+  } else if (served_) {
+    outcome.text = fmt::format("the coordinator on {} was lost: {}", served_->host, why);
   } else {
     outcome.text = fmt::format(
         "there is no coordinator: {}; is ddprun started on the node that has this address, or "

@@ -140,6 +140,18 @@ TEST_CASE("uplink: what an earlier leader refused is no reason once another lead
         "kept: run again");
 }
 
+TEST_CASE("uplink: nor for who was never admitted, which names the leader that was lost") {
+  UplinkStory story;
+  (void)story.begins();
+  (void)story.opens(1);
+  (void)story.hears(Refused{"n9 has it", Millis{500}, leader_at(0)});
+  (void)story.follows(leader_at(2, 2));
+  story.now = Instant{599'999};
+  (void)story.after(0);
+  CHECK(story.after(1).front() ==
+        "give up with 69: the coordinator on n2 was lost: no answer from n0:29400");
+}
+
 TEST_CASE("uplink: who leads nobody is asked who does, and the answer is passed on") {
   UplinkStory story;
   (void)story.begins();
