@@ -60,6 +60,12 @@ TEST_CASE("allocation: a batch script knows the nodes of its job") {
   CHECK(found.text() == "script of Slurm job 12 on 3 nodes");
 }
 
+TEST_CASE("allocation: how often Slurm has run the job before is told") {
+  Environment environment = batch_script();
+  environment["SLURM_RESTART_COUNT"] = "2";
+  CHECK(read_allocation(environment).value()->restarts_count == 2);
+}
+
 TEST_CASE("allocation: a script on its only node is alone, and a shell elsewhere is not") {
   Environment environment = batch_script();
   environment["SLURM_JOB_NODELIST"] = "n0";
