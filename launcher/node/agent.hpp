@@ -91,7 +91,7 @@ struct SignalArrived {
 };
 /// After Suspend: the node goes on.
 struct Resumed {
-  Millis after{0};
+  Millis stopped_for{0};
 };
 /// The kernel has stopped the worker that has the terminal, since the shell has it now.
 struct WorkerLacksTerminal {};

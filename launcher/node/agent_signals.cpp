@@ -93,7 +93,7 @@ void Agent::suspend(Actions& out) const {
 }
 
 void Agent::on(Instant, const Resumed& resumed, Actions&) {
-  if (deadline_) *deadline_ = *deadline_ + resumed.after;
+  if (deadline_) *deadline_ = *deadline_ + resumed.stopped_for;
 }
 
 /// The shell knows this program alone: it has to stop as well for fg to go on.

@@ -100,16 +100,16 @@ void NodeWorkers::perform(const Suspend&) {
   group_.signal(SIGSTOP);
   (void)::raise(SIGSTOP);
   group_.signal(SIGCONT);
-  const Millis after = now() - before;
-  progress_.resumed(now(), after);
-  agent_.push(Resumed{after});
+  const Millis stopped_for = now() - before;
+  progress_.resumed(now(), stopped_for);
+  agent_.push(Resumed{stopped_for});
 }
 
-/// A worker that has the terminal may write there, too.
 void NodeWorkers::hear(LocalRank local_rank, const ControlMessage& message) {
   requests_.hear(local_rank, message);
   if (!reaping_) answer_save();
-  if (!agent_.machine().terminal_worker()) status_.steps_told();
+  const bool writes_alone = !agent_.machine().terminal_worker();
+  if (writes_alone) status_.steps_told();
   if (std::holds_alternative<ControlHello>(message)) {
     hang_timer_.arm(hang_.next_deadline(progress_));
   }

@@ -64,7 +64,7 @@ class NodeWorkers {
   void reap();
 
   /// Whether all children are being killed: none is to be started now.
-  [[nodiscard]] bool are_killed() const { return killing_; }
+  [[nodiscard]] bool is_killing() const { return killing_; }
 
   /// After `reap`: whether no descendant of this process is left.
   [[nodiscard]] bool none_left() const { return group_.none_left(); }
@@ -97,7 +97,7 @@ class NodeWorkers {
   WorkerRequests requests_;
   FailureLook failure_;
   bool killing_ = false;  // KillAll was asked for; AllGone was not answered yet
-  bool reaping_ = false;  // that workers have ended is told before what they said last
+  bool reaping_ = false;  // inside reap(): what workers said last waits until all ends are pushed
 };
 
 }  // namespace ddprun

@@ -77,7 +77,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
              {say_,
               [this](const Outcome& outcome) { agent_.tell(GiveUp{outcome}); },
               [this](const StopRequested& stop) { coordinator_->tell(stop); },
-              [this] { return !workers_.are_killed(); }}),
+              [this] { return !workers_.is_killing(); }}),
       ending_(context_,
               {console_, files_},
               stderr_,
