@@ -14,12 +14,12 @@
 namespace ddprun {
 namespace {
 
-struct Pipe {
+struct PipeEnds {
   Fd read_end;
   Fd write_end;
 };
 
-Pipe open_pipe(int flags) {
+PipeEnds open_pipe(int flags) {
   std::array<int, 2> ends{};
   REQUIRE(::pipe2(ends.data(), O_CLOEXEC | flags) == 0);
   return {Fd(ends[0]), Fd(ends[1])};
@@ -27,8 +27,8 @@ Pipe open_pipe(int flags) {
 
 TEST_CASE("child output: the state of a bar that hangs is shown when its pause is over") {
   boost::asio::io_context context(1);
-  Pipe worker = open_pipe(O_NONBLOCK);
-  Pipe log = open_pipe(0);
+  PipeEnds worker = open_pipe(O_NONBLOCK);
+  PipeEnds log = open_pipe(0);
   Writer writer(context, [](const std::string& text) { FAIL_CHECK(text); });
   ChildOutput::Destination destination;
   destination.console = std::make_shared<Sink>(log.write_end.get(), "log");
