@@ -72,7 +72,7 @@ build_others() {
 # which tests/long.sh runs by this preset, too.
 test_asan() {
     local long='in every story of two nodes'
-    long+='|^worker: (examples/|models/|snapshots/snapshot_crash|training/parity)'
+    long+='|^worker: (examples/|models/|snapshots/snapshot_crash|training/(parity|stop_request))'
     [[ -e $results/built.asan.all ]] || return 0
     part "test asan" 900 tests_of asan -LE '^(hosts|slurm)' -E "$long" || true
 }

@@ -43,9 +43,9 @@ def must(command, folder=ROOT):
 
 
 class Sources:
-    """What is compiled once: the simulator, and the unit tests of what it is made of."""
+    """What is compiled once: the simulator, and unit tests of what it is made of, if asked for."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, with_unit_tests):
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         text = (HERE / "CMakeLists.txt").read_text(encoding="utf-8")
@@ -65,10 +65,12 @@ class Sources:
         })
         self.unit_tests += [CLAIMS_TEST,
                             "tests/unit/rendezvous/membership/orphan_test.cpp"]
+        if not with_unit_tests:
+            self.unit_tests = []
         self.test_kit = ["tests/main.cpp", "tests/unit/trace.cpp", *CLAIMS]
 
     def all(self):
-        return self.sim + self.unit_tests + self.test_kit
+        return list(dict.fromkeys(self.sim + self.test_kit + [CLAIMS_TEST] + self.unit_tests))
 
     def object_of(self, source):
         return self.folder / (source.replace("/", "_") + ".o")

@@ -6,7 +6,8 @@ scenarios; and what two heads do at once in a real folder, for which the simulat
 own. The machines' unit tests are run only where none of them breaks a promise, crashes or hangs.
 mutations.tsv beside this file says which rule was missed where, what that broke, and by how
 many of how many seeds, and is written anew for each that is asked for. --replay asks only what it
-names, and searches where that misses nothing any more. Ends with 1 if a mutation was not caught.
+names, and searches where that misses nothing any more, but by unit tests only if the file names
+some: they take long to compile. Ends with 1 if a mutation was not caught.
 JOBS says how many at once. Nothing of this is in the product.
 """
 
@@ -202,8 +203,9 @@ def search(mutant, known):
         caught = caught or by_seed or play_near(mutant)
     if caught is None and mutant.is_in(CLAIMS):
         caught = test_folder(mutant)
-    if caught is None and mutant.is_in(mutant.sources.test_kit + mutant.sources.machines):
-        caught = test_units(mutant, mutant.sources.unit_tests)
+    units = mutant.sources.unit_tests
+    if caught is None and units and mutant.is_in(mutant.sources.test_kit + mutant.sources.machines):
+        caught = test_units(mutant, units)
     return caught and dataclasses.replace(caught, seeds=count)
 
 
@@ -225,7 +227,9 @@ def check_unchanged(sources, table):
     seeds = [caught for caught in table.values() if caught.by.startswith(("seed ", "near "))]
     with tempfile.TemporaryDirectory() as name:
         mutant = Mutant([], sources, pathlib.Path(name))
-        caught = play_scenarios(mutant) or test_units(mutant, sources.unit_tests)
+        caught = play_scenarios(mutant) or test_folder(mutant)
+        if sources.unit_tests:
+            caught = caught or test_units(mutant, sources.unit_tests)
         caught = caught or next((each for each in seeds if catch_again(mutant, each.by)), None)
     if caught:
         sys.exit(f"without any mutation this fails: {caught.by}: {caught.broke}")
@@ -299,7 +303,9 @@ def main():
     chosen = list(chosen_by(asked.names))[part - 1 :: parts]
     table = read_table()
     compiled = asked.build / hashlib.sha256(repr(COMPILER).encode()).hexdigest()[:8]
-    sources = Sources(compiled)
+    asks_units = not asked.replay or any(
+        each.name in table and table[each.name].by.startswith("unit ") for each in chosen)
+    sources = Sources(compiled, asks_units)
     jobs = int(os.environ.get("JOBS", os.cpu_count() or 1))
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         list(pool.map(sources.compile, sources.all()))
