@@ -90,6 +90,7 @@ std::string Cluster::run() {
   const Instant calm = story_.calm_from();
   play_faults(calm);
   if (is_over_) return broken_;  // the job has ended amid them
+  schedule_.at(calm + recovery(), [this] { check_idle_leavers(); });
   Instant one = calm + Millis{2 * times_.dead_after.count + 3'000};
   if (may_lose_folder()) one = one + times_.dead_after * 5;  // others have their turn, or wait
   if (decided_.empty()) one = one + story_.last_call;
@@ -231,6 +232,17 @@ void Cluster::check_leavers() {
   for (const auto& each : hosts_) {
     if (!each->is_to_leave()) continue;
     break_rule(fmt::format("L9: n{} was asked to leave, and has not; {}", each->index(), state()));
+  }
+}
+
+/// Who has no part in the job waits neither for the last call nor for a restart.
+void Cluster::check_idle_leavers() {
+  if (is_over_) return;
+  for (const auto& each : hosts_) {
+    if (!each->is_to_leave() || each->living() != nullptr || each->coordinator() != nullptr)
+      continue;
+    if (each->uplink()->voters().contains(each->agent_id())) continue;
+    break_rule(fmt::format("L9: n{} is idle, and waits to leave; {}", each->index(), state()));
   }
 }
 

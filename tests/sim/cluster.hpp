@@ -26,7 +26,7 @@
 //       that
 //   L7  nobody stands for election more often than the story says
 //   L8  the job stands still for no longer at once than the story says
-//   L9  who was asked to leave has left
+//   L9  who was asked to leave has left, and soon if it has no part in the job
 //   L5  nobody ends for want of nodes or voters unless they were wanting for as long as is waited;
 //       where enough are gone, the others end as well, or go on
 // The first ones are not asked for where a majority of the voters of the newest generation is gone,
@@ -194,6 +194,7 @@ class Cluster {
   [[nodiscard]] int hosts_left() const;
   [[nodiscard]] bool settled() const;
   void check_leavers();
+  void check_idle_leavers();
   [[nodiscard]] bool one_lives() const;
   void watch_gap();
   [[nodiscard]] std::string state() const;
