@@ -237,7 +237,7 @@ void Cluster::check_leavers() {
 
 /// Who has no part in the job waits neither for the last call nor for a restart.
 void Cluster::check_idle_leavers() {
-  if (is_over_) return;
+  if (is_over_ || is_asked_) return;
   for (const auto& each : hosts_) {
     if (!each->is_to_leave() || each->living() != nullptr || each->coordinator() != nullptr)
       continue;
