@@ -24,8 +24,8 @@
 //   events end.
 #pragma once
 
-#include "launcher/node/hang_watch.hpp"
-#include "launcher/node/progress.hpp"
+#include "launcher/progress/hang_watch.hpp"
+#include "launcher/progress/progress.hpp"
 #include "launcher/workers/terminal_owner.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 #include "rendezvous/machine_events.hpp"

@@ -1,5 +1,6 @@
 #include "launcher/node/ending.hpp"
 
+#include "launcher/failures/failure_details.hpp"
 #include "launcher/node/report.hpp"
 #include "launcher/system/temporary_folder.hpp"
 

@@ -3,16 +3,16 @@
 // guard's death cuts this short.
 #pragma once
 
+#include "launcher/guard/guard_line.hpp"
+#include "launcher/guard/last_will.hpp"
 #include "launcher/link/job_link.hpp"
-#include "launcher/node/guard_line.hpp"
 #include "launcher/node/job.hpp"
 #include "launcher/node/job_records.hpp"
 #include "launcher/node/last_output.hpp"
-#include "launcher/node/last_will.hpp"
 #include "launcher/node/node_workers.hpp"
-#include "launcher/node/progress.hpp"
 #include "launcher/node/slurm_side.hpp"
 #include "launcher/processes/writer.hpp"
+#include "launcher/progress/progress.hpp"
 
 #include <boost/asio/io_context.hpp>
 

@@ -2,13 +2,13 @@
 // the report at the end (--report). Events have a writer of their own, which holds nothing else up.
 #pragma once
 
+#include "launcher/failures/failure_details.hpp"
 #include "launcher/link/job_link.hpp"
 #include "launcher/node/agent.hpp"
 #include "launcher/node/job.hpp"
 #include "launcher/node/job_observer.hpp"
-#include "launcher/node/progress.hpp"
-#include "launcher/node/report.hpp"
 #include "launcher/processes/writer.hpp"
+#include "launcher/progress/progress.hpp"
 
 #include <boost/asio/io_context.hpp>
 

@@ -1,8 +1,8 @@
 // What --report tells at a job's end, as one JSON document, which ddprun-events(5) describes. Pure.
 #pragma once
 
-#include "launcher/node/progress.hpp"
-#include "launcher/node/report.hpp"
+#include "launcher/failures/failure_details.hpp"
+#include "launcher/progress/progress.hpp"
 #include "rendezvous/generations/generation.hpp"
 #include "rendezvous/outcome.hpp"
 #include "rendezvous/units.hpp"

@@ -50,7 +50,7 @@ NodeWorkers::NodeWorkers(boost::asio::io_context& context,
               },
               handlers_.say}),
       requests_(group_, progress, handlers_.say),
-      failure_(job, group_) {}
+      failure_(group_) {}
 
 void NodeWorkers::start(const Part& part, std::optional<Instant> lease_end) {
   failure_.begin(part);

@@ -2,16 +2,16 @@
 // its events. The shell of a worker group with its progress, requests, hangs and failures.
 #pragma once
 
+#include "launcher/failures/failure_look.hpp"
+#include "launcher/guard/guard.hpp"
 #include "launcher/node/agent.hpp"
-#include "launcher/node/failure_look.hpp"
-#include "launcher/node/guard.hpp"
-#include "launcher/node/hang_watch.hpp"
 #include "launcher/node/job.hpp"
-#include "launcher/node/progress.hpp"
-#include "launcher/node/status_row.hpp"
-#include "launcher/node/worker_requests.hpp"
 #include "launcher/processes/blocked_signal.hpp"
 #include "launcher/processes/writer.hpp"
+#include "launcher/progress/hang_watch.hpp"
+#include "launcher/progress/progress.hpp"
+#include "launcher/progress/status_row.hpp"
+#include "launcher/progress/worker_requests.hpp"
 #include "launcher/system/deadline_timer.hpp"
 #include "launcher/system/machine_loop.hpp"
 #include "launcher/workers/worker_group.hpp"

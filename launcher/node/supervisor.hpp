@@ -2,22 +2,22 @@
 // agent's actions go to the parts that perform them. It decides nothing.
 #pragma once
 
+#include "launcher/guard/guard.hpp"
+#include "launcher/guard/guard_line.hpp"
+#include "launcher/guard/lease_notice.hpp"
 #include "launcher/link/job_link.hpp"
 #include "launcher/node/agent.hpp"
 #include "launcher/node/ending.hpp"
-#include "launcher/node/guard.hpp"
-#include "launcher/node/guard_line.hpp"
 #include "launcher/node/job.hpp"
 #include "launcher/node/job_records.hpp"
-#include "launcher/node/lease_notice.hpp"
 #include "launcher/node/node_store.hpp"
 #include "launcher/node/node_workers.hpp"
-#include "launcher/node/progress.hpp"
 #include "launcher/node/slurm_side.hpp"
 #include "launcher/node/snapshot_look.hpp"
-#include "launcher/node/status_row.hpp"
 #include "launcher/node/wait_watch.hpp"
 #include "launcher/processes/writer.hpp"
+#include "launcher/progress/progress.hpp"
+#include "launcher/progress/status_row.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 
 #include <boost/asio/io_context.hpp>

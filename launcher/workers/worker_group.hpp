@@ -49,6 +49,8 @@ class WorkerGroup {
   /// those that the system refused to start, as if they had ended.
   [[nodiscard]] std::vector<WorkerEnded> spawn(const Part& part, std::optional<Instant> lease_end);
 
+  [[nodiscard]] const WorkerPlan& plan() const { return plan_; }
+
   /// Whether a worker of the newest generation has no input, since only the first one's may read
   /// it.
   [[nodiscard]] bool lacks_input() const { return lacks_input_; }

@@ -1,9 +1,9 @@
 // Texts of other programs: the kernel's, Slurm's, and what workers write to their control channel
 // and error files. Rules: any text is read without harm, and what is shown of it is short.
 #include "launcher/devices/cpu_quota.hpp"
-#include "launcher/node/error_file.hpp"
-#include "launcher/node/kernel_log.hpp"
-#include "launcher/node/memory_events.hpp"
+#include "launcher/failures/error_file.hpp"
+#include "launcher/failures/kernel_log.hpp"
+#include "launcher/failures/memory_events.hpp"
 #include "launcher/slurm/slurm_control.hpp"
 #include "launcher/system/control_group.hpp"
 #include "launcher/workers/control_line.hpp"

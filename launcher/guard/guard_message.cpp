@@ -1,0 +1,26 @@
+#include "launcher/guard/guard_message.hpp"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <type_traits>
+
+namespace ddprun {
+
+static_assert(std::is_trivially_copyable_v<GuardMessage>);
+
+void send(int socket, const GuardMessage& message) {
+  (void)::send(socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+ssize_t receive(int socket, int flags, GuardMessage& message) {
+  std::array<char, sizeof message> bytes{};
+  ssize_t count = ::recv(socket, bytes.data(), bytes.size(), flags);
+  // The kernel says so before it gives what the other side, which had not read all, has sent.
+  if (count < 0 && errno == ECONNRESET) count = ::recv(socket, bytes.data(), bytes.size(), flags);
+  if (count == sizeof message) std::memcpy(&message, bytes.data(), sizeof message);
+  return count;
+}
+
+}  // namespace ddprun

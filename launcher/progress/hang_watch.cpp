@@ -1,0 +1,34 @@
+#include "launcher/progress/hang_watch.hpp"
+
+namespace ddprun {
+namespace {
+
+/// A look later than this means that this process was stopped.
+constexpr Millis late{1'000};
+
+}  // namespace
+
+std::optional<Instant> HangWatch::next_deadline(const Progress& progress) const {
+  const auto silence = progress.longest_silence();
+  if (!timeout_ || !silence) return std::nullopt;
+  return silence->since + *timeout_;
+}
+
+std::optional<WorkerHung> HangWatch::look(Instant now,
+                                          SilenceExcuse excuse,
+                                          Progress& progress) const {
+  const auto deadline = next_deadline(progress);
+  if (!deadline || now < *deadline) return std::nullopt;
+  if (excuse.terminal_worker || excuse.output_blocked || now - *deadline > late) {
+    progress.begin_anew(now);
+    return std::nullopt;
+  }
+  const auto [local_rank, since] = *progress.longest_silence();
+  WorkerHung hung{.local_rank = local_rank, .silent = now - since};
+  const auto& steps = progress.ranks().at(local_rank).steps;
+  if (steps) hung.step = steps->count;
+  progress.closed(local_rank);
+  return hung;
+}
+
+}  // namespace ddprun
