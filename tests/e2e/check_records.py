@@ -25,7 +25,9 @@ def closed(schema):
     if not isinstance(schema, dict):
         return schema
     copy = {name: closed(each) for name, each in schema.items()}
-    return {**copy, "unevaluatedProperties": False} if copy.get("type") == "object" else copy
+    if copy.get("type") == "object" and "additionalProperties" not in copy:
+        copy["unevaluatedProperties"] = False
+    return copy
 
 
 class Schema:
