@@ -62,7 +62,7 @@ class PretendedNode {
                .on_note = [](const std::string&) {},
                .on_heard = [](const CoordinatorEvent&) {},
                .on_lease = [](std::optional<Instant>) {},
-               .on_served = [](const std::string&) {},
+               .on_will = [](const std::string&) {},
                .on_progress = [] {}}) {
     agent_.start();
   }
@@ -109,6 +109,7 @@ class PretendedNode {
   }
   void on(const Suspend&) {}
   void on(const AskForSuspension&) {}
+  void on(const NeedNoLease&) {}
   void on(const KillAll&) { agent_.tell(AllGone{}); }
   void on(const Note&) {}
   void on(const TellCoordinator& tell) { link_.tell(tell.news); }

@@ -94,8 +94,7 @@ void MemberLink::told(const Coordinator&, const CoordinatorEvent& event) {
   handlers_.on_heard(event);
 }
 
-void MemberLink::answered(const Uplink& uplink, const std::vector<UplinkAction>&) {
-  if (uplink.served_at() != served_at_) handlers_.on_served(served_at_ = uplink.served_at());
+void MemberLink::answered(const Uplink&, const std::vector<UplinkAction>&) {
   handlers_.on_progress();
 }
 
@@ -117,6 +116,7 @@ void MemberLink::perform(const ParticipantAction& action) {
           [this](const DropMark& what) { marks_->drop(what.founded); },
           [this](const TellAgent& what) { handlers_.on_event(what.event); },
           [this](const LeaseChanged& what) { handlers_.on_lease(what.until); },
+          [this](const WillIsFor& what) { handlers_.on_will(what.address); },
           [this](const Note& what) { handlers_.on_note(what.text); },
           [this](const AllTold&) { boost::asio::post(context_, std::exchange(done_, nullptr)); }},
       action);

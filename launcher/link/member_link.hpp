@@ -80,7 +80,6 @@ class MemberLink final : public JobLink, private ParticipantObserver {
   std::optional<MarkKeeper> marks_;
   std::optional<MachineLoop<Participant, ParticipantEvent, ParticipantAction>> participant_;
   std::function<void()> done_;
-  std::string served_at_;  // as it was told last
 };
 
 }  // namespace ddprun

@@ -287,6 +287,7 @@ void Agent::kill_all(Instant now, Actions& out) {
 }
 
 void Agent::tell_of_stuck(Actions& out) const {
+  out.emplace_back(NeedNoLease{});
   out.emplace_back(TellCoordinator{WorkersStuck{node_, part_.number, stuck_text()}});
 }
 

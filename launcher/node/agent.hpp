@@ -143,6 +143,10 @@ struct AskToSave {
 struct KillAll {
   friend bool operator==(const KillAll&, const KillAll&) = default;
 };
+/// Its workers got SIGKILL and are stuck in the kernel: they execute nothing any more.
+struct NeedNoLease {
+  friend bool operator==(const NeedNoLease&, const NeedNoLease&) = default;
+};
 struct TellCoordinator {
   News news;
 };
@@ -166,6 +170,7 @@ using AgentAction = std::variant<BindStore,
                                  SignalWorkers,
                                  AskToSave,
                                  KillAll,
+                                 NeedNoLease,
                                  Suspend,
                                  AskForSuspension,
                                  TellCoordinator,

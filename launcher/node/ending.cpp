@@ -25,12 +25,6 @@ Ending::Ending(boost::asio::io_context& context,
       will_(parts.guard.socket(), {job.meeting.will, job.meeting.credentials}),
       output_(context, writers, parts.records.events_writer(), [this] { say_events_are_late(); }) {}
 
-/// Nobody waits for this node at the job's end. Where it leaves, its place is free once it is gone.
-void Ending::told(const FinishJob& finish) {
-  told_ = true;
-  if (!finish.leaves) will_.is_for("");
-}
-
 void Ending::exit(const Outcome& outcome, JobLink& link) {
   link_ = &link;
   settle(outcome);

@@ -52,7 +52,7 @@ class Ending {
   void will_is_for(const std::string& address) { will_.is_for(address); }
 
   /// The coordinator has told how the job ends.
-  void told(const FinishJob& finish);
+  void told() { told_ = true; }
 
   /// Stops the context, or exits, once others are told and the output is written. `link` outlives
   /// this.

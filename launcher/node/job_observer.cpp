@@ -61,6 +61,7 @@ void JobObserver::on(const AgentAction& action, Events& out) {
                         },
                         [](const Suspend&) {},
                         [](const AskForSuspension&) {},
+                        [](const NeedNoLease&) {},
                         [&](const TellCoordinator& tell) {
                           const auto* stuck = std::get_if<WorkersStuck>(&tell.news);
                           if (stuck != nullptr) out.emplace_back(*stuck);

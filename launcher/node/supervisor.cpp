@@ -127,7 +127,7 @@ void Supervisor::reach_coordinator() {
 
 JobLink::Handlers Supervisor::link_handlers() {
   return {[this](const LinkEvent& event) {
-            if (const auto* end = std::get_if<FinishJob>(&event)) ending_.told(*end);
+            if (std::holds_alternative<FinishJob>(event)) ending_.told();
             std::visit([this](const auto& what) { agent_.tell(what); }, event);
             look_at_wait();
           },
@@ -171,6 +171,7 @@ void Supervisor::perform(const AgentAction& action) {
                         [this](const AskToSave& what) { workers_.perform(what); },
                         [this](const AskForSuspension&) { ::kill(link_.guard, SIGTSTP); },
                         [this](const Suspend& what) { workers_.perform(what); },
+                        [this](const NeedNoLease&) { workers_are_gone(); },
                         [this](const Note& note) { say(note.text); },
                         [this](const auto& what) { perform(what); }},
              action);
@@ -197,8 +198,6 @@ void Supervisor::perform(const KillAll& kill) {
 }
 
 void Supervisor::perform(const TellCoordinator& tell) {
-  // They got SIGKILL: they execute nothing any more, and need no lease.
-  if (std::holds_alternative<WorkersStuck>(tell.news)) workers_are_gone();
   coordinator_->tell(tell.news);
   look_at_wait();
 }

@@ -83,6 +83,7 @@ using ParticipantAction = std::variant<Connect,
                                        DropMark,
                                        TellAgent,
                                        LeaseChanged,
+                                       WillIsFor,
                                        Note,
                                        AllTold>;
 

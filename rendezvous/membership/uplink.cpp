@@ -154,6 +154,8 @@ void Uplink::hear(Instant now,
   }
   if (!inbox_.accept(instruction.number)) return;
   beat(now, Way::direct, out);
+  const auto* finish = std::get_if<FinishJob>(&instruction.message);
+  if (finish != nullptr && !finish->leaves) out.emplace_back(WillIsFor{});  // nobody waits for it
   out.emplace_back(PassOn{instruction.message});
 }
 
@@ -201,9 +203,15 @@ void Uplink::greet(ConnectionId connection, Actions& out) const {
 void Uplink::enter(Instant now, ConnectionId connection, Actions& out) {
   let_in_ = true;
   coordinator_ = followed_->agent;
-  served_at_ = find(connection)->peer;
+  be_served_at(find(connection)->peer, out);
   beat(now, Way::direct, out);
   repeat_news(connection, out);
+}
+
+void Uplink::be_served_at(const std::string& address, Actions& out) {
+  if (served_at_ == address) return;
+  served_at_ = address;
+  out.emplace_back(WillIsFor{served_at_});
 }
 
 void Uplink::repeat_news(ConnectionId connection, Actions& out) const {

@@ -126,6 +126,11 @@ struct SendUp {
 struct LeaseChanged {
   std::optional<Instant> until;
 };
+/// Who has to hear of it if this process dies: the leader that has admitted this agent, by its
+/// address as ConnectionUp told it. Empty: nobody.
+struct WillIsFor {
+  std::string address;
+};
 struct PassOn {
   Instruction instruction;
 };
@@ -139,6 +144,7 @@ using UplinkAction = std::variant<Connect,
                                   RecordDecided,
                                   PassAcks,
                                   LeaseChanged,
+                                  WillIsFor,
                                   LeaseEnded,
                                   LifeEnded,
                                   ShutOut,
@@ -162,9 +168,6 @@ class Uplink {
 
   /// Why it has no lease, for people.
   [[nodiscard]] std::string no_lease() const;
-
-  /// The address of the leader that has admitted this agent, as ConnectionUp told it; or empty.
-  [[nodiscard]] const std::string& served_at() const { return served_at_; }
 
   /// The leader of this life of the agent, whether or not it still leads.
   [[nodiscard]] const std::optional<Leader>& served_by() const { return served_; }
@@ -224,6 +227,7 @@ class Uplink {
   void learn_of(const Leader& leader, Actions& out);
   [[nodiscard]] bool is_orphaned(const Line& line) const;
   void enter(Instant now, ConnectionId connection, Actions& out);
+  void be_served_at(const std::string& address, Actions& out);
   void repeat_news(ConnectionId connection, Actions& out) const;
   [[nodiscard]] bool leads_to_followed(const Line& line) const;
   void hear(Instant now, ConnectionId from, const UseRelay& use, Actions& out);

@@ -31,7 +31,7 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
   followed_ = served_ = follow.leader;
   knows_ = follow.leader.epoch == Epoch{} ? Epoch{} : std::max(knows_, follow.leader.epoch);
   if (is_another) {
-    served_at_.clear();
+    be_served_at("", out);
     voters_of_ = {};
   }
   if (!refused_by_.continues(follow.leader)) refusal_.clear();

@@ -5,7 +5,6 @@
 #include "tests/sim/cluster.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <type_traits>
 #include <utility>
 
@@ -16,6 +15,7 @@ namespace {
 Options own_options(const HostOptions& options) {
   Options own = options.job.options;
   own.worker_count = options.worker_count;
+  if (options.folder != nullptr) own.claim_dir = "the folder";
   if (options.has_place) own.rendezvous.node_rank = NodeId{options.index};
   return own;
 }
@@ -37,11 +37,11 @@ ParticipantOptions participant_options_of(const HostOptions& options) {
   participant.contact = address_of(options.index);
   participant.endpoint = address_of(0);
   participant.doors = options.doors;
-  if (options.folder != nullptr) participant.folder = "the folder";
+  participant.folder = own_options(options).claim_dir;
   participant.keeps_marks = options.keeps_marks;
   participant.relays = options.relays;
-  participant.coordinator = options.job.coordinator;  // with what no option says
-  participant.coordinator.voters_claim = options.folder != nullptr;
+  participant.coordinator.voters_decide = options.job.coordinator.voters_decide;
+  participant.coordinator.save_patience = options.job.coordinator.save_patience;
   return participant;
 }
 
@@ -60,6 +60,7 @@ void Host::power_on() {
   folder_hangs_ = false;  // another process has another thread for it
   folder_free_at_ = {};
   outcome_.reset();
+  will_is_for_.clear();
   has_guard_ = true;
   was_leased_ = false;
   cluster_.began(options_.index);
@@ -105,8 +106,7 @@ void Host::power_off() {
 
 void Host::kill_agent() {
   if (!agent_) return;
-  const bool was_told = outcome_ && !gave_up_ && !has_left_;
-  const std::string address = was_told ? "" : participant_->uplink().served_at();
+  const std::string address = will_is_for_;
   for (const auto& [connection, line] : std::map(lines_)) disconnect(connection);
   for (const auto& [session, line] : sessions_) send_back(line, ConnectionDown{line.connection});
   power_off();  // the guard has killed the workers before it ends
@@ -298,10 +298,8 @@ void Host::perform(const AgentAction& action) {
                    cluster_.ended(options_.index, exit.outcome);
                    feed(ParticipantEvent(JobOver{exit.outcome.everywhere}));
                  },
+                 [&](const NeedNoLease&) { feed(ParticipantEvent(WorkersGone{})); },
                  [&](const TellCoordinator& tell) {
-                   if (std::holds_alternative<WorkersStuck>(tell.news)) {
-                     feed(ParticipantEvent(WorkersGone{}));
-                   }
                    post([this, news = tell.news] { feed(ParticipantEvent(TellNews{news})); });
                  }},
       action);
@@ -321,17 +319,16 @@ void Host::perform(const ParticipantAction& action) {
                         },
                         [&](const TellAgent& what) { tell_agent(what.event); },
                         [&](const LeaseChanged& what) { guard_lease(what.until); },
+                        [&](const WillIsFor& what) { will_is_for_ = what.address; },
                         [&](const Note& what) { cluster_.noted(options_.index, what.text); },
                         [&](const AllTold&) { leave(); }},
              action);
 }
 
 void Host::tell_agent(const LinkEvent& event) {
-  const auto* given_up = std::get_if<GiveUp>(&event);
-  gave_up_ = gave_up_ || given_up != nullptr;
-  if (given_up != nullptr) {
-    const int status = given_up->outcome.exit_status;
-    has_left_ = status == 128 + SIGTERM || status == 128 + SIGUSR2;
+  if (std::holds_alternative<GiveUp>(event)) {
+    gave_up_ = true;
+    has_left_ = is_to_leave_;
   }
   if (const auto* finish = std::get_if<FinishJob>(&event)) has_left_ = finish->leaves;
   std::visit([this](const auto& what) { post([this, what] { feed(AgentEvent(what)); }); }, event);

@@ -241,6 +241,7 @@ class Host : public ParticipantObserver {
   std::optional<Instant> guarded_until_;
   bool has_guard_ = true;
   std::optional<Instant> alarm_at_;
+  std::string will_is_for_;  // as its guard knows
   std::optional<Outcome> outcome_;
   std::optional<Founding> mark_;  // on its disk
   bool leaving_ = false;

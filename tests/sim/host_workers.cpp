@@ -62,7 +62,7 @@ void Host::complain(GenerationNumber generation) {
 
 void Host::gets(int signal) {
   if (!agent_) return;
-  is_to_leave_ = is_to_leave_ || signal != SIGINT;
+  is_to_leave_ = signal != SIGINT;
   post([this, signal] { feed(AgentEvent(SignalArrived{signal})); });
 }
 

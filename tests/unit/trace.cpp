@@ -144,6 +144,7 @@ std::string text_of(const AgentAction& action) {
           [](const KillAll&) { return std::string("kill all"); },
           [](const Suspend&) { return std::string("suspend"); },
           [](const AskForSuspension&) { return std::string("ask for suspension"); },
+          [](const NeedNoLease&) { return std::string("need no lease"); },
           [](const TellCoordinator& tell) { return "tell: " + text_of(event_of(tell.news)); },
           [](const Note& note) { return "note: " + note.text; },
           [](const ExitWith& exit) { return "exit with " + text_of(exit.outcome); },

@@ -91,6 +91,7 @@ class World {
   void perform(const KillAll&);
   void perform(const Suspend&) {}
   void perform(const AskForSuspension&) {}
+  void perform(const NeedNoLease&) {}
   void perform(const TellCoordinator& tell);
   void perform(const Note&) {}
   void perform(const ExitWith& exit);

@@ -74,12 +74,13 @@ TEST_CASE("agent: A4 the store outlives what SIGKILL could not end, which is tol
   (void)node.is_stopped(1, SIGTERM, Millis{0});
   CHECK(node.agent.next_deadline() == Instant{5'000});
   CHECK(node.after(Millis{4'999}).empty());
-  CHECK(node.after(Millis{1}) == Lines{told_stuck});
+  CHECK(node.after(Millis{1}) == Lines{"need no lease", told_stuck});
   CHECK_FALSE(node.agent.next_deadline());
   CHECK(node.starts(2).empty());  // A1
   CHECK(node.ends(0, killed(SIGKILL)).empty());
   CHECK(node.meets(LifeEnded{}) ==
-        Lines{"tell: node 1 is stuck with generation 1: rank 3 of generation 1 on n1: still there "
+        Lines{"need no lease",
+              "tell: node 1 is stuck with generation 1: rank 3 of generation 1 on n1: still there "
               "5 s after SIGKILL, stuck inside the kernel, on a device or a file system"});
   CHECK(node.meets(AllGone{}) == Lines{"close the store", "bind a store"});
   CHECK(node.store_opens() == Lines{second_join});
@@ -94,7 +95,7 @@ TEST_CASE("agent: what is stuck is named by its ranks, eight at most, or as thei
     (void)node.meets(StartGeneration{NodeId{1}, all});
     for (int rank = 0; rank < ended_count; ++rank) (void)node.ends(rank, exited(0));
     (void)node.is_stopped(1, SIGTERM, Millis{0});
-    const std::string told = node.after(Millis{5'000}).at(0);
+    const std::string told = node.after(Millis{5'000}).back();
     return told.substr(0, told.find(" of generation 1 on"));
   };
   const std::string stuck = "tell: node 1 is stuck with generation 1: ";

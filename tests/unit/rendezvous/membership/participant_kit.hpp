@@ -80,6 +80,7 @@ struct Peer final : ParticipantObserver {
   Lines agent_told;
   Lines notes;
   std::optional<Instant> lease;  ///< As its guard was told.
+  std::string will_is_for;       ///< Likewise.
   int all_told_count = 0;
   bool is_cut = false;  ///< Nothing gets through to it, or from it, but from itself.
 };
@@ -195,6 +196,7 @@ class ParticipantStory {
                             },
                             [&](const TellAgent& to) { at.agent_told.push_back(line_of(to)); },
                             [&](const LeaseChanged& changed) { at.lease = changed.until; },
+                            [&](const WillIsFor& will) { at.will_is_for = will.address; },
                             [&](const Note& note) { at.notes.push_back(note.text); },
                             [&](const AllTold&) { ++at.all_told_count; },
                             [](const FolderTask&) {},

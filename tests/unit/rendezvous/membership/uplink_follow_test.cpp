@@ -205,6 +205,25 @@ TEST_CASE("uplink: U4 a life that nobody has let in goes on with whoever leads n
   CHECK(story.follows(leader_at(3, 4)).front() == "life ended");
 }
 
+TEST_CASE("uplink: its will is for the leader that has admitted it, until the job is over") {
+  UplinkStory story;
+  (void)story.begins();
+  (void)story.opens(1);
+  CHECK(story.will_is_for.empty());
+  (void)story.is_welcomed(1);
+  (void)story.follows(leader_at(0));
+  CHECK(story.will_is_for == "n0:1");
+  (void)story.is_answered(1);
+  UplinkStory over = story;
+  (void)over.hears(Numbered<Instruction>{1, FinishJob{NodeId{1}, {0, "all good", {}}}});
+  CHECK(over.will_is_for.empty());
+  UplinkStory leaves = story;  // its place is free once it is gone
+  (void)leaves.hears(Numbered<Instruction>{1, FinishJob{NodeId{1}, {143, "left", {}}, true}});
+  CHECK(leaves.will_is_for == "n0:1");
+  (void)story.follows(leader_at(2, 2));
+  CHECK(story.will_is_for.empty());
+}
+
 TEST_CASE("uplink: a leader that only raised its epoch is the same one") {
   UplinkStory story = leased();
   (void)story.tells();

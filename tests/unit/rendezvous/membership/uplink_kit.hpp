@@ -60,6 +60,7 @@ inline std::string text_of(const UplinkAction& action) {
   }
   if (std::holds_alternative<LeaderAnswered>(action)) return "";
   if (std::holds_alternative<LeaseChanged>(action)) return "";
+  if (std::holds_alternative<WillIsFor>(action)) return "";
   if (const auto* decided = std::get_if<RecordDecided>(&action)) {
     return fmt::format("record {} is decided", decided->record.number.value);
   }
@@ -85,6 +86,7 @@ struct UplinkStory {
                               .saving_signals = {SIGUSR1}}};
   Instant now;
   std::optional<Instant> lease_said;  // to the guard
+  std::string will_is_for;
 
   Lines meets(const UplinkEvent& event) { return lines_of(answers(event)); }
   std::vector<UplinkAction> answers(const UplinkEvent& event) {
@@ -92,6 +94,7 @@ struct UplinkStory {
     uplink.on_event(now, event, actions);
     for (const UplinkAction& action : actions) {
       if (const auto* changed = std::get_if<LeaseChanged>(&action)) lease_said = changed->until;
+      if (const auto* will = std::get_if<WillIsFor>(&action)) will_is_for = will->address;
     }
     CHECK(lease_said == uplink.lease_end());
     return actions;
