@@ -80,11 +80,11 @@ Environment inherited_by_workers(const Environment& own, const Options& options)
 
 /// Empty if the user has not said how many workers there are.
 std::string idle_gpus_note_of(const Job& job) {
-  const Setting& wished = job.options.effective.at("nproc-per-node");
-  if (!is_given(wished) || job.options.gpus.is_of_one_task()) return {};
+  const Setting& asked = job.options.effective.at("nproc-per-node");
+  if (!is_given(asked) || job.options.gpus.is_of_one_task()) return {};
   return idle_gpus_note(job.options.gpus.count,
                         job.options.worker_count + job.setup.workers_beside,
-                        fmt::format("{} from {}", wished.value, wished.origin));
+                        fmt::format("{} from {}", asked.value, asked.origin));
 }
 
 std::string cores_note_of(const Environment& environment, int core_count, const Job& job) {

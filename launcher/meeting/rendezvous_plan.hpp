@@ -30,16 +30,16 @@ struct NodeNetwork {
 struct RendezvousPlan {
   bool is_head = false;         ///< The coordinator is to run here.
   bool is_at_endpoint = false;  ///< --rdzv-endpoint is an address of this node.
-  /// Where this process listens: at its own address, or at every one if that is none of this
-  /// node's, or if the head's is not the only one of the endpoint's that it has. Where all agents
-  /// are here, at a loopback address, unless another one was asked for.
+  /// The address to listen on: `own_address`, or all addresses if that one is not of this node or,
+  /// at the head, if several of the endpoint's addresses are. Where all agents are here, a loopback
+  /// address, unless another one was asked for.
   std::string listen_address;
   /// The endpoint's, or that of another door that leads here, by which this node may be found
   /// later; unless that is the head's on this very machine: then 0, any that is free.
   std::uint16_t listen_port = 0;
-  /// By which others reach this node: as it was asked for, else of the head the endpoint's, as a
-  /// name if that leads to both an IPv4 and an IPv6 address of it; of other nodes the one from
-  /// which they reach the endpoint.
+  /// By which others reach this node: what was asked for; else, at the head, the endpoint's, as a
+  /// name if that leads to both an IPv4 and an IPv6 address of it; else the one from which this
+  /// node reaches the endpoint.
   std::string own_address;
   std::string interface;        ///< That has it, or the first address of that name; empty: none.
   bool is_on_one_host = false;  ///< The endpoint is an address of every node: all agents are here.

@@ -58,7 +58,7 @@ struct AgentOptions {
   Millis snapshot_patience{200};     ///< From LookAtSnapshot; a filesystem may stall.
   Millis kill_patience{5'000};       ///< After SIGKILL; what lives on is stuck inside the kernel.
   /// timeout(1), shells and terminals say TERM and HUP twice, to us and to our group.
-  Millis same_wish_patience{1'000};
+  Millis same_request_patience{1'000};
   /// scancel and terminals may signal workers before they signal us.
   Millis own_signal_patience{500};
   /// A key may reach the worker that has the terminal before it reaches us.
@@ -67,7 +67,7 @@ struct AgentOptions {
   Millis exit_patience{100};
   /// A worker that has the terminal and fails so soon after ctrl-C was ended by it.
   Millis interrupt_patience{10'000};
-  /// Ctrl-C three times in it is not for the worker alone.
+  /// Ctrl-C three times within it is for the job, too, not for that worker alone.
   Millis insistence{2'000};
   friend bool operator==(const AgentOptions&, const AgentOptions&) = default;
 };

@@ -37,8 +37,8 @@ void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
 }
 
 void Agent::request_stop(Instant now, int signal, Actions& out) {
-  const bool same_wish = asked_ && now - *asked_ <= options_.same_wish_patience;
-  if (same_wish && signal != SIGINT) return;
+  const bool same_request = asked_ && now - *asked_ <= options_.same_request_patience;
+  if (same_request && signal != SIGINT) return;
   say_request(signal, out);
   asked_ = now;
   asked_to_leave_ = leaves_by(signal);

@@ -9,8 +9,8 @@
 
 namespace ddprun {
 
-/// Reads `arguments` (argv without its first element). Options end at the first word that is none:
-/// that is the program, and all that follows is its own. After `--` comes the program, or, with -f,
+/// Reads `arguments` (argv without its first element). The first argument that is not an option is
+/// the program, and all that follows is its own. After `--` comes the program, or, with -f,
 /// arguments that replace the job file's.
 [[nodiscard]] Result<Source> parse_command_line(const std::vector<std::string>& arguments);
 

@@ -34,7 +34,7 @@ constexpr OptionSpec table[] = {
      .group = job,
      .help =
          "A folder that all nodes share. When the head is lost, the remaining nodes claim the job "
-         "there, however few they are. That of --snapshot unless given; 'none': nodes vote."},
+         "there, however few they are. Default: the folder of --snapshot. 'none': nodes vote."},
     {.name = "dry-run",
      .format = "json",
      .group = job,

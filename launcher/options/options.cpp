@@ -151,10 +151,10 @@ Result<void> check_ranks(const Settings& all, const Options& options) {
 /// Turns the texts in `options.effective` into values.
 Result<void> interpret(int core_count, Options& options) {
   const Settings& all = options.effective;
-  const Setting& wished = all.at("nproc-per-node");
-  const auto worker_count = read_worker_count(wished, core_count, options.gpus);
+  const Setting& asked = all.at("nproc-per-node");
+  const auto worker_count = read_worker_count(asked, core_count, options.gpus);
   const bool is_counted_elsewhere =  // by the agents of the other nodes
-      options.starts_agents() && (wished.value == "gpu" || wished.value == "auto");
+      options.starts_agents() && (asked.value == "gpu" || asked.value == "auto");
   if (!worker_count && !is_counted_elsewhere) return worker_count.error();
   options.worker_count = worker_count.has_value() ? *worker_count : 1;
   auto binding = read_bind_options(all);

@@ -29,7 +29,7 @@ struct RankProgress {
   friend bool operator==(const RankProgress&, const RankProgress&) = default;
 };
 
-/// What has come of the wish that workers save.
+/// What has come of the request that workers save.
 struct SaveAnswered {
   std::optional<std::int64_t> step;  ///< Of a snapshot begun since; nothing: none can be asked.
   friend bool operator==(const SaveAnswered&, const SaveAnswered&) = default;
@@ -69,8 +69,8 @@ class Progress {
   void asked_to_save(std::set<LocalRank> local_ranks);
   /// It was asked, and none has saved since.
   [[nodiscard]] bool awaits_save(LocalRank local_rank) const;
-  /// Once for each wish: when one has saved, or when all that were asked have ended or closed, or
-  /// are idle.
+  /// Once for each request: when one has saved, or when all that were asked have ended or closed,
+  /// or are idle.
   [[nodiscard]] std::optional<SaveAnswered> take_answer();
 
   /// A step that no rank here has finished before it hears of it, at the speeds that were told.
@@ -78,7 +78,7 @@ class Progress {
   [[nodiscard]] std::optional<std::int64_t> take_stop_step(Instant now);
 
  private:
-  struct Wish {
+  struct Saving {
     std::set<LocalRank> asked;
     std::set<LocalRank> too_early;  // those that wrote a snapshot when they were asked
   };
@@ -87,7 +87,7 @@ class Progress {
 
   Rank first_rank_;
   Ranks ranks_;
-  std::optional<Wish> wish_;
+  std::optional<Saving> saving_;
   std::optional<SaveAnswered> answer_;
   bool has_stop_step_ = false;
 };

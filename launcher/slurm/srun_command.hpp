@@ -4,6 +4,7 @@
 #include "launcher/processes/command.hpp"
 #include "launcher/text/environment.hpp"
 #include "launcher/text/settings.hpp"
+#include "rendezvous/generations/gathering.hpp"
 #include "rendezvous/units.hpp"
 
 #include <string>
@@ -20,7 +21,7 @@ struct AgentSteps {
   std::vector<int> gpus;  ///< To ask for on each of them; empty: what the job has asked for.
   int nodes_min = 1;
   int nodes_max = 1;
-  Millis join_timeout{600'000};
+  Millis join_timeout = GatheringOptions{}.join_timeout;
   std::string job_id;
   std::string endpoint;     ///< Of the coordinator.
   Environment environment;  ///< For srun and its tasks.

@@ -22,6 +22,7 @@
 //   `join_timeout` at most, since steps that hang do not end.
 #pragma once
 
+#include "rendezvous/generations/gathering.hpp"
 #include "rendezvous/machine_events.hpp"
 #include "rendezvous/units.hpp"
 
@@ -40,7 +41,7 @@ struct StepKeeperOptions {
   Millis retry_max{30'000};
   int starts_max = 16;  ///< Five minutes, in which a node is back or was given up by Slurm.
   int first_starts_max = 4;
-  Millis join_timeout{600'000};  ///< For the first agent of all.
+  Millis join_timeout = GatheringOptions{}.join_timeout;  ///< For the first agent of all.
   Millis settled_after{60'000};  ///< After this time with an agent a start counts as successful.
   Millis lost_for_good{30'000};  ///< From then on its step is ended.
   Millis end_patience{10'000};   ///< From the job's end until steps are ended that have not yet.

@@ -68,8 +68,8 @@ class WorkerGroup {
   /// further children.
   [[nodiscard]] std::vector<WorkerEnded> reap(std::vector<EndedChild>& others);
 
-  /// Whether the worker that has the terminal was stopped since it used it while something else is
-  /// in the foreground; once for each stop.
+  /// True once for each stop: the worker that has the terminal used it from the background, and the
+  /// kernel stopped it.
   [[nodiscard]] bool waits_for_terminal() const;
 
   /// By pid.

@@ -74,11 +74,11 @@ struct CoordinatorOptions {
       saving_signals;  ///< After an end by these, as where its time is up, the job is to go on.
   Millis save_grace{10'000};       ///< Instead of `grace` then.
   Millis save_patience{120'000};   ///< For workers that are asked to save, and then to go on.
-  Millis same_wish{1'000};         ///< Who ends all of a job tells its nodes within this time.
+  Millis same_request{1'000};      ///< Requests of several nodes within it count as one.
   Millis restart_grace{1'000};     ///< Instead of `grace` for what is left of a failed generation.
   Millis straggler_after{30'000};  ///< From the first success until those still running are named.
   Millis settle_timeout{600'000};  ///< How long nodes may come and go before the job ends.
-  Millis settled_after{30'000};    ///< A generation that ran for this long ends that time.
+  Millis settled_after{30'000};    ///< After a generation of this length that time begins anew.
   Millis undecided_after{5'000};   ///< After which it is said that the voters have not agreed.
   friend bool operator==(const CoordinatorOptions&, const CoordinatorOptions&) = default;
 };
@@ -136,7 +136,7 @@ class Coordinator {
   void on(Instant now, const SaveReported& report, Actions& out);
   void on(Instant now, const LeadKept&, Actions& out);
   void note_asked(Instant now, const StopRequested& request);
-  [[nodiscard]] bool is_same_wish(Instant now, const StopRequested& request) const;
+  [[nodiscard]] bool is_same_request(Instant now, const StopRequested& request) const;
   void stop_sooner(Instant now, const StopRequested& request, Actions& out);
   void on(Instant now, const Decided& decided, Actions& out);
   void on(Instant now, const MarkFound& found, Actions& out);

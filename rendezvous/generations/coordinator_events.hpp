@@ -53,7 +53,7 @@ struct WorkersStuck {
   friend bool operator==(const WorkersStuck&, const WorkersStuck&) = default;
 };
 /// The job is to end. A second request while it ends skips the grace; but the same signal
-/// within `same_wish` is the same request, unless it is SIGINT, which a user sends. If the first
+/// within `same_request` is the same request, unless it is SIGINT, which a user sends. If the first
 /// request was to save, a second one except SIGINT still leaves workers `grace`; repeating the
 /// request to save changes nothing.
 struct StopRequested {
@@ -72,7 +72,7 @@ struct StopRequested {
 struct LeaveRequested {
   NodeId node;
   int signal = 0;
-  bool may_be_for_all = false;  ///< The others have `same_wish` to ask for the same.
+  bool may_be_for_all = false;  ///< The others have `same_request` to ask for the same.
   bool with_lead = false;       ///< The coordinator is in that node's process, and ends with it.
   friend bool operator==(const LeaveRequested&, const LeaveRequested&) = default;
 };

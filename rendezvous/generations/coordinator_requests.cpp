@@ -42,11 +42,11 @@ std::optional<StopRequested> end_asked_in(const News& news) {
 }
 
 /// Whoever ends the job's processes one by one, such as Kubernetes, may take longer than that.
-bool Coordinator::is_same_wish(Instant now, const StopRequested& request) const {
+bool Coordinator::is_same_request(Instant now, const StopRequested& request) const {
   const bool is_other_kind =
       request.signal != asked_by_.signal || request.time_is_up != asked_by_.time_is_up;
   if (!asked_ || is_other_kind || request.signal == SIGINT) return false;
-  return now - *asked_ < options_.same_wish || !askers_.contains(request.node);
+  return now - *asked_ < options_.same_request || !askers_.contains(request.node);
 }
 
 void Coordinator::note_asked(Instant now, const StopRequested& request) {
@@ -81,7 +81,7 @@ void Coordinator::on(Instant now, const StopRequested& request, Actions& out) {
 
 /// Replaces the restart that is under way, or is a repeated request.
 void Coordinator::stop_sooner(Instant now, const StopRequested& request, Actions& out) {
-  if (is_same_wish(now, request)) return (void)askers_.insert(request.node);
+  if (is_same_request(now, request)) return (void)askers_.insert(request.node);
   const std::set<int>& saving = options_.saving_signals;
   const bool ends_anyway = verdict(now).has_value();
   outcome_ = verdict(now).value_or(outcome_of(request, saving));
@@ -123,7 +123,7 @@ void Coordinator::on(Instant now, const LeaveRequested& request, Actions& out) {
   if (request.with_lead) leave_with_lead(now, request, out);
   if (state_ != State::running) return;
   if (!request.may_be_for_all) return stop(SIGTERM, options_.grace, cause_, out);
-  if (!leave_at_) leave_at_ = now + options_.same_wish;
+  if (!leave_at_) leave_at_ = now + options_.same_request;
 }
 
 /// Too few would be left: the job stops, and workers have the same time as where it goes on. The
@@ -151,13 +151,13 @@ void Coordinator::leave_with_lead(Instant now, const LeaveRequested& request, Ac
 void Coordinator::hand_over(Actions& out) {
   state_ = State::forming;
   if (gathering_.ready().empty()) return end_with_lead(out);
-  HandOver wish{leavers_.nodes(), {{}, gathering_.count_without(aside_)}};
+  HandOver hand_over{leavers_.nodes(), {{}, gathering_.count_without(aside_)}};
   for (const Member& member : current_.members) {
     const NodeId node = member.offer.node;
     const bool is_there = gathering_.contains(node) || leavers_.contains(node);
-    if (!is_there && !lost_.contains(node)) wish.legacy.gone.push_back(node);
+    if (!is_there && !lost_.contains(node)) hand_over.legacy.gone.push_back(node);
   }
-  out.emplace_back(std::move(wish));
+  out.emplace_back(std::move(hand_over));
 }
 
 void Coordinator::on(Instant, const LeadKept&, Actions& out) {

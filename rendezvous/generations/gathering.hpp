@@ -57,9 +57,9 @@ class Gathering {
   [[nodiscard]] Answer ask_first(Instant now);
   [[nodiscard]] Answer ask_next(Instant now, const SetAside& aside = {});
 
-  /// So many nodes that are not set aside come from a coordinator that has resigned: the next
-  /// generation waits for them, though not for long once there are enough, so that it does not end
-  /// again when they join.
+  /// How many nodes come from a coordinator that has resigned, without those that are set aside.
+  /// The next generation waits for them, for `follow_timeout` at most once there are enough, so
+  /// that it does not end again when they join.
   void expect(int count) { expected_ = std::min(count, options_.nodes_max); }
 
   [[nodiscard]] std::optional<Instant> next_deadline() const;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "rendezvous/generations/coordinator_events.hpp"
+#include "rendezvous/lease.hpp"
 #include "rendezvous/membership/outbox.hpp"
 #include "rendezvous/succession/ballots.hpp"
 #include "rendezvous/units.hpp"
@@ -29,7 +30,7 @@ struct Hello {
   std::optional<NodeId> node;  ///< Its place in the order of nodes, if it was given one.
   int nodes_min = 1;           ///< As it was told; the same on all nodes.
   int nodes_max = 1;
-  Millis dead_after{4'000};
+  Millis dead_after = LeaseTimes{}.dead_after;
   AgentId coordinator = 0;  ///< The one that has admitted this life; 0: none yet.
   bool any_place = false;   ///< `node` came from a coordinator, and may change if it is taken.
   std::string contact;      ///< Where it listens itself.

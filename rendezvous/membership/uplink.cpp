@@ -133,7 +133,7 @@ void Uplink::forget_all(Instant now, Actions& out) {
 }
 
 /// Confirmed at once, since the last one ends this process. Without a lease a start is delayed, and
-/// so is the wish that its workers save; a later stop is handled before both.
+/// so is a request that its workers save; a later stop is handled before both.
 void Uplink::hear(Instant now,
                   ConnectionId from,
                   const Numbered<Instruction>& instruction,

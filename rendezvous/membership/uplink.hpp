@@ -32,6 +32,7 @@
 //   Two connections, and one to a relay. Heartbeats older than the lease are not waited for.
 #pragma once
 
+#include "rendezvous/generations/gathering.hpp"
 #include "rendezvous/lease.hpp"
 #include "rendezvous/membership/doors.hpp"
 #include "rendezvous/membership/link_events.hpp"
@@ -64,8 +65,9 @@ struct UplinkOptions {
   AgentSecret secret{};
   /// Where to look for the job: the endpoint, then other hosts. None: the shell knows the endpoint.
   std::vector<std::string> doors;
-  Millis join_timeout{600'000};    ///< Until a coordinator has answered.
-  Millis replace_timeout{30'000};  ///< Once one has: until it does again.
+  /// Until a coordinator has answered; once one has, until it does again.
+  Millis join_timeout = GatheringOptions{}.join_timeout;
+  Millis replace_timeout = GatheringOptions{}.replace_timeout;
   LeaseTimes times;
   std::set<int> saving_signals;  ///< After an end by these the job is to go on.
   Millis retry_first{25};        ///< From a connection's end until the next attempt,

@@ -128,8 +128,8 @@ void Uplink::hear_of(const Line& line, const Leader& leader, Actions& out) const
   out.emplace_back(HeardOf{leader, replaces ? served_->agent : 0, replaces && is_orphaned(line)});
 }
 
-/// No process can be elected without the one that listened at the other end of `line`, or no leader
-/// ever admitted this one, which so has no part in that job.
+/// Whether this agent has no part in the job of the leader at the other end of `line`: nobody could
+/// be elected without the process that listened there before, or no leader ever admitted this one.
 bool Uplink::is_orphaned(const Line& line) const {
   if (!at_own_leaders_place(line)) return false;
   const AgentId dead = served_->agent;

@@ -113,16 +113,17 @@ bool Succession::gathers_in_vain(Instant now) const {
   });
 }
 
-/// For the last of the others in order, besides two leases in which they hear no leader and the
-/// first of them gather: lost nodes count as lost only dead-after later.
+/// Until the last of the others has had its turn: they hear no leader for a lease and gather for
+/// another, each later one waits a quarter of a lease more, and lost nodes count as lost only
+/// dead-after later.
 Millis Succession::time_to_claim() const {
   constexpr int in_two_leases = 4;
   const int later = std::max(0, static_cast<int>(reign_->base.all.size()) - in_two_leases);
   return options_.times.dead_after + options_.times.lease / 4 * later;
 }
 
-/// Twice: if the others could not claim either, it goes on. Who can gather again may yet fail to
-/// claim.
+/// The others get two turns; if they fail as well, this leader goes on. It gets them again after
+/// each failed claim, also where it could gather in between.
 bool Succession::others_may_try(Vain after) const {
   return !job_over_ && reign_->base.all.size() > 1 && folder_.passes(after) < passes_max;
 }
@@ -191,9 +192,9 @@ void Succession::hear(Instant now, const PlaceClaimed& claimed, Actions& out) {
   decided(now, out);
 }
 
-/// Half a heartbeat later, at least. A leader that fails for a lease lets others try, and then
-/// waits for the folder, as long as the coordinator does. Time does not count: while this process
-/// was stopped the others may not have used their turn.
+/// Half a heartbeat later, at least. A leader that has failed for a lease lets others try, and then
+/// waits for the folder for as long as the coordinator does. Turns are counted, not time: while
+/// this process was stopped the others may not have used theirs.
 void Succession::claim_again(Instant now, Actions& out) {
   const Millis fails_for = folder_.failed(now, now + options_.times.heartbeat / 2);
   reign_->accept_by = now;

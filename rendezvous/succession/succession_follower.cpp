@@ -29,8 +29,8 @@ void Succession::hear(Instant now, const SteppedDown& stepped_down, Actions& out
   unfollow(out);
 }
 
-/// The leader resigned while it led, so that no other led, and starts nothing any more. Who is not
-/// to lead after it lets the other go first.
+/// The leader resigned while it led, so that no other led, and starts nothing any more. The voter
+/// that it named stands first; the others wait.
 void Succession::be_free(Instant now, Actions& out) {
   if (!names_self_) stand_after_ = std::max(stand_after_, now + options_.times.lease / 4);
   heard_ = patience_ = std::min(heard_, now - options_.times.lease);
@@ -157,9 +157,9 @@ void Succession::forget_job() {
   pledge_ = {};
 }
 
-/// It may follow the process at that address, in any epoch. It may have voted, although it knows of
-/// no vote, and does not vote again there. A record that does not name it was meant for the process
-/// before it.
+/// It may follow the process at that address, in any epoch. An earlier process at its own address
+/// may have voted, so this one does not vote there. A record that does not name it was meant for
+/// that earlier process.
 void Succession::forget_leader(Actions& out) {
   remember_as_over();
   known_.reset();

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -63,16 +64,21 @@ double messages_per_node(int hosts_count) {
   story.calm_for = {};
   story.faults.push_back({.kind = FaultKind::power_off, .at = {3'000}, .host = 7, .time = {2'000}});
   Cluster cluster(std::move(story));
+  const std::clock_t begun = std::clock();
   if (const std::string broken = cluster.run(); !broken.empty()) {
     throw std::runtime_error(fmt::format("{} hosts: {}", hosts_count, broken));
   }
+  const double processor_us = 1e6 * static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC;
   const double seconds = in_seconds(cluster.schedule().now() - Instant{});
   const double each = static_cast<double>(cluster.messages_count()) / hosts_count / seconds;
-  fmt::print("{} hosts: {} events, {:.2f} messages a host and second, {} generations\n",
-             hosts_count,
-             cluster.events_count(),
-             each,
-             cluster.generations_count());
+  fmt::print(
+      "{} hosts: {} events, {:.2f} us of the processor each, {:.2f} messages a host and "
+      "second, {} generations\n",
+      hosts_count,
+      cluster.events_count(),
+      processor_us / static_cast<double>(cluster.events_count()),
+      each,
+      cluster.generations_count());
   return each;
 }
 

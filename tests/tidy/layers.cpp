@@ -78,7 +78,8 @@ bool is_impure_header(std::string_view path) {
 
 Findings check_layers(const SourceFile& file, const Rooms& rooms) {
   Findings findings;
-  if (file.path.starts_with("man/")) return findings;  // their programs are for others' folders
+  const bool is_document = file.path.starts_with("man/") || file.path.ends_with(".md");
+  if (is_document) return findings;  // its programs are for others' folders
   const std::string folder = folder_of(file.path);
   const Room* room = room_of(rooms, file.path);
   const auto found = may_include.find(folder);

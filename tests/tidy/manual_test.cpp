@@ -7,6 +7,7 @@
 #include "launcher/options/job_file_schema.hpp"
 #include "launcher/options/option_table.hpp"
 #include "launcher/workers/worker_env.hpp"
+#include "rendezvous/lease.hpp"
 #include "rendezvous/result.hpp"
 #include "tests/tidy/source.hpp"
 
@@ -112,6 +113,14 @@ TEST_CASE("manual: ddprun(1) describes the options of the table, each with its v
     const bool any = described[i].text.find("The default is\n.Cm") != std::string::npos;
     CHECK_MESSAGE(has == !table[i].fallback.empty(), table[i].name);
     CHECK_MESSAGE(any == !table[i].fallback.empty(), table[i].name);
+  }
+}
+
+TEST_CASE("manual: the lease's part of --dead-after is the one that help and manual name") {
+  const LeaseTimes times;
+  REQUIRE(times.lease.count * 8 == times.dead_after.count * 7);
+  for (const std::string& text : {help_words(), manual()}) {
+    CHECK(text.find("killed after seven eighths of it.") != std::string::npos);
   }
 }
 

@@ -24,6 +24,13 @@ bool named(const std::vector<std::string>& list, std::string_view path) {
   return std::ranges::any_of(list, [&](const std::string& entry) { return names(entry, path); });
 }
 
+/// "# What it holds.\nadd_room(…" → "What it holds".
+std::string sentence_of(std::string_view text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  if (!line.starts_with("# ") || !line.ends_with('.')) return {};
+  return std::string(line.substr(2, line.size() - 3));
+}
+
 /// The words between the brackets of add_room(), the target first.
 std::vector<std::string> words_of_room(std::string_view text) {
   constexpr std::string_view call = "\nadd_room(";
@@ -116,7 +123,9 @@ Rooms rooms_in(const std::vector<SourceFile>& tree) {
     if (!file.path.ends_with("/CMakeLists.txt")) continue;
     const std::vector<std::string> words = words_of_room(file.text);
     const std::string path = parent_of(file.path);
-    if (!words.empty()) rooms[path] = room_from(path, words);
+    if (words.empty()) continue;
+    rooms[path] = room_from(path, words);
+    rooms[path].sentence = sentence_of(file.text);
   }
   return rooms;
 }

@@ -12,6 +12,7 @@ namespace ddprun::tidy {
 
 struct Room {
   std::string path;                      ///< "launcher/node".
+  std::string sentence;                  ///< With which its CMakeLists.txt begins, without its dot.
   std::vector<std::string> may_include;  ///< Other rooms, or a whole library.
   std::vector<std::string> pure;         ///< "agent": header and source; "job.hpp": that file.
   std::vector<std::string> shell;

@@ -83,6 +83,10 @@ std::vector<SourceFile> read_tree(const std::string& root) {
       files.push_back(make_source(path, content_of(entry.path())));
     }
   }
+  for (const auto& entry : fs::directory_iterator(root)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".md")) files.push_back(make_source(name, content_of(entry.path())));
+  }
   std::ranges::sort(files, {}, &SourceFile::path);
   return files;
 }

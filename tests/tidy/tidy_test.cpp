@@ -151,6 +151,21 @@ TEST_CASE("tidy: pure files know nothing of the shell") {
   expect_none_in_tree([](const SourceFile& file) { return check_purity(file, rooms()); });
 }
 
+TEST_CASE("tidy: CONTRIBUTING says of each room what that begins with") {
+  const auto contributing = std::ranges::find(tree(), "CONTRIBUTING.md", &SourceFile::path);
+  REQUIRE(contributing != tree().end());
+  for (const auto& [path, room] : rooms()) {
+    if (path.find('/') == std::string::npos) continue;  // a library
+    const std::string begin = "\n| `" + path + "/` | ";
+    const std::size_t at = contributing->text.find(begin);
+    REQUIRE_MESSAGE(at != std::string::npos, path);
+    REQUIRE_MESSAGE(room.sentence.size() > 1, path);
+    const std::string_view said =
+        std::string_view(contributing->text).substr(at + begin.size() + 1);
+    CHECK_MESSAGE(said.starts_with(room.sentence.substr(1) + " |\n"), path);  // but its capital
+  }
+}
+
 TEST_CASE("tidy: every file is known as pure or as shell") {
   CHECK_FALSE(check_classification({}, rooms()).empty());  // all entries of the lists are stale
   const auto with_new = check_classification({make_source("launcher/node/new.cpp", "")}, {});
