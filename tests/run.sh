@@ -34,7 +34,8 @@ check_rules() {
 run_quick() {
     check_rules quick
     part "build quick" 240 build quick all || return 0
-    part "test quick" 150 tests_of quick -L '^(unit|scenario|sim|e2e|fuzz|install)$' || true
+    # Most of them wait for processes.
+    part "test quick" 150 tests_of quick -L '^(unit|scenario|sim|e2e|fuzz|install)$' -j 4 || true
 }
 
 # test_kinds PRESET: a part for each kind of test that needs no other host.

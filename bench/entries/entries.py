@@ -2,13 +2,14 @@
 """Counts the files that a story goes through at the head: from a lost node to the next generation.
 
 Usage: entries.py [BUILD]. Compiles ddprun with -finstrument-functions into BUILD, build/entries
-unless given, runs a job of three nodes on this machine, ends one by SIGKILL, and lists each file
+unless given, runs a job of three nodes on this machine, stops one by SIGSTOP, and lists each file
 of launcher/ and rendezvous/ that the head's process enters from the verdict that the node is lost
 until it has spawned the workers of the next generation: how often from another file, and which are
 shell.
 """
 
 import collections
+import contextlib
 import os
 import pathlib
 import re
@@ -22,11 +23,11 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FLAGS = ("-O0 -g1 -fno-pie -fno-inline -finstrument-functions "
+FLAGS = ("-O0 -g1 -fno-inline -finstrument-functions "
          "-finstrument-functions-exclude-file-list=/usr/,record.cpp")
 BEGIN = re.compile(r"Coordinator::on\(ddprun::Instant, ddprun::NodeLost const&")
-END = "ddprun::spawn_worker("
-LOOP = "ddprun::Supervisor::run("
+END = "ddprun::spawn_process("
+LOOP = "ddprun::Supervisor::run()"
 WAIT_S = 60
 
 
@@ -34,10 +35,10 @@ def build(folder):
     record = folder / "record.o"
     folder.mkdir(parents=True, exist_ok=True)
     run = lambda *command: subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    run("c++", "-std=c++20", "-O1", "-fno-pie", "-c", "bench/entries/record.cpp", "-o", record)
-    run("cmake", "-S", ".", "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=",
+    run("c++", "-std=c++20", "-O1", "-fPIE", "-c", "bench/entries/record.cpp", "-o", record)
+    run("cmake", "-S", ".", "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
         "-DDDPRUN_TESTS=OFF", "-DDDPRUN_WORKER=OFF", f"-DCMAKE_CXX_FLAGS={FLAGS}",
-        f"-DCMAKE_EXE_LINKER_FLAGS=-no-pie {record}")
+        f"-DCMAKE_EXE_LINKER_FLAGS={record}")
     run("cmake", "--build", folder, "--target", "ddprun")
     return folder / "bin/ddprun"
 
@@ -56,6 +57,11 @@ def wait_for(what, why):
         time.sleep(0.05)
 
 
+def children_of(pid):
+    return [int(each) for each in
+            pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 def play(ddprun, folder):
     """The head's process, which has written its file."""
     stamps = folder / "stamps"
@@ -69,13 +75,18 @@ def play(ddprun, folder):
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
              for rank in range(3)]
     started = lambda number, count: stamps.read_text().split().count(number) >= count
+    lost = []
     try:
         wait_for(lambda: started("1", 3), "the first generation")
-        head = int(pathlib.Path(f"/proc/{nodes[0].pid}/task/{nodes[0].pid}/children")
-                   .read_text().split()[0])
-        nodes[2].kill()
+        head = children_of(nodes[0].pid)[0]
+        lost = [nodes[2].pid, *children_of(nodes[2].pid)]
+        for each in lost:
+            os.kill(each, signal.SIGSTOP)
         wait_for(lambda: started("2", 2), "the second generation")
     finally:
+        for each in lost:
+            with contextlib.suppress(ProcessLookupError):  # the one before may have killed it
+                os.kill(each, signal.SIGCONT)
         for node in nodes:
             if node.poll() is None:
                 node.send_signal(signal.SIGTERM)
@@ -95,7 +106,7 @@ def places_of(ddprun, addresses):
                           stdout=subprocess.PIPE).stdout.splitlines()
     places = {}
     for address, name, where in zip(addresses, text[::2], text[1::2]):
-        path = os.path.relpath(where.rsplit(":", 1)[0], ROOT)
+        path = where.rsplit(":", 1)[0].partition("/./")[2]  # by -ffile-prefix-map
         if path.startswith(("launcher/", "rendezvous/")):
             places[address] = (name, path)
     return places
@@ -111,7 +122,7 @@ def event_before(records, name_of):
         stack.append(position)
         if BEGIN.search(name_of(function)):
             names = [name_of(records[each][0]) for each in stack]
-            loop = max(place for place, name in enumerate(names) if LOOP in name)
+            loop = max((place for place, name in enumerate(names) if name == LOOP), default=-1)
             return stack[loop + 1]
     sys.exit("entries: no node was lost")
 

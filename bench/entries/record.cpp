@@ -1,6 +1,7 @@
 // Writes down each function that a program enters and leaves, for entries.py: linked into programs
 // whose sources are compiled with -finstrument-functions. Each process that ENTRIES_FOLDER is set
-// for writes a file there, named by its number: pairs of u64, the function and 1 (entered) or 0.
+// for writes a file there, named by its number: pairs of u64, the function's address in the
+// program's file and 1 (entered) or 0.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -9,26 +10,18 @@
 #include <cstdio>
 #include <cstdlib>
 
+extern "C" const char __executable_start;  // by the linker: where the program was loaded
+
 #define UNTRACED __attribute__((no_instrument_function))
 
 namespace {
 
-constexpr std::size_t kept_max = 4'096;
-
-std::array<std::uint64_t, kept_max> kept;
-std::size_t kept_count = 0;
 int file = -1;
 int owner = 0;
-
-UNTRACED void flush() {
-  if (file >= 0) (void)!::write(file, kept.data(), kept_count * sizeof kept[0]);
-  kept_count = 0;
-}
 
 /// One of its own for each process, also of those that were forked.
 UNTRACED void open_own() {
   owner = ::getpid();
-  kept_count = 0;
   file = -1;
   const char* folder = std::getenv("ENTRIES_FOLDER");
   if (folder == nullptr) return;
@@ -42,9 +35,11 @@ UNTRACED void note(void* function, std::uint64_t what) {
   if (::gettid() != ::getpid()) return;
   if (owner != ::getpid()) open_own();
   if (file < 0) return;
-  kept[kept_count++] = reinterpret_cast<std::uint64_t>(function);
-  kept[kept_count++] = what;
-  if (kept_count == kept_max) flush();
+  const std::array<std::uint64_t, 2> record{
+      reinterpret_cast<std::uint64_t>(function) -
+          reinterpret_cast<std::uint64_t>(&__executable_start),
+      what};
+  (void)!::write(file, record.data(), sizeof record);
 }
 
 }  // namespace
@@ -56,8 +51,4 @@ UNTRACED void __cyg_profile_func_enter(void* function, void*) {
 UNTRACED void __cyg_profile_func_exit(void* function, void*) {
   note(function, 0);
 }
-}
-
-__attribute__((destructor)) UNTRACED static void flush_the_rest() {
-  if (owner == ::getpid()) flush();
 }

@@ -119,10 +119,10 @@ void Progress::cannot_save(LocalRank local_rank) {
   answer_.emplace();
 }
 
-void Progress::resumed(Instant now, Millis after) {
+void Progress::resumed(Instant now, Millis stopped_for) {
   for (auto& [local_rank, rank] : ranks_) {
-    rank.told = std::min(rank.told + after, now);
-    rank.heard = std::min(rank.heard + after, now);
+    rank.told = std::min(rank.told + stopped_for, now);
+    rank.heard = std::min(rank.heard + stopped_for, now);
   }
 }
 

@@ -52,7 +52,7 @@ class Progress {
   /// It can be asked nothing more.
   void closed(LocalRank local_rank);
   /// All of them and this program were stopped for so long, until now.
-  void resumed(Instant now, Millis after);
+  void resumed(Instant now, Millis stopped_for);
   /// Nobody's silence before counts.
   void begin_anew(Instant now);
 

@@ -121,7 +121,7 @@ class Succession {
   void on(Instant now, const MarkKept&, Actions& out);
   void on(Instant now, const WorkersGone&, Actions& out);
   void on(Instant now, const Propose& propose, Actions& out);
-  void on(Instant now, const HandOver& wish, Actions& out);
+  void on(Instant now, const HandOver& asked, Actions& out);
   void on(Instant now, const JobOver&, Actions& out);
   void on(Instant now, const SuccessionTimeout&, Actions& out);
 

@@ -205,12 +205,12 @@ const Voter* Succession::successor(Instant now, const std::set<NodeId>& leavers)
 }
 
 /// No worker lives, so that its own promises and its voters' bind nobody any more.
-void Succession::on(Instant now, const HandOver& wish, Actions& out) {
+void Succession::on(Instant now, const HandOver& asked, Actions& out) {
   if (state_ != State::leading) return;
   const bool leads = !founding() && now < reign_->lead.until();
-  const Voter* next = leads ? successor(now, wish.leavers) : nullptr;
+  const Voter* next = leads ? successor(now, asked.leavers) : nullptr;
   if (next == nullptr) return (void)out.emplace_back(LeadKept{});
-  resigned_ = SteppedDown{options_.self.agent, leader_->epoch, Millis{0}, next->agent, wish.legacy};
+  resigned_ = SteppedDown{options_.self.agent, leader_->epoch, Millis{0}, next->agent, asked.legacy};
   std::vector<NodeId>& gone = resigned_->legacy.gone;
   if (gone.size() > SteppedDown::gone_max) gone.resize(SteppedDown::gone_max);
   for (const Voter& voter : others()) out.emplace_back(SendBallot{voter.address, *resigned_});
