@@ -3,6 +3,7 @@
 // and store are simulated. Once all have been told to start the first
 // generation it prints how long that took from the last agent's start, in seconds. It runs until
 // the coordinator ends the job by SIGTERM, and fails if an agent ended otherwise or was cut off.
+// The agents listen at that ADDRESS of this machine: one has no ports for more than some thousands.
 #include "launcher/link/member_link.hpp"
 #include "launcher/meeting/token.hpp"
 #include "launcher/node/agent.hpp"
@@ -44,6 +45,7 @@ struct Coordinates {
   std::string job_id;
   int nodes = 0;
   std::uint16_t port = 0;
+  std::string own_address;
 };
 
 class PretendedNode {
@@ -76,7 +78,7 @@ class PretendedNode {
     options.participant.coordinator.gathering.nodes_min = job.nodes;
     options.participant.coordinator.gathering.nodes_max = job.nodes;
     options.endpoint = {loopback, job.port};
-    options.listen_address = options.address = loopback;
+    options.listen_address = options.address = job.own_address;
     return options;
   }
 
@@ -144,10 +146,11 @@ int run(const Coordinates& job, int count) {
 }  // namespace ddprun
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: agents JOB_ID PORT NODES COUNT\n");
+  if (argc != 5 && argc != 6) {
+    std::fprintf(stderr, "usage: agents JOB_ID PORT NODES COUNT [ADDRESS]\n");
     return 2;
   }
   const auto port = static_cast<std::uint16_t>(std::atoi(argv[2]));
-  return ddprun::run({argv[1], std::atoi(argv[3]), port}, std::atoi(argv[4]));
+  const std::string own_address = argc == 6 ? argv[5] : ddprun::loopback;
+  return ddprun::run({argv[1], std::atoi(argv[3]), port, own_address}, std::atoi(argv[4]));
 }

@@ -210,7 +210,8 @@ void Succession::on(Instant now, const HandOver& asked, Actions& out) {
   const bool leads = !founding() && now < reign_->lead.until();
   const Voter* next = leads ? successor(now, asked.leavers) : nullptr;
   if (next == nullptr) return (void)out.emplace_back(LeadKept{});
-  resigned_ = SteppedDown{options_.self.agent, leader_->epoch, Millis{0}, next->agent, asked.legacy};
+  resigned_ =
+      SteppedDown{options_.self.agent, leader_->epoch, Millis{0}, next->agent, asked.legacy};
   std::vector<NodeId>& gone = resigned_->legacy.gone;
   if (gone.size() > SteppedDown::gone_max) gone.resize(SteppedDown::gone_max);
   for (const Voter& voter : others()) out.emplace_back(SendBallot{voter.address, *resigned_});
