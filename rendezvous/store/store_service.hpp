@@ -52,7 +52,9 @@ class StoreService {
 
   /// The end of it before the server's, for this reason.
   void give_up(const std::string& why);
-  [[nodiscard]] std::string statistics() const { return statistics_.text(key_value_->key_count()); }
+  [[nodiscard]] std::string statistics() const {
+    return statistics_.text(key_value_->key_count(), budget_.used(), budget_.max());
+  }
   [[nodiscard]] std::uint16_t port() const { return acceptor_->port(); }
 
  private:

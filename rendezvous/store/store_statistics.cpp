@@ -28,13 +28,16 @@ void StoreStatistics::on_dialect(StoreDialect before, StoreDialect now) {
   ++of_dialect_[static_cast<std::size_t>(now)];
 }
 
-std::string StoreStatistics::text(std::size_t key_count) const {
+std::string StoreStatistics::text(std::size_t key_count,
+                                  std::size_t bytes,
+                                  std::size_t bytes_max) const {
+  constexpr double mib = 1024 * 1024;
   const auto of = [&](StoreDialect dialect) {
     return of_dialect_[static_cast<std::size_t>(dialect)];
   };
   std::string text = fmt::format(
       "{}, {} at most, {} so far: {} of PyTorch up to 2.0, {} of 2.1, {} of 2.2 and later; {} "
-      "refused; {}; {}",
+      "refused; {}, {:.1f} of {:.0f} MiB taken; {}",
       counted_text(connected_, "connection"),
       connected_most_,
       connected_so_far_,
@@ -43,6 +46,8 @@ std::string StoreStatistics::text(std::size_t key_count) const {
       of(StoreDialect::validated),
       refused_,
       counted_text(key_count, "key"),
+      static_cast<double>(bytes) / mib,
+      static_cast<double>(bytes_max) / mib,
       counted_text(std::accumulate(requests_.begin(), requests_.end(), std::uint64_t{0}),
                    "request"));
   std::vector<std::string> kinds;

@@ -20,8 +20,10 @@ class StoreStatistics {
   void on_dialect(StoreDialect before, StoreDialect now);
   void on_request(StoreOperation operation) { ++requests_[static_cast<std::size_t>(operation)]; }
 
-  /// Without a line's end.
-  [[nodiscard]] std::string text(std::size_t key_count) const;
+  /// Without a line's end. Of `bytes_max` that the store may take `bytes` are taken now.
+  [[nodiscard]] std::string text(std::size_t key_count,
+                                 std::size_t bytes,
+                                 std::size_t bytes_max) const;
 
  private:
   std::size_t connected_ = 0;

@@ -49,13 +49,11 @@ void Succession::stand(Instant now, Actions& out) {
   if (claims()) return read_claims(now, out);
   unfollow(out);
   state_ = State::standing;
-  const Epoch epoch = next_epoch();
-  pledge_.vote(now + options_.times.lease, epoch, options_.self.agent);
-  election_.emplace(options_.self.agent, epoch, now, options_.times);
-  ask(now, out);
+  raise_epoch(now, out);
 }
 
-/// A voter of a failed election in a higher epoch can no longer follow this one.
+/// Asks for votes in the next epoch, also as the leader: a voter of a failed election in a higher
+/// epoch can no longer follow this one.
 void Succession::raise_epoch(Instant now, Actions& out) {
   const Epoch epoch = next_epoch();
   pledge_.vote(now + options_.times.lease, epoch, options_.self.agent);

@@ -126,13 +126,14 @@ TEST_CASE_FIXTURE(StoreCase, "e2e store command: SIGUSR1 and the end print what 
   CHECK(words_of(key_count()) == Words{"0"});
   store.send(SIGUSR1);
   const std::string so_far =
-      " of 2.1, 0 of 2.2 and later; 0 refused; 0 keys; 1 request: 1 count keys\n";
+      " of 2.1, 0 of 2.2 and later; 0 refused; 0 keys, 0.0 of 1024 MiB taken; "
+      "1 request: 1 count keys\n";
   store.wait_for_err(so_far);
   CHECK_FALSE(store.ended());
   CHECK(words_of(key_count()) == Words{"0"});
   CHECK(end_store(store).ends_with(
       " 2 so far: 2 of PyTorch up to 2.0, 0 of 2.1, 0 of 2.2 and later; 0 refused; 0 "
-      "keys; 2 requests: 2 count keys\n"));
+      "keys, 0.0 of 1024 MiB taken; 2 requests: 2 count keys\n"));
 }
 
 TEST_CASE_FIXTURE(StoreCase, "e2e store command: only this user's processes may connect") {
