@@ -22,7 +22,8 @@ class JobLink {
     std::function<void(const CoordinatorEvent&)> on_heard;
     /// Until when workers may live; nothing: no longer. Never called where they need no lease.
     std::function<void(std::optional<Instant>)> on_lease;
-    /// The address of who has to hear of it if this process dies; empty: nobody.
+    /// The address of who has to hear of it if this process dies; empty: nobody, as until this is
+    /// called.
     std::function<void(const std::string&)> on_will;
     /// `waits` may be another now.
     std::function<void()> on_progress;

@@ -126,6 +126,7 @@ void Uplink::forget_all(Instant now, Actions& out) {
   outbox_ = {};
   inbox_ = {};
   put_off_ = 0;
+  job_is_over_ = false;
   lease_end_.reset();
   give_up_at_ = now + patience();
   out.emplace_back(LifeEnded{});
@@ -155,7 +156,10 @@ void Uplink::hear(Instant now,
   if (!inbox_.accept(instruction.number)) return;
   beat(now, Way::direct, out);
   const auto* finish = std::get_if<FinishJob>(&instruction.message);
-  if (finish != nullptr && !finish->leaves) out.emplace_back(WillIsFor{});  // nobody waits for it
+  if (finish != nullptr && !finish->leaves) {
+    job_is_over_ = true;
+    leave_will_to(served_at_, out);
+  }
   out.emplace_back(PassOn{instruction.message});
 }
 
@@ -203,15 +207,16 @@ void Uplink::greet(ConnectionId connection, Actions& out) const {
 void Uplink::enter(Instant now, ConnectionId connection, Actions& out) {
   let_in_ = true;
   coordinator_ = followed_->agent;
-  be_served_at(find(connection)->peer, out);
+  served_at_ = find(connection)->peer;
+  leave_will_to(served_at_, out);
   beat(now, Way::direct, out);
   repeat_news(connection, out);
 }
 
-void Uplink::be_served_at(const std::string& address, Actions& out) {
-  if (served_at_ == address) return;
-  served_at_ = address;
-  out.emplace_back(WillIsFor{served_at_});
+/// Once the job is over nobody waits for this node.
+void Uplink::leave_will_to(const std::string& address, Actions& out) {
+  const std::string whom = job_is_over_ ? "" : address;
+  if (std::exchange(will_is_for_, whom) != whom) out.emplace_back(WillIsFor{whom});
 }
 
 void Uplink::repeat_news(ConnectionId connection, Actions& out) const {

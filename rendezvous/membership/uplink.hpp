@@ -229,7 +229,7 @@ class Uplink {
   void learn_of(const Leader& leader, Actions& out);
   [[nodiscard]] bool is_orphaned(const Line& line) const;
   void enter(Instant now, ConnectionId connection, Actions& out);
-  void be_served_at(const std::string& address, Actions& out);
+  void leave_will_to(const std::string& address, Actions& out);
   void repeat_news(ConnectionId connection, Actions& out) const;
   [[nodiscard]] bool leads_to_followed(const Line& line) const;
   void hear(Instant now, ConnectionId from, const UseRelay& use, Actions& out);
@@ -256,6 +256,8 @@ class Uplink {
   std::optional<Leader> followed_;
   std::optional<Leader> served_;  // the leader of this life
   std::string served_at_;         // the address where it last answered
+  std::string will_is_for_;       // the same, until the job is over
+  bool job_is_over_ = false;      // as this life was told
   bool let_in_ = false;           // some leader has ever admitted this agent
   Epoch knows_;
   Voters voters_;       // to be asked when it is lost

@@ -31,7 +31,8 @@ void Uplink::on(Instant now, const Follow& follow, Actions& out) {
   followed_ = served_ = follow.leader;
   knows_ = follow.leader.epoch == Epoch{} ? Epoch{} : std::max(knows_, follow.leader.epoch);
   if (is_another) {
-    be_served_at("", out);
+    served_at_.clear();
+    leave_will_to("", out);
     voters_of_ = {};
   }
   if (!refused_by_.continues(follow.leader)) refusal_.clear();
@@ -128,8 +129,8 @@ void Uplink::hear_of(const Line& line, const Leader& leader, Actions& out) const
   out.emplace_back(HeardOf{leader, replaces ? served_->agent : 0, replaces && is_orphaned(line)});
 }
 
-/// Whether this agent has no part in the job of the leader at the other end of `line`: nobody could
-/// be elected without the process that listened there before, or no leader ever admitted this one.
+/// Whether the job that it knows is over for this agent: `line` leads to where that job's leader
+/// listened, and nobody can be elected without that leader, or none ever admitted this agent.
 bool Uplink::is_orphaned(const Line& line) const {
   if (!at_own_leaders_place(line)) return false;
   const AgentId dead = served_->agent;

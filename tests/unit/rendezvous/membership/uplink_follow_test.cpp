@@ -217,6 +217,10 @@ TEST_CASE("uplink: its will is for the leader that has admitted it, until the jo
   UplinkStory over = story;
   (void)over.hears(Numbered<Instruction>{1, FinishJob{NodeId{1}, {0, "all good", {}}}});
   CHECK(over.will_is_for.empty());
+  (void)over.breaks(1);
+  (void)over.after(25);
+  (void)over.connects(2);
+  CHECK(over.will_is_for.empty());
   UplinkStory leaves = story;  // its place is free once it is gone
   (void)leaves.hears(Numbered<Instruction>{1, FinishJob{NodeId{1}, {143, "left", {}}, true}});
   CHECK(leaves.will_is_for == "n0:1");

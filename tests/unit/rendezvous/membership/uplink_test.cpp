@@ -97,7 +97,7 @@ TEST_CASE("uplink: U3 what ends a start that was put off overtakes it, and that 
   CHECK(story.hears(start_number(3)) == Lines{"1: heartbeat 4 got 3", "pass on 0"});
 }
 
-TEST_CASE("uplink: U3 a wish to save does not overtake a start that was put off") {
+TEST_CASE("uplink: U3 a request to save does not overtake a start that was put off") {
   UplinkStory story = unleased();
   (void)story.hears(start_number(1));
   CHECK(story.hears(save_number(2)).empty());
