@@ -3,7 +3,8 @@
 // and store are simulated. Once all have been told to start the first
 // generation it prints how long that took from the last agent's start, in seconds. It runs until
 // the coordinator ends the job by SIGTERM, and fails if an agent ended otherwise or was cut off.
-// The agents listen at that ADDRESS of this machine: one has no ports for more than some thousands.
+// They listen at ADDRESS of this machine, 127.0.0.1 unless given: one address has ports for some
+// thousands.
 #include "launcher/link/member_link.hpp"
 #include "launcher/meeting/token.hpp"
 #include "launcher/node/agent.hpp"

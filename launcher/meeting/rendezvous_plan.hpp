@@ -31,8 +31,8 @@ struct RendezvousPlan {
   bool is_head = false;         ///< The coordinator is to run here.
   bool is_at_endpoint = false;  ///< --rdzv-endpoint is an address of this node.
   /// The address to listen on: `own_address`, or all addresses if that one is not of this node or,
-  /// at the head, if several of the endpoint's addresses are. Where all agents are here, a loopback
-  /// address, unless another one was asked for.
+  /// at the head, unless it is the only one of the endpoint's that this node has. Where all agents
+  /// are here, a loopback address, unless another one was asked for.
   std::string listen_address;
   /// The endpoint's, or that of another door that leads here, by which this node may be found
   /// later; unless that is the head's on this very machine: then 0, any that is free.

@@ -114,8 +114,8 @@ bool Progress::is_idle(LocalRank local_rank) const {
 }
 
 void Progress::cannot_save(LocalRank local_rank) {
-  if (!saving_ || saving_->asked.erase(local_rank) == 0 || !saving_->asked.empty()) return;
-  saving_.reset();
+  if (!request_ || request_->asked.erase(local_rank) == 0 || !request_->asked.empty()) return;
+  request_.reset();
   answer_.emplace();
 }
 
@@ -141,26 +141,26 @@ std::optional<Silence> Progress::longest_silence() const {
 
 void Progress::asked_to_save(std::set<LocalRank> local_ranks) {
   answer_.reset();
-  saving_.emplace().asked = std::move(local_ranks);
+  request_.emplace().asked = std::move(local_ranks);
   for (const auto& [local_rank, rank] : ranks_) {
-    if (rank.saving) saving_->too_early.insert(local_rank);
+    if (rank.saving) request_->too_early.insert(local_rank);
   }
 }
 
 bool Progress::awaits_save(LocalRank local_rank) const {
-  return saving_ && saving_->asked.contains(local_rank);
+  return request_ && request_->asked.contains(local_rank);
 }
 
 /// Who begins to save, or begins anew, has done with what it wrote before.
 void Progress::note_answer(LocalRank local_rank, const ControlMessage& message) {
-  if (!saving_ || std::holds_alternative<StepsFinished>(message) ||
+  if (!request_ || std::holds_alternative<StepsFinished>(message) ||
       std::holds_alternative<MetricTold>(message)) {
     return;
   }
-  const bool was_too_early = saving_->too_early.erase(local_rank) > 0;
+  const bool was_too_early = request_->too_early.erase(local_rank) > 0;
   const auto* saved = std::get_if<SnapshotSaved>(&message);
   if (saved == nullptr || was_too_early) return;
-  saving_.reset();
+  request_.reset();
   answer_ = SaveAnswered{saved->step};
 }
 

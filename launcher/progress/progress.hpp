@@ -78,7 +78,7 @@ class Progress {
   [[nodiscard]] std::optional<std::int64_t> take_stop_step(Instant now);
 
  private:
-  struct Saving {
+  struct SaveRequest {
     std::set<LocalRank> asked;
     std::set<LocalRank> too_early;  // those that wrote a snapshot when they were asked
   };
@@ -87,7 +87,7 @@ class Progress {
 
   Rank first_rank_;
   Ranks ranks_;
-  std::optional<Saving> saving_;
+  std::optional<SaveRequest> request_;
   std::optional<SaveAnswered> answer_;
   bool has_stop_step_ = false;
 };

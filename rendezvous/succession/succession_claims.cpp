@@ -113,17 +113,18 @@ bool Succession::gathers_in_vain(Instant now) const {
   });
 }
 
-/// Until the last of the others has had its turn: they hear no leader for a lease and gather for
-/// another, each later one waits a quarter of a lease more, and lost nodes count as lost only
-/// dead-after later.
+/// What the others need besides two leases, in which they hear no leader and the first four have
+/// their turns: a quarter of a lease for each later one, and dead-after until lost nodes count as
+/// lost.
 Millis Succession::time_to_claim() const {
   constexpr int in_two_leases = 4;
   const int later = std::max(0, static_cast<int>(reign_->base.all.size()) - in_two_leases);
   return options_.times.dead_after + options_.times.lease / 4 * later;
 }
 
-/// The others get two turns; if they fail as well, this leader goes on. It gets them again after
-/// each failed claim, also where it could gather in between.
+/// The others get two turns after each kind of failure, until a newer claim is known; if they fail
+/// as well, this leader goes on. Who can gather again may yet fail to claim, so the kinds are
+/// counted apart.
 bool Succession::others_may_try(Vain after) const {
   return !job_over_ && reign_->base.all.size() > 1 && folder_.passes(after) < passes_max;
 }

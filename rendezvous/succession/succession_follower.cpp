@@ -157,9 +157,9 @@ void Succession::forget_job() {
   pledge_ = {};
 }
 
-/// It may follow the process at that address, in any epoch. An earlier process at its own address
-/// may have voted, so this one does not vote there. A record that does not name it was meant for
-/// that earlier process.
+/// From now on it may follow another process at the leader's address, in any epoch. It keeps its
+/// own promises: a record that it does not know may name it. A record that does not name it was
+/// meant for an earlier process at its own address.
 void Succession::forget_leader(Actions& out) {
   remember_as_over();
   known_.reset();

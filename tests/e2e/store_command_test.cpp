@@ -104,7 +104,7 @@ TEST_CASE_FIXTURE(StoreCase, "e2e store command: a SIGHUP that nohup ignores doe
   store.wait_for_file("port");
   store.send(SIGHUP);
   store.send(SIGUSR1);
-  store.wait_for_err("; 0 keys; 0 requests\n");
+  store.wait_for_err(" taken; 0 requests\n");
   CHECK_FALSE(store.ended());
   end_store(store);
 }

@@ -62,8 +62,10 @@ void Host::complain(GenerationNumber generation) {
 
 void Host::gets(int signal) {
   if (!agent_) return;
-  is_to_leave_ = signal != SIGINT;
-  post([this, signal] { feed(AgentEvent(SignalArrived{signal})); });
+  post([this, signal] {
+    is_to_leave_ = signal != SIGINT;
+    feed(AgentEvent(SignalArrived{signal}));
+  });
 }
 
 /// Which may take longer than anybody waits, or for ever.

@@ -353,7 +353,7 @@ MUTATIONS = [
     Mutation("C11", "a node counts although none of its workers can save",
              "coordinator_joiners.cpp",
              "    saving_->in_vain.insert(report.node);\n", ""),
-    Mutation("O3", "a wish to save overtakes a start", "uplink.cpp",
+    Mutation("O3", "a request to save overtakes a start", "uplink.cpp",
              "    if (std::holds_alternative<SaveGeneration>(instruction.message)) {",
              "    if (false) {"),
     Mutation("O7", "a will is believed from anybody", "roster.cpp",

@@ -117,7 +117,7 @@ TEST_CASE("manual: ddprun(1) describes the options of the table, each with its v
 }
 
 TEST_CASE("manual: the lease's part of --dead-after is the one that help and manual name") {
-  const LeaseTimes times;
+  const LeaseTimes times{Millis{8'000}};  // as the option's reader makes them
   REQUIRE(times.lease.count * 8 == times.dead_after.count * 7);
   for (const std::string& text : {help_words(), manual()}) {
     CHECK(text.find("killed after seven eighths of it.") != std::string::npos);

@@ -181,7 +181,7 @@ TEST_CASE("agent: a signal that asks workers to save is the job's matter, and no
   CHECK(node.ends(0, killed(SIGUSR1)).empty());  // somebody sent it to them, too
   CHECK(node.gets(SIGUSR1) ==
         Lines{"note: SIGUSR1 (10): stopping the job", "tell: stop by SIGUSR1 (10)"});
-  CHECK(node.gets(SIGUSR1).empty());  // the same wish
+  CHECK(node.gets(SIGUSR1).empty());  // the same request
   CHECK(node.gets(SIGUSR2) == Lines{"signal SIGUSR2 (12)"});
   CHECK(node.is_stopped(1, SIGTERM, Millis{60'000}) == Lines{"signal SIGTERM (15)"});
   CHECK(node.agent.next_deadline() == Instant{60'000});
@@ -196,7 +196,7 @@ TEST_CASE("agent: a signal that is to save asks running workers, and stops nothi
   CHECK(node.gets(SIGUSR1) == Lines{"ask to save by SIGUSR1 (10)"});
 }
 
-TEST_CASE("agent: the coordinator is told once what has come of its wish to save") {
+TEST_CASE("agent: the coordinator is told once what has come of its request to save") {
   const auto asked = [](std::int64_t number) {
     return SaveGeneration{NodeId{1}, GenerationNumber{number}};
   };
@@ -240,7 +240,7 @@ TEST_CASE("agent: a signal by which its node leaves is told as that") {
   Node node = running_node(leaving);
   CHECK(node.gets(SIGTERM) == Lines{"note: SIGTERM (15): this node asks to leave the job",
                                     "tell: node 0 leaves by SIGTERM (15)"});
-  CHECK(node.gets(SIGUSR2).empty());  // the same wish
+  CHECK(node.gets(SIGUSR2).empty());  // the same request
   CHECK(node.gets(SIGINT) ==
         Lines{"note: SIGINT (2): stopping the job; once more kills the workers",
               "tell: stop by SIGINT (2)"});
@@ -430,7 +430,7 @@ TEST_CASE("agent: without a coordinator it ends, once no process is left") {
   CHECK(node.meets(AllGone{}) == Lines{"close the store", "exit with status 75: alone"});
 }
 
-TEST_CASE("agent: TERM or HUP said twice at once is one wish, INT counts each time") {
+TEST_CASE("agent: TERM or HUP said twice at once is one request, INT counts each time") {
   const Lines hup{"tell: stop by SIGHUP (1)"};
   const Lines interrupt{"note: SIGINT (2): killing the workers", "tell: stop by SIGINT (2)"};
   Node node = node_in(Phase::running);

@@ -119,7 +119,7 @@ TEST_CASE("requeue: a job that Slurm ends stays so") {
             "Slurm job 12 was cancelled, or reached its time limit: it is not queued again"));
 }
 
-TEST_CASE("requeue: an end by SIGTERM may be Slurm's wish, for another job") {
+TEST_CASE("requeue: an end by SIGTERM may be Slurm's request, for another job") {
   const RequeueActions question{AskSlurm{asks_preempted, Millis{10'000}}};
   OverJob wanted(ended(143));
   CHECK(wanted.starts() == question);
@@ -140,7 +140,7 @@ TEST_CASE("requeue: preempted, and not to be queued again, it says so by its sta
   CHECK(job.hears({true, "1795374847"}) == leaves(preempted()));
 }
 
-TEST_CASE("requeue: a worker's own death by SIGTERM is no wish of Slurm's") {
+TEST_CASE("requeue: a worker's own death by SIGTERM is no request of Slurm's") {
   Outcome own = ended(143);
   own.failure = WorkerFailure{"n0", Rank{1}, LocalRank{1}, 71, {WorkerEnd::Kind::killed, SIGTERM}};
   CHECK(OverJob(own).starts() == leaves(own));
