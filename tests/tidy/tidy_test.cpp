@@ -156,12 +156,13 @@ TEST_CASE("tidy: pure files know nothing of the shell") {
 TEST_CASE("tidy: CONTRIBUTING says of each room what that begins with") {
   const auto contributing = std::ranges::find(tree(), "CONTRIBUTING.md", &SourceFile::path);
   REQUIRE(contributing != tree().end());
-  for (const auto& [path, room] : rooms()) {
-    if (path.find('/') == std::string::npos) continue;  // a library
-    const std::string begin = "\n| `" + path + "/` | ";
+  for (const auto& each : rooms()) {
+    const Room& room = each.second;
+    if (room.path.find('/') == std::string::npos) continue;  // a library
+    const std::string begin = "\n| `" + room.path + "/` | ";
     const std::size_t at = contributing->text.find(begin);
-    REQUIRE_MESSAGE(at != std::string::npos, path);
-    REQUIRE_MESSAGE(room.sentence.size() > 1, path);
+    REQUIRE_MESSAGE(at != std::string::npos, room.path);
+    REQUIRE_MESSAGE(room.sentence.size() > 1, room.path);
     std::string said = contributing->text.substr(at + begin.size(), room.sentence.size() + 3);
     said.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(said.front())));
     CHECK(said == room.sentence + " |\n");
