@@ -53,12 +53,18 @@ int rename_to_new(const std::string& path, const std::string& to) {
   return error.value();
 }
 
-/// Whether it is empty and no other run has taken it; then it is this one's until nobody has it
-/// open any more. Where the filesystem has no locks, nobody is known to have taken it.
+/// Who has made it can read what is written to it.
+bool is_of_another_user(const struct stat& file) {
+  return S_ISREG(file.st_mode) && file.st_uid != ::geteuid() && file.st_uid != 0;
+}
+
+/// Whether it is empty, of no other user, and no other run has taken it; then it is this one's
+/// until nobody has it open any more. Where the filesystem has no locks, nobody is known to have
+/// taken it.
 bool take(const Fd& file) {
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat found {};
-  return ::fstat(file.get(), &found) == 0 && found.st_size == 0;
+  return ::fstat(file.get(), &found) == 0 && found.st_size == 0 && !is_of_another_user(found);
 }
 
 /// Whatever is in it; false if it is still there. Another run may have done it.
@@ -93,7 +99,12 @@ Fd open_new_log(const std::string& path) {
 }
 
 Fd reopen_log(const std::string& path) {
-  return open_log(path, 0);
+  Fd file = open_log(path, 0);
+  struct stat found {};
+  if (!file.is_open() || (::fstat(file.get(), &found) == 0 && !is_of_another_user(found)))
+    return file;
+  errno = EPERM;
+  return {};
 }
 
 Fd open_to_append(const std::string& path) {

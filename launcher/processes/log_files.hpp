@@ -14,11 +14,12 @@ namespace ddprun {
 void put_aside(const std::string& path);
 
 /// Makes a new file at `path`, with its folder, for appending; an empty one there is taken, and
-/// any other put aside, as is one that another run has opened. No two runs share a file where the
-/// filesystem has locks. The errno says why not: EPERM or ENXIO for a FIFO in its place.
+/// any other put aside, as is one that another run has opened or another user has made. No two runs
+/// share a file where the filesystem has locks. The errno says why not: EPERM or ENXIO for a FIFO
+/// in its place, EPERM for another user's file that cannot be put aside.
 [[nodiscard]] Fd open_new_log(const std::string& path);
 
-/// The same file again, to go on where it ended.
+/// The same file again, to go on where it ended. EPERM: another user's is in its place.
 [[nodiscard]] Fd reopen_log(const std::string& path);
 
 /// A file for programs, with its folder: new, or the one that is there, to go on where it ended.

@@ -241,6 +241,7 @@ void Writer::fail(Sink& sink, int error) {
   const std::string_view fix = error == EMFILE  ? "; raise the hard limit, ulimit -Hn"
                                : error == ENXIO ? "; a FIFO needs a reader before it is written to"
                                : error == ELOOP ? "; it is a link of another user: remove it"
+                               : error == EPERM ? "; it is a FIFO or another user's file: remove it"
                                                 : "";
   say(fmt::format("cannot write to {}: {}; its output is dropped from here on{}",
                   sink.name_,

@@ -59,6 +59,23 @@ TEST_CASE("log files: a link that another user has laid in a log's place is not 
   }
 }
 
+TEST_CASE("log files: an empty file that another user has laid in a log's place is put aside") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root can make a file of another user's");
+    return;
+  }
+  const TempFolder folder;
+  const std::string path = folder.write("0.out", "");
+  REQUIRE(::chmod(path.c_str(), 0666) == 0);
+  REQUIRE(::chown(path.c_str(), 4'711, 4'711) == 0);
+  CHECK_FALSE(reopen_log(path).is_open());
+  CHECK(errno == EPERM);
+  append(open_new_log(path), "mine");
+  append(reopen_log(path), ", too");
+  CHECK(content_of(path) == "mine, too");
+  CHECK(content_of(path + ".1").empty());
+}
+
 TEST_CASE("log files: one that is being written to goes on under its new name") {
   const TempFolder folder;
   const std::string path = folder.at("0.out");
