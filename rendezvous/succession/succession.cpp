@@ -22,7 +22,7 @@ void Succession::start(Instant now, Actions& out) {
   out.emplace_back(Follow{*leader_});
   find_mark(options_.mark, self.host, out);
   if (options_.folder.empty()) return;
-  settlement_ = Settlement(now, self.agent, options_.folder, options_.times);
+  founder_.settlement = Settlement(now, self.agent, options_.folder, options_.times);
   out.emplace_back(FolderTask(OpenFolder{{self.agent}}));
 }
 
@@ -71,7 +71,7 @@ std::string Succession::reason() const {
                     "voters cannot elect another",
                     left,
                     left + 1);
-  const std::string& why = settlement_.why_votes();
+  const std::string& why = founder_.settlement.why_votes();
   return why.empty() ? text : text + ", since " + why;
 }
 
@@ -150,7 +150,7 @@ void Succession::on(Instant, const WorkersStarted&, Actions& out) {
 }
 
 void Succession::on(Instant now, const MarkKept&, Actions& out) {
-  mark_by_.reset();
+  founder_.mark_by.reset();
   if (state_ == State::leading && known_) decide_if_accepted(now, out);
 }
 
@@ -197,7 +197,8 @@ void Succession::on(Instant now, const SuccessionTimeout&, Actions& out) {
   if (may_raise && highest_ > leader_->epoch) raise_epoch(now, out);
   if (now >= reign_->announce_at) announce(now, out);  // it has, if its own vote was enough
   if (founding()) return settle(now, out);
-  if (mark_by_ && now >= *mark_by_) on(now, MarkKept{}, out);  // the wait for a disk is bounded
+  if (founder_.mark_by && now >= *founder_.mark_by)
+    on(now, MarkKept{}, out);  // the wait for a disk is bounded
   if (claims()) return keep_gathering(now, out);
 }
 

@@ -109,6 +109,13 @@ class Succession {
     RecordId record;  // it votes for no candidate with this record or an earlier one
     friend bool operator==(const JobBefore&, const JobBefore&) = default;
   };
+  struct Founder {
+    Settlement settlement;
+    Epoch superseded;                // of the job that it replaces
+    bool mark_found = false;         // of another job, as it has said
+    std::optional<Instant> mark_by;  // then its own mark is waited for no longer
+    friend bool operator==(const Founder&, const Founder&) = default;
+  };
 
   [[nodiscard]] Instant lead_end_to_heed() const;
   [[nodiscard]] Epoch next_epoch() const;
@@ -204,15 +211,17 @@ class Succession {
   void name_silent(Actions& out);
   void hear(Instant now, const Following& following, Actions& out);
   void deny_lead(Instant now, const Following& following, Actions& out) const;
-  [[nodiscard]] std::vector<Voter> voters_of(const Generation& record, bool claim) const;
+  enum class Deciding : std::uint8_t { by_votes, by_claims };
+  [[nodiscard]] std::vector<Voter> voters_of(const Generation& record, Deciding how) const;
   void propose(Instant now, Generation record, Actions& out);
   void decide_if_accepted(Instant now, Actions& out);
   void decided(Instant now, Actions& out);
   void tell_voters(Actions& out) const;
   void lead_changed(Actions& out);
   [[nodiscard]] const Voter* successor(Instant now, const std::set<NodeId>& leavers) const;
+  enum class Among : std::uint8_t { all, those_that_accepted };
   [[nodiscard]] const Voter* successor(Instant heard_after,
-                                       bool accepted,
+                                       Among among,
                                        const std::set<NodeId>& leavers) const;
   void step_down(Instant now, Actions& out);
 
@@ -257,15 +266,11 @@ class Succession {
   std::optional<Instant> stepped_down_at_;
   std::optional<Reign> reign_;
   Epoch highest_;            // of all that it has heard of
-  Epoch superseded_;         // while it founds: of the job that it replaces
   JobBefore forgotten_;      // the job that it has forgotten since that is over
   Founding left_;            // the newest job that it has left for a later one
   Founding marked_;          // the job that its mark names
   std::string survey_from_;  // the founder's address, for the answer to its survey
-  // While it founds:
-  bool mark_found_ = false;         // as it has said
-  std::optional<Instant> mark_by_;  // then its mark is waited for no longer
-  Settlement settlement_;
+  Founder founder_;
   // Where voters claim:
   FolderUse folder_;
   Instant reread_at_;  // while it does not lead: when it looks again, unless others have a turn

@@ -163,7 +163,7 @@ void Succession::claim(Actions& out) {
 }
 
 void Succession::hear(Instant now, const PlaceClaimed& claimed, Actions& out) {
-  const bool is_bar = settlement_.end_bar();
+  const bool is_bar = founder_.settlement.end_bar();
   folder_.end_claim(claimed.may_be_linked);
   const FolderId own{options_.self.agent};
   const FolderId folder =
@@ -180,7 +180,7 @@ void Succession::hear(Instant now, const PlaceClaimed& claimed, Actions& out) {
   }
   if (founding()) {
     if (!is_bar || !reign_->wanted) return;
-    settlement_.conclude();
+    founder_.settlement.conclude();
     out.emplace_back(FolderTask(CloseFolder{{options_.self.agent}}));
     return propose(now, *std::exchange(reign_->wanted, std::nullopt), out);
   }

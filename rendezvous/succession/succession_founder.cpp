@@ -28,19 +28,19 @@ void Succession::give_way(Actions& out) {
 /// The coordinator's proposal may have too few nodes; it proposes again.
 void Succession::find_mark(Epoch mark, const std::string& where, Actions& out) {
   if (mark == Epoch{} || !founding()) return;
-  superseded_ = std::max(superseded_, mark);
-  if (settlement_.is_barring() || std::exchange(mark_found_, true)) return;
+  founder_.superseded = std::max(founder_.superseded, mark);
+  if (founder_.settlement.is_barring() || std::exchange(founder_.mark_found, true)) return;
   reign_->wanted.reset();
-  settlement_.forget_survey();
+  founder_.settlement.forget_survey();
   out.emplace_back(MarkFound{where});
 }
 
 /// No workers start before the founder's mark is kept, or the wait for the disk is over.
 void Succession::found(Instant now, Actions& out) {
-  leader_->epoch = Epoch{superseded_.value + 1};
+  leader_->epoch = Epoch{founder_.superseded.value + 1};
   leader_->founding = {leader_->epoch, options_.self.agent};
   keep_mark(out);
-  if (options_.keeps_marks) mark_by_ = now + options_.times.dead_after / 2;
+  if (options_.keeps_marks) founder_.mark_by = now + options_.times.dead_after / 2;
 }
 
 /// Once for each job: that it was founded here, or has workers here.
@@ -51,21 +51,21 @@ void Succession::keep_mark(Actions& out) {
 }
 
 void Succession::hear(Instant now, const FolderOpened& opened, Actions& out) {
-  if (settlement_.is_over() && !claims()) {  // too late
+  if (founder_.settlement.is_over() && !claims()) {  // too late
     out.emplace_back(FolderTask(CloseFolder{{options_.self.agent}}));
     return;
   }
-  settlement_.opened(opened);
-  superseded_ = std::max(superseded_, opened.founded);
+  founder_.settlement.opened(opened);
+  founder_.superseded = std::max(founder_.superseded, opened.founded);
   if (opened.in_use) find_mark(Epoch{1}, options_.folder, out);
   if (founding()) settle(now, out);
 }
 
 /// Once there is a record to be decided.
 void Succession::settle(Instant now, Actions& out) {
-  if (settlement_.is_over() || !reign_->wanted) return;
-  const std::vector<Voter> voters = voters_of(*reign_->wanted, true);
-  switch (settlement_.next(now, voters)) {
+  if (founder_.settlement.is_over() || !reign_->wanted) return;
+  const std::vector<Voter> voters = voters_of(*reign_->wanted, Deciding::by_claims);
+  switch (founder_.settlement.next(now, voters)) {
     case Settlement::Next::wait:
       return;
     case Settlement::Next::survey:
@@ -74,10 +74,10 @@ void Succession::settle(Instant now, Actions& out) {
     case Settlement::Next::bar:
       return bar_earlier_job(out);
     case Settlement::Next::claim:
-      reign_->claimed = Place{{options_.self.agent}, settlement_.newest_place()};
+      reign_->claimed = Place{{options_.self.agent}, founder_.settlement.newest_place()};
       break;
     case Settlement::Next::vote:
-      if (settlement_.has_opened()) {
+      if (founder_.settlement.has_opened()) {
         out.emplace_back(FolderTask(CloseFolder{{options_.self.agent}}));
       }
       break;
@@ -86,7 +86,7 @@ void Succession::settle(Instant now, Actions& out) {
 }
 
 void Succession::ask_survey(Actions& out) const {
-  for (const Voter& voter : settlement_.unanswered()) {
+  for (const Voter& voter : founder_.settlement.unanswered()) {
     out.emplace_back(
         SendBallot{voter.address, SurveyRequest{options_.self.address, {options_.self.agent}}});
   }
@@ -94,16 +94,17 @@ void Succession::ask_survey(Actions& out) const {
 
 /// Voters of an earlier job may still go on by a claim: this takes the place that they would need.
 void Succession::bar_earlier_job(Actions& out) const {
-  Knowledge bar{*reign_->wanted, Epoch{superseded_.value + 1}, reign_->base, true, std::nullopt};
+  Knowledge bar{
+      *reign_->wanted, Epoch{founder_.superseded.value + 1}, reign_->base, true, std::nullopt};
   bar.record.founding = {bar.accepted, options_.self.agent};
   bar.record.voters = {{options_.self}, options_.self.agent, true};
-  bar.place = Place{{options_.self.agent}, settlement_.newest_place() + 1};
+  bar.place = Place{{options_.self.agent}, founder_.settlement.newest_place() + 1};
   out.emplace_back(FolderTask(ClaimPlace{std::move(bar)}));
 }
 
 void Succession::hear(Instant now, const SurveyAnswer& answer, Actions& out) {
   if (!founding() || answer.folder.proof != options_.self.agent) return;
-  settlement_.count(answer.voter, answer.sees);
+  founder_.settlement.count(answer.voter, answer.sees);
   settle(now, out);
 }
 

@@ -98,12 +98,12 @@ void Succession::deny_lead(Instant now, const Following& following, Actions& out
 }
 
 /// Itself first. A claimant must have been a member, and know of which generation.
-std::vector<Voter> Succession::voters_of(const Generation& record, bool claim) const {
+std::vector<Voter> Succession::voters_of(const Generation& record, Deciding how) const {
   const Voter& self = options_.self;
   std::vector<Voter> voters = record.voters.all;
   std::erase_if(voters, [&](const Voter& voter) {
     const auto is_it = [&](const Member& member) { return member.offer.agent == voter.agent; };
-    const bool may = !claim || std::ranges::any_of(record.members, is_it);
+    const bool may = how == Deciding::by_votes || std::ranges::any_of(record.members, is_it);
     return voter.agent == self.agent || !may;
   });
   voters.insert(voters.begin(), self);
@@ -112,9 +112,9 @@ std::vector<Voter> Succession::voters_of(const Generation& record, bool claim) c
 }
 
 void Succession::propose(Instant now, Generation record, Actions& out) {
-  if (folder_.is_claiming() || (founding() && !settlement_.is_over())) {
+  if (folder_.is_claiming() || (founding() && !founder_.settlement.is_over())) {
     reign_->wanted = std::move(record);
-    settlement_.forget_survey();  // it may have other voters
+    founder_.settlement.forget_survey();  // it may have other voters
     if (founding()) settle(now, out);
     return;
   }
@@ -125,7 +125,7 @@ void Succession::propose(Instant now, Generation record, Actions& out) {
   record.epoch = leader_->epoch;
   record.voters.head = self.agent;
   record.voters.claim = claims();
-  record.voters.all = voters_of(record, claims());
+  record.voters.all = voters_of(record, claims() ? Deciding::by_claims : Deciding::by_votes);
   known_ = Knowledge{std::move(record), leader_->epoch, reign_->base, false, std::nullopt};
   if (claims()) known_->place = Place{reign_->claimed->folder, reign_->claimed->number + 1};
   reign_->accept_by = now + options_.times.dead_after / 2;
@@ -145,7 +145,7 @@ void Succession::propose(Instant now, Generation record, Actions& out) {
 }
 
 void Succession::decide_if_accepted(Instant now, Actions& out) {
-  if (known_->decided || mark_by_) return;
+  if (known_->decided || founder_.mark_by) return;
   std::set<AgentId> agents;
   for (const auto& [agent, record] : reign_->accepted) {
     if (record == known_->id()) agents.insert(agent);
@@ -184,11 +184,11 @@ void Succession::lead_changed(Actions& out) {
 
 /// The first in order.
 const Voter* Succession::successor(Instant heard_after,
-                                   bool accepted,
+                                   Among among,
                                    const std::set<NodeId>& leavers) const {
   for (const Voter& voter : known_->record.voters.all) {
     const bool may = voter.agent != options_.self.agent && !leavers.contains(voter.node);
-    const bool knows = !accepted || has_accepted(voter);
+    const bool knows = among == Among::all || has_accepted(voter);
     if (may && knows && reign_->lead.heard_after(heard_after, voter.agent)) return &voter;
   }
   return nullptr;
@@ -198,9 +198,9 @@ const Voter* Succession::successor(Instant heard_after,
 const Voter* Succession::successor(Instant now, const std::set<NodeId>& leavers) const {
   const Instant lately = now - options_.times.heartbeat * 3;
   const Instant since = now - options_.times.lease;
-  const Voter* best = successor(lately, true, leavers);
-  if (best == nullptr) best = successor(since, true, leavers);
-  if (best == nullptr && !known_->decided) best = successor(since, false, leavers);
+  const Voter* best = successor(lately, Among::those_that_accepted, leavers);
+  if (best == nullptr) best = successor(since, Among::those_that_accepted, leavers);
+  if (best == nullptr && !known_->decided) best = successor(since, Among::all, leavers);
   return best;
 }
 
