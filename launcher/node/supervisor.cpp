@@ -104,7 +104,7 @@ int Supervisor::run() {
   reach_coordinator();
   agent_.start();
   context_.run();
-  return *ending_.status();
+  return ending_.status().value();
 }
 
 /// In this process if there is one node only.

@@ -95,20 +95,20 @@ std::optional<Instant> Participant::next_deadline() const {
   };
   consider(succession_.next_deadline());
   consider(relay_.next_deadline());
-  if (!office_) return next;
-  consider(office_->roster.next_deadline());
-  consider(office_->coordinator.next_deadline());
+  if (!head_) return next;
+  consider(head_->roster.next_deadline());
+  consider(head_->coordinator.next_deadline());
   return next;
 }
 
 Wait Participant::waits() const {
-  if (!uplink_.lease_end()) return office_ ? Wait::voters : Wait::coordinator;
-  return office_ ? office_->coordinator.waits() : Wait::nothing;
+  if (!uplink_.lease_end()) return head_ ? Wait::voters : Wait::coordinator;
+  return head_ ? head_->coordinator.waits() : Wait::nothing;
 }
 
 std::string Participant::waits_for() const {
-  if (uplink_.lease_end()) return office_ ? office_->coordinator.waits_for() : std::string();
-  return office_ ? "voters: too few answer" : "a coordinator: " + uplink_.no_lease();
+  if (uplink_.lease_end()) return head_ ? head_->coordinator.waits_for() : std::string();
+  return head_ ? "voters: too few answer" : "a coordinator: " + uplink_.no_lease();
 }
 
 void Participant::time_out(Instant now, Actions& out) {
@@ -173,7 +173,7 @@ void Participant::settle(Instant now, Actions& out) {
                           [&](const Instruct& what) { tell_roster(now, what, out); }},
                next);
   }
-  if (!is_ending_ || (office_ && !office_->roster.all_told())) return;
+  if (!is_ending_ || (head_ && !head_->roster.all_told())) return;
   is_ending_ = false;
   out.emplace_back(AllTold{});
 }

@@ -137,12 +137,12 @@ class Participant {
   [[nodiscard]] const Succession& succession() const { return succession_; }
   /// Null while another process coordinates, or none.
   [[nodiscard]] const Coordinator* coordinator() const {
-    return office_ ? &office_->coordinator : nullptr;
+    return head_ ? &head_->coordinator : nullptr;
   }
 
  private:
-  /// The coordinator's side of the job.
-  struct Office {
+  /// The coordinator's side of the job, in the process that is its head.
+  struct Head {
     Coordinator coordinator;
     Roster roster;
   };
@@ -178,7 +178,7 @@ class Participant {
   Uplink uplink_;
   Succession succession_;
   Relay relay_;
-  std::unique_ptr<Office> office_;  // while it coordinates
+  std::unique_ptr<Head> head_;  // while it coordinates
   /// Pending messages between its two machines.
   std::deque<std::variant<CoordinatorEvent, Instruct>> later_;
   std::map<SessionId, std::optional<Hello>> sessions_;  // and those that were not answered yet

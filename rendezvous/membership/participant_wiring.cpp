@@ -25,11 +25,11 @@ void Participant::tell_succession(Instant now, const SuccessionEvent& event, Act
 
 /// There is no receiver while another process coordinates.
 void Participant::tell_coordinator(Instant now, const CoordinatorEvent& event, Actions& out) {
-  if (office_) tell<CoordinatorAction>(now, office_->coordinator, event, out);
+  if (head_) tell<CoordinatorAction>(now, head_->coordinator, event, out);
 }
 
 void Participant::tell_roster(Instant now, const RosterEvent& event, Actions& out) {
-  if (office_) tell<RosterAction>(now, office_->roster, event, out);
+  if (head_) tell<RosterAction>(now, head_->roster, event, out);
 }
 
 void Participant::tell_relay(Instant now, const RelayEvent& event, Actions& out) {
@@ -48,7 +48,7 @@ void Participant::perform(Instant now, const UplinkAction& action, Actions& out)
                         [&](const ShutOut& what) { say(notes_.shut_out(what), out); },
                         [&](const GiveUp& what) { to_agent(what); },
                         [&](const LeaseEnded& what) {
-                          say(notes_.lease_ended(office_ != nullptr, options_.witness), out);
+                          say(notes_.lease_ended(head_ != nullptr, options_.witness), out);
                           to_agent(what);
                         },
                         [&](const auto& outside) { out.emplace_back(outside); }},
@@ -61,7 +61,7 @@ void Participant::perform(Instant now, const SuccessionAction& action, Actions& 
                         [&](const Unfollow& what) { to_uplink(what); },
                         [&](const NeededVoters& what) { to_uplink(what); },
                         [&](const VotersChanged& what) {
-                          office_ ? tell_roster(now, what, out) : to_uplink(what);
+                          head_ ? tell_roster(now, what, out) : to_uplink(what);
                         },
                         [&](const LeadChanged& what) { tell_roster(now, what, out); },
                         [&](const TakeLead& lead) { take_lead(now, lead, out); },
@@ -130,19 +130,18 @@ void Participant::take_lead(Instant now, const TakeLead& lead, Actions& out) {
                        .relays = options_.relays};
   constexpr NodeId none{-1};  // of all nodes, this one's agent is a member like the others
   if (lead.record || options_.witness) roster.own_node = none;
-  office_ =
-      std::make_unique<Office>(Office{Coordinator(options_.coordinator), Roster(roster, now)});
+  head_ = std::make_unique<Head>(Head{Coordinator(options_.coordinator), Roster(roster, now)});
   if (!lead.record) return;
   const std::string old = lead.record->head_host();
   const std::string what = lead.legacy ? " left" : " was lost";
-  office_->coordinator = Coordinator(
+  head_->coordinator = Coordinator(
       options_.coordinator, *lead.record, lead.legacy.value_or(Legacy()), "head " + old + what);
-  office_->roster.inherit(now, *lead.record, lead.old_head_heard, lead.legacy);
+  head_->roster.inherit(now, *lead.record, lead.old_head_heard, lead.legacy);
   say(notes_.inherits(old), out);
 }
 
 void Participant::step_down(const StepDown& stepped_down, Actions& out) {
-  office_.reset();
+  head_.reset();
   later_.clear();
   for (const auto& [session, hello] : std::exchange(sessions_, {})) {
     out.emplace_back(CloseSession{session, ""});
