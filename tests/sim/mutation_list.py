@@ -1,35 +1,6 @@
-"""The rules that mutations.py takes away, one by one: the exact text that is replaced, by what."""
+"""The rules that mutations.py takes away, one by one."""
 
-import dataclasses
-import pathlib
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-def path_of(file):
-    """From the root; files of the machines are named here without their folders."""
-    if "/" in file:
-        return file
-    libraries = ("launcher", "rendezvous", "worker")
-    found = [path for library in libraries for path in (ROOT / library).rglob(file)]
-    if len(found) != 1:
-        raise LookupError(f"{len(found)} files are named {file}")
-    return str(found[0].relative_to(ROOT))
-
-
-@dataclasses.dataclass
-class Mutation:
-    rule: str
-    name: str
-    file: str  # see path_of()
-    old: str
-    new: str
-    more: tuple = ()  # further changes of its kind: (file, old, new)
-
-    def changes(self):
-        return [(path_of(file), old, new) for file, old, new in (
-            (self.file, self.old, self.new), *self.more)]
-
+from mutation import Mutation
 
 MUTATIONS = [
     Mutation("R1", "the lease runs from the answer's arrival", "uplink_heartbeats.cpp",
@@ -100,6 +71,8 @@ MUTATIONS = [
              "if (state_ == State::joined) join(out);", ""),
     Mutation("L1", "stuck workers are not told of again in a new life", "agent.cpp",
              "if (state_ == State::stuck) tell_of_stuck(out);", ""),
+    Mutation("L1", "stuck workers keep a lease", "agent.cpp",
+             "  out.emplace_back(NeedNoLease{});\n", ""),
     Mutation("C1", "stuck workers are waited for", "coordinator.cpp",
              "  stopped_.insert(node);\n  interrupt(stuck.text, out);",
              "  interrupt(stuck.text, out);"),
