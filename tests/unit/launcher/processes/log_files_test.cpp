@@ -73,6 +73,7 @@ TEST_CASE("log files: an empty file that another user has laid in a log's place 
   append(open_new_log(path), "mine");
   append(reopen_log(path), ", too");
   CHECK(content_of(path) == "mine, too");
+  REQUIRE(std::filesystem::exists(path + ".1"));
   CHECK(content_of(path + ".1").empty());
 }
 
