@@ -54,17 +54,18 @@ int rename_to_new(const std::string& path, const std::string& to) {
 }
 
 /// Who has made it can read what is written to it.
-bool is_of_another_user(const struct stat& file) {
-  return S_ISREG(file.st_mode) && file.st_uid != ::geteuid() && file.st_uid != 0;
+bool is_of_another_user(const Fd& file) {
+  struct stat found {};
+  if (!file.is_open() || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) return false;
+  return found.st_uid != ::geteuid() && found.st_uid != 0;
 }
 
-/// Whether it is empty, of no other user, and no other run has taken it; then it is this one's
-/// until nobody has it open any more. Where the filesystem has no locks, nobody is known to have
-/// taken it.
+/// Whether it is empty and no other run has taken it; then it is this one's until nobody has it
+/// open any more. Where the filesystem has no locks, nobody is known to have taken it.
 bool take(const Fd& file) {
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat found {};
-  return ::fstat(file.get(), &found) == 0 && found.st_size == 0 && !is_of_another_user(found);
+  return ::fstat(file.get(), &found) == 0 && found.st_size == 0;
 }
 
 /// Whatever is in it; false if it is still there. Another run may have done it.
@@ -85,26 +86,27 @@ void put_aside(const std::string& path) {
   if (!error && size > 0) (void)rename_aside(path);
 }
 
-/// Another run may make a file between any two steps.
+/// Another run may make a file between any two steps. One that was made here is not asked for its
+/// owner: a server may give root's files to nobody.
 Fd open_new_log(const std::string& path) {
   constexpr int attempts_max = 10;
   if (!make_folder_of(path)) return {};
   for (int attempt = 0; attempt < attempts_max; ++attempt) {
     Fd file = open_log(path, O_EXCL);
-    if (!file.is_open() && errno == EEXIST) file = open_log(path, 0);
-    if (!file.is_open() || take(file)) return file;
+    const bool was_there = !file.is_open() && errno == EEXIST;
+    if (was_there) file = open_log(path, 0);
+    if (!file.is_open()) return file;
+    if (!(was_there && is_of_another_user(file)) && take(file)) return file;
     if (!rename_aside(path)) break;
   }
-  return reopen_log(path);
+  Fd file = reopen_log(path);
+  if (!is_of_another_user(file)) return file;
+  errno = EPERM;
+  return {};
 }
 
 Fd reopen_log(const std::string& path) {
-  Fd file = open_log(path, 0);
-  struct stat found {};
-  if (!file.is_open() || (::fstat(file.get(), &found) == 0 && !is_of_another_user(found)))
-    return file;
-  errno = EPERM;
-  return {};
+  return open_log(path, 0);
 }
 
 Fd open_to_append(const std::string& path) {

@@ -19,7 +19,7 @@ void put_aside(const std::string& path);
 /// in its place, EPERM for another user's file that cannot be put aside.
 [[nodiscard]] Fd open_new_log(const std::string& path);
 
-/// The same file again, to go on where it ended. EPERM: another user's is in its place.
+/// The same file again, to go on where it ended.
 [[nodiscard]] Fd reopen_log(const std::string& path);
 
 /// A file for programs, with its folder: new, or the one that is there, to go on where it ended.
