@@ -1,7 +1,6 @@
 #include "launcher/events/event_line.hpp"
 
 #include "launcher/events/worker_json.hpp"
-#include "rendezvous/membership/roster.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -68,16 +67,16 @@ void append(const WaitEnded& event, const EventContext&, Json& line) {
   line["waited_ms"] = event.waited.count;
 }
 
-/// Its place in the order of nodes; one without workers has none.
-Json place_of(NodeId node) {
-  return node < Roster::first_witness ? Json(node.value) : Json(nullptr);
+/// Its place in the order of nodes; a witness has none.
+Json place_of(NodeId node, bool is_witness) {
+  return is_witness ? Json(nullptr) : Json(node.value);
 }
 
 constexpr std::string_view name_of(const Join&) {
   return "node_joined";
 }
 void append(const Join& event, const EventContext&, Json& line) {
-  line["node"] = place_of(event.offer.node);
+  line["node"] = place_of(event.offer.node, event.offer.witness);
   line["node_host"] = event.offer.host;
   line["local_world_size"] = event.offer.worker_count;
 }
@@ -86,7 +85,7 @@ constexpr std::string_view name_of(const NodeLost&) {
   return "node_lost";
 }
 void append(const NodeLost& event, const EventContext&, Json& line) {
-  line["node"] = place_of(event.node);
+  line["node"] = place_of(event.node, event.witness);
   line["text"] = event.why;
 }
 

@@ -83,7 +83,7 @@ void Agent::join(Actions& out) {
   join.offer.address = store_address_;
   join.offer.store_port = store_port_;
   join.offer.store_error = store_error_;
-  join.offer.worker_count = options_.witness ? Offer::workers_of_witness : options_.worker_count;
+  join.offer.worker_count = options_.worker_count;
   join.offer.addresses = options_.addresses;
   join.done_with = part_.number;
   join.snapshot = snapshot_;

@@ -47,7 +47,7 @@ struct AgentOptions {
   std::string host;
   std::vector<IpAddress> addresses;  ///< From which its workers may come to other nodes.
   bool witness = false;              ///< It has no workers, and needs no store.
-  int worker_count = 1;              ///< Of a node that is no witness.
+  int worker_count = 1;
   std::set<int> stopping_signals;    ///< They ask for the job's end, as SIGTERM does.
   std::set<int> snapshot_signals;    ///< By them workers are asked for a snapshot.
   std::set<int> leaving_signals;     ///< They ask for the end of this node alone.

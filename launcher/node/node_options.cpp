@@ -11,7 +11,7 @@ AgentOptions agent_options(const Options& options, bool is_witness) {
   const RendezvousOptions& rendezvous = options.rendezvous;
   AgentOptions agent;
   agent.witness = is_witness;
-  agent.worker_count = options.worker_count;
+  agent.worker_count = is_witness ? 0 : options.worker_count;
   agent.stopping_signals = stop.saving_signals;
   agent.stopping_signals.insert(stop.stopping_signals.begin(), stop.stopping_signals.end());
   agent.snapshot_signals = stop.snapshot_signals;

@@ -83,7 +83,7 @@ void Coordinator::on(Instant now, const Join& join, Actions& out) {
     out.emplace_back(FinishJob{node, *outcome_, may_go_on_elsewhere()});
     return;
   }
-  if (join.offer.is_of_witness()) {
+  if (join.offer.witness) {
     witnesses_[node] = join.offer;
     if (state_ == State::forming) return;
     out.emplace_back(

@@ -26,6 +26,7 @@ struct Join {
 struct NodeLost {
   NodeId node;
   std::string why;  ///< "silent for 4 s"
+  bool witness = false;
 };
 struct WorkerFailed {
   GenerationNumber generation;

@@ -31,7 +31,6 @@ struct SnapshotPosition {
 /// A node's offer to take part in the next generation.
 struct Offer {
   static constexpr std::size_t addresses_max = 16;
-  static constexpr int workers_of_witness = 0;  ///< On the wire this alone marks a witness.
 
   NodeId node;
   std::string host;     ///< The node's name.
@@ -43,10 +42,8 @@ struct Offer {
   AgentId agent = 0;                 ///< The process that offers it,
   std::string contact;               ///< and where that listens.
   std::vector<IpAddress> addresses;  ///< From which its workers may come, the likeliest first.
+  bool witness = false;              ///< It votes and is never a member: it has no workers.
   friend bool operator==(const Offer&, const Offer&) = default;
-
-  /// It votes and is never a member.
-  [[nodiscard]] bool is_of_witness() const { return worker_count == workers_of_witness; }
 };
 
 /// The address in a contact, "HOST:PORT": two agents with one are on one machine, and one of them

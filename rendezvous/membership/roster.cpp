@@ -102,7 +102,7 @@ void Roster::on(Instant now, const Timeout&, Actions& out) {
 void Roster::lose(Peer& peer, std::string why, Actions& out) {
   peer.lost = regroups_ = true;
   peer.outbox = {};
-  out.emplace_back(Report{NodeLost{peer.node, std::move(why)}});
+  out.emplace_back(Report{NodeLost{peer.node, std::move(why), peer.witness}});
 }
 
 /// It may come late, twice, or from somebody who does not know the secret. (O7)
@@ -153,6 +153,7 @@ void Roster::hear(Instant now, SessionId session, const Hello& hello, Actions& o
   peer->session = session;
   keep_alive(now, *peer);
   peer->contact = hello.contact;
+  peer->witness = hello.witness;
   peer->secret = hello.secret;
   peer->relay.clear();
   regroups_ = true;
@@ -202,6 +203,7 @@ void Roster::hear(Instant now, SessionId session, const Numbered<News>& news, Ac
           told.offer.node = peer->node;
           told.offer.agent = agent_in(session);
           told.offer.contact = peer->contact;
+          told.offer.witness = peer->witness;
         }
         if constexpr (requires { told.node; }) told.node = peer->node;
         if constexpr (std::is_same_v<decltype(told), LeaveRequested>) {

@@ -91,9 +91,6 @@ using RosterAction = std::variant<SendDown, Report, CloseSession>;
 
 class Roster {
  public:
-  /// The places of witnesses are behind those of all nodes.
-  static constexpr NodeId first_witness{1'000'000};
-
   /// Agents that were not given a place in the order of nodes get the next one when they come.
   Roster(RosterOptions options, Instant now) : options_(options), ticked_(now) {}
 
@@ -118,11 +115,14 @@ class Roster {
 
  private:
   using Actions = std::vector<RosterAction>;
+  /// The places of witnesses are behind those of all nodes.
+  static constexpr NodeId first_witness{1'000'000};
   struct Peer {
     std::uint32_t life = 0;
     NodeId node;
     std::string host;
     std::string contact;
+    bool witness = false;
     SessionId session;  // 0: none at the moment
     Instant heard;
     Instant patience_from;  // `heard`, plus the time this coordinator was suspended

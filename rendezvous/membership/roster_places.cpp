@@ -137,7 +137,7 @@ const Roster::Peer* Roster::most_silent_of_all(Instant now, const Hello& hello) 
   const Peer* most_silent = nullptr;
   int count = 0;
   for (const auto& [agent, peer] : peers_) {
-    if (peer.lost || peer.leaves || peer.node >= first_witness) continue;
+    if (peer.lost || peer.leaves || peer.witness) continue;
     const bool is_replaced = !is_heard(peer) && heard.contain(peer.host, peer.contact);
     if (is_replaced || own.contain(peer.host, peer.contact)) continue;
     ++count;

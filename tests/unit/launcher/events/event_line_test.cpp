@@ -84,8 +84,8 @@ TEST_CASE("event line: a node that cannot save has no step") {
 TEST_CASE("event line: a process that only coordinates has no place among the nodes") {
   const std::string rest = ",\"node_host\":\"\",\"local_world_size\":0}";
   CHECK(own_members(Join{{.node = NodeId{3}}}) == "{\"node\":3" + rest);
-  CHECK(own_members(Join{{.node = Roster::first_witness}}) == "{\"node\":null" + rest);
-  CHECK(own_members(NodeLost{Roster::first_witness, "late"}) ==
+  CHECK(own_members(Join{{.node = NodeId{1'000'000}, .witness = true}}) == "{\"node\":null" + rest);
+  CHECK(own_members(NodeLost{NodeId{1'000'000}, "late", true}) ==
         "{\"node\":null,\"text\":\"late\"}");
 }
 

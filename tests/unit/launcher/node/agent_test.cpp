@@ -26,7 +26,7 @@ TEST_CASE("agent: it opens a store, offers its node, and starts what it is told 
 }
 
 TEST_CASE("agent: a witness needs no store, and ends with the job") {
-  Agent agent({.host = "login", .witness = true});
+  Agent agent({.host = "login", .witness = true, .worker_count = 0});
   std::vector<AgentAction> actions;
   agent.start(actions);
   CHECK(lines_of(actions) ==

@@ -67,6 +67,7 @@ TEST_CASE("machine options: who takes part, and where it looks for the job") {
   CHECK(options.doors == std::vector<std::string>{"n1:29400"});
   job.witness = true;
   CHECK(agent_options(job).witness);
+  CHECK(agent_options(job).worker_count == 0);
   CHECK(member_options(job).participant.witness);
   CHECK_FALSE(member_options(job).participant.node);
 }

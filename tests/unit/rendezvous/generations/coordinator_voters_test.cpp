@@ -29,6 +29,7 @@ JobStory deciding() {
 /// A process without workers, which has said hello in such a place.
 Join witness_join(int place, AgentId agent) {
   Offer offer = offer_of(place, 0);
+  offer.witness = true;
   offer.agent = agent;
   offer.contact = "login:1";
   return {offer, GenerationNumber{0}};

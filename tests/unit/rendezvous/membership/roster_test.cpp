@@ -277,6 +277,28 @@ TEST_CASE("roster: the offer says who makes it, and where that listens") {
   CHECK(std::get<StoreUnreachable>(std::get<Report>(actions.at(0)).event).node == node);
 }
 
+TEST_CASE("roster: what comes of a witness says so, and what comes of a node does not") {
+  for (const bool is_witness : {true, false}) {
+    CAPTURE(is_witness);
+    Roster roster(RosterOptions{}, Instant{});
+    std::vector<RosterAction> actions;
+    Hello hello = hello_of({11, 1}, {});
+    hello.witness = is_witness;
+    roster.on_event({}, Received{{1}, hello}, actions);
+    Join join;
+    join.offer.witness = !is_witness;  // who the hello came from is known
+    roster.on_event({}, Received{{1}, Numbered<News>{1, join}}, actions);
+    const CoordinatorEvent joined = std::get<Report>(actions.back()).event;
+    CHECK(std::get<Join>(joined).offer.witness == is_witness);
+    actions.clear();
+    for (Instant now; actions.empty() && now.ms < 60'000; now.ms += 100) {
+      roster.on_event(now, Timeout{}, actions);
+    }
+    const CoordinatorEvent lost = std::get<Report>(actions.at(0)).event;
+    CHECK(std::get<NodeLost>(lost).witness == is_witness);
+  }
+}
+
 /// A generation of agents 11 on node 1, 12 on node 2 and 13 on node 3, formed by 11.
 Generation inherited_record() {
   Generation record;
