@@ -11,19 +11,14 @@
 
 namespace ddprun {
 
-Ending::Ending(boost::asio::io_context& context,
-               Writers writers,
-               std::shared_ptr<Sink> stderr_sink,
-               const Job& job,
-               Parts parts,
-               Say say)
-    : console_(writers.console),
-      stderr_(std::move(stderr_sink)),
+Ending::Ending(boost::asio::io_context& context, Console& console, const Job& job, Parts parts)
+    : console_(console),
       job_(job),
       parts_(parts),
-      say_(std::move(say)),
       will_(parts.guard.socket(), {job.meeting.will, job.meeting.credentials}),
-      output_(context, writers, parts.records.events_writer(), [this] { say_events_are_late(); }) {}
+      output_(context, console.writers(), parts.records.events_writer(), [this] {
+        say_events_are_late();
+      }) {}
 
 void Ending::exit(const Outcome& outcome, JobLink& link) {
   link_ = &link;
@@ -71,15 +66,16 @@ void Ending::lose_guard() {
 
 void Ending::report() const {
   if (outcome_.exit_status == 0) return;
-  if (facts_) console_.write(stderr_, failure_details(outcome_, *facts_));
+  if (facts_) console_.write(failure_details(outcome_, *facts_));
   if (is_reported_by_script(job_, told_)) return;
-  say_(fmt::format("exit status {}: {}", outcome_.exit_status, outcome_.text));
+  console_.say(fmt::format("exit status {}: {}", outcome_.exit_status, outcome_.text));
 }
 
 void Ending::say_events_are_late() const {
-  say_(fmt::format("the last events are lost: {} has not taken them within {} s; see what reads it",
-                   job_.options.events,
-                   LastOutput::events_patience.count()));
+  console_.say(
+      fmt::format("the last events are lost: {} has not taken them within {} s; see what reads it",
+                  job_.options.events,
+                  LastOutput::events_patience.count()));
 }
 
 }  // namespace ddprun

@@ -6,18 +6,16 @@
 #include "launcher/guard/guard_line.hpp"
 #include "launcher/guard/last_will.hpp"
 #include "launcher/link/job_link.hpp"
+#include "launcher/node/console.hpp"
 #include "launcher/node/job.hpp"
 #include "launcher/node/job_records.hpp"
 #include "launcher/node/last_output.hpp"
 #include "launcher/node/node_workers.hpp"
 #include "launcher/node/slurm_side.hpp"
-#include "launcher/processes/writer.hpp"
 #include "launcher/progress/progress.hpp"
 
 #include <boost/asio/io_context.hpp>
 
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -25,8 +23,6 @@ namespace ddprun {
 
 class Ending {
  public:
-  using Say = std::function<void(const std::string&)>;
-
   /// What it asks and tells at the end.
   struct Parts {
     GuardLine& guard;
@@ -36,14 +32,8 @@ class Ending {
     SlurmSide& slurm;
   };
 
-  /// Ends the process that runs `context`; its messages go to `stderr_sink`. All but `say` outlive
-  /// this.
-  Ending(boost::asio::io_context& context,
-         Writers writers,
-         std::shared_ptr<Sink> stderr_sink,
-         const Job& job,
-         Parts parts,
-         Say say);
+  /// Ends the process that runs `context`. All outlive this.
+  Ending(boost::asio::io_context& context, Console& console, const Job& job, Parts parts);
 
   /// The status of the process; nothing until `exit`.
   [[nodiscard]] std::optional<int> status() const { return output_.status(); }
@@ -73,11 +63,9 @@ class Ending {
   void report() const;
   void say_events_are_late() const;
 
-  Writer& console_;
-  std::shared_ptr<Sink> stderr_;
+  Console& console_;
   const Job& job_;
   Parts parts_;
-  Say say_;
   WillNotice will_;
   LastOutput output_;
   bool told_ = false;        // by the coordinator how the job has ended

@@ -1,18 +1,10 @@
 #include "launcher/node/supervisor.hpp"
 
-#include "launcher/link/local_link.hpp"
-#include "launcher/link/member_link.hpp"
+#include "launcher/node/coordinator_link.hpp"
 #include "launcher/node/machine_options.hpp"
 #include "launcher/node/report.hpp"
-#include "launcher/options/coordinator_options.hpp"
 #include "launcher/options/variables.hpp"
-#include "launcher/system/terminal.hpp"
-#include "launcher/system/time_of_day.hpp"
 #include "rendezvous/overloaded.hpp"
-
-#include <fmt/format.h>
-
-#include <unistd.h>
 
 #include <csignal>
 #include <cstdint>
@@ -22,14 +14,11 @@
 namespace ddprun {
 
 Supervisor::Supervisor(Job job, GuardLink link)
-    : say_([this](const std::string& text) { say(text); }),
-      job_(std::move(job)),
+    : job_(std::move(job)),
       link_(std::move(link)),
       context_(1),
-      console_(context_, say_),
-      files_(context_, say_),
-      records_(context_, files_, job_, link_.guard, say_),
-      stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")),
+      console_(context_),
+      records_(context_, console_.writers().files, job_, link_.guard, console_.sayer()),
       guard_(context_,
              std::move(link_.socket),
              {[this](int signal, bool from_terminal) { take_signal(signal, from_terminal); },
@@ -46,9 +35,9 @@ Supervisor::Supervisor(Job job, GuardLink link)
             workers_.reap();  // handle past events before new ones
             agent_.tell(Timeout{});
           }),
-      status_(context_, progress_, redraws_status()),
+      status_(context_, progress_, job_.manner.redraws ? console_.redraws_status() : nullptr),
       workers_(context_,
-               {console_, files_},
+               console_.writers(),
                job_,
                link_,
                progress_,
@@ -57,46 +46,33 @@ Supervisor::Supervisor(Job job, GuardLink link)
                {[this] { coordinator_->look_at_lease(); },
                 [this](const EndedChild& child) { slurm_.on_child(child); },
                 [this] { workers_are_gone(); },
-                say_}),
+                console_.sayer()}),
       snapshot_(
           context_,
           job_.setup.snapshot,
           [this](const std::optional<SnapshotPosition>& seen) { agent_.tell(SnapshotSeen{seen}); }),
-      store_(
-          context_,
-          job_,
-          {say_, [this](const StoreUnreachable& unreachable) { coordinator_->tell(unreachable); }}),
+      store_(context_,
+             job_,
+             {console_.sayer(),
+              [this](const StoreUnreachable& unreachable) { coordinator_->tell(unreachable); }}),
       wait_(context_,
-            {say_,
+            {console_.sayer(),
              status_.is_there() ? [this](const std::string& text) { status_.show_wait(text); }
                                 : StatusRow::Redraw()}),
       slurm_(context_,
-             console_,
+             console_.writers().console,
              job_,
              link_.user_signals,
-             {say_,
+             {console_.sayer(),
               [this](const Outcome& outcome) { agent_.tell(GiveUp{outcome}); },
               [this](const StopRequested& stop) { coordinator_->tell(stop); },
               [this] { return !workers_.is_killing(); }}),
-      ending_(context_,
-              {console_, files_},
-              stderr_,
-              job_,
-              {guard_, records_, workers_, progress_, slurm_},
-              say_) {}
-
-/// On a terminal that nobody else writes to, such as the reader of a pipe; else none.
-StatusRow::Redraw Supervisor::redraws_status() {
-  if (!job_.manner.redraws) return nullptr;
-  console_.keep_bottom_line();
-  if (!may_redraw(STDERR_FILENO) || is_pipe(STDOUT_FILENO)) return nullptr;
-  return [this](const std::string& text) { console_.show(stderr_, BottomLine::status, text); };
-}
+      ending_(context_, console_, job_, {guard_, records_, workers_, progress_, slurm_}) {}
 
 int Supervisor::run() {
   const std::string note = replaced_variables_note(job_.setup.inherited);
-  if (!note.empty()) say(note);
-  for (const std::string& each : job_.notes) say(each);
+  if (!note.empty()) console_.say(note);
+  for (const std::string& each : job_.notes) console_.say(each);
   guard_.listen();
   workers_.listen();
   records_.job_starts();
@@ -107,22 +83,14 @@ int Supervisor::run() {
   return ending_.status().value();
 }
 
-/// In this process if there is one node only.
 void Supervisor::reach_coordinator() {
-  const RendezvousOptions& rendezvous = job_.options.rendezvous;
-  address_ = job_.meeting.plan.own_address;
-  if (!rendezvous.has_many_nodes()) {
-    coordinator_ =
-        std::make_unique<LocalLink>(context_, coordinator_options(job_.options), link_handlers());
-    return;
+  CoordinatorLink made = link_to_coordinator(context_, job_, link_handlers());
+  coordinator_ = std::move(made.link);
+  if (!made.endpoint) return;
+  if (coordinator_->coordinates()) {
+    for (const std::string& each : coordinating_notes(job_, *made.endpoint)) console_.say(each);
   }
-  auto member = std::make_unique<MemberLink>(
-      context_, member_options(job_), job_.meeting.credentials, link_handlers());
-  if (member->coordinates()) {
-    for (const std::string& each : coordinating_notes(job_, member->endpoint())) say(each);
-  }
-  slurm_.start_steps(member->endpoint());
-  coordinator_ = std::move(member);
+  slurm_.start_steps(*made.endpoint);
 }
 
 JobLink::Handlers Supervisor::link_handlers() {
@@ -131,7 +99,7 @@ JobLink::Handlers Supervisor::link_handlers() {
             std::visit([this](const auto& what) { agent_.tell(what); }, event);
             look_at_wait();
           },
-          say_,
+          console_.sayer(),
           [this](const CoordinatorEvent& event) {
             records_.on(event);
             slurm_.on_heard(event);
@@ -159,10 +127,6 @@ void Supervisor::workers_are_gone() {
   coordinator_->workers_are_gone();
 }
 
-void Supervisor::say(const std::string& text) {
-  console_.write(stderr_, fmt::format("ddprun {}: {}\n", time_of_day(), text));
-}
-
 void Supervisor::perform(const AgentAction& action) {
   records_.on(action);
   std::visit(Overloaded{[this](const CloseStore&) { store_.close(); },
@@ -172,15 +136,16 @@ void Supervisor::perform(const AgentAction& action) {
                         [this](const AskForSuspension&) { ::kill(link_.guard, SIGTSTP); },
                         [this](const Suspend& what) { workers_.perform(what); },
                         [this](const NeedNoLease&) { workers_are_gone(); },
-                        [this](const Note& note) { say(note.text); },
+                        [this](const Note& note) { console_.say(note.text); },
                         [this](const auto& what) { perform(what); }},
              action);
 }
 
 void Supervisor::perform(const BindStore&) {
-  const Result<std::uint16_t> port = store_.open(address_);
+  const std::string& address = job_.meeting.plan.own_address;  // for others
+  const Result<std::uint16_t> port = store_.open(address);
   if (!port) return agent_.tell(StoreUnavailable{port.error()});
-  agent_.tell(StoreBound{*port, address_});
+  agent_.tell(StoreBound{*port, address});
 }
 
 void Supervisor::perform(const SpawnWorkers& spawn) {

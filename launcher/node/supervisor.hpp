@@ -7,6 +7,7 @@
 #include "launcher/guard/lease_notice.hpp"
 #include "launcher/link/job_link.hpp"
 #include "launcher/node/agent.hpp"
+#include "launcher/node/console.hpp"
 #include "launcher/node/ending.hpp"
 #include "launcher/node/job.hpp"
 #include "launcher/node/job_records.hpp"
@@ -15,17 +16,14 @@
 #include "launcher/node/slurm_side.hpp"
 #include "launcher/node/snapshot_look.hpp"
 #include "launcher/node/wait_watch.hpp"
-#include "launcher/processes/writer.hpp"
 #include "launcher/progress/progress.hpp"
 #include "launcher/progress/status_row.hpp"
 #include "rendezvous/generations/coordinator.hpp"
 
 #include <boost/asio/io_context.hpp>
 
-#include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 
 namespace ddprun {
 
@@ -47,19 +45,14 @@ class Supervisor {
   void reach_coordinator();
   [[nodiscard]] JobLink::Handlers link_handlers();
   void look_at_wait();
-  [[nodiscard]] StatusRow::Redraw redraws_status();
   void take_signal(int signal, bool from_terminal);
   void workers_are_gone();
-  void say(const std::string& text);
 
-  const std::function<void(const std::string&)> say_;
   Job job_;
   GuardLink link_;
   boost::asio::io_context context_;
-  Writer console_;
-  Writer files_;
+  Console console_;
   JobRecords records_;
-  std::shared_ptr<Sink> stderr_;
   GuardLine guard_;
   LeaseNotice lease_;
   AgentLoop agent_;
@@ -72,7 +65,6 @@ class Supervisor {
   std::unique_ptr<JobLink> coordinator_;
   SlurmSide slurm_;
   Ending ending_;
-  std::string address_;  // of this node, for others
 };
 
 }  // namespace ddprun

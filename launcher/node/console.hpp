@@ -1,0 +1,44 @@
+// What this process itself tells people, on standard error: its lines, and on a terminal the row of
+// status at the bottom. Its two threads write for workers as well.
+#pragma once
+
+#include "launcher/processes/writer.hpp"
+#include "launcher/progress/status_row.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace ddprun {
+
+class Console {
+ public:
+  using Say = std::function<void(const std::string& text)>;
+
+  /// Throws as Writer does.
+  explicit Console(boost::asio::io_context& context);
+
+  [[nodiscard]] Writers writers() { return {console_, files_}; }
+
+  /// A line that names this program and the time.
+  void say(const std::string& text) const { say_(text); }
+  /// `say` as a handler, of use as long as this lives.
+  [[nodiscard]] const Say& sayer() const { return say_; }
+
+  /// Whole lines as they are.
+  void write(std::string lines);
+
+  /// Draws the row of status; null where others write to that terminal as well, such as the reader
+  /// of a pipe, or there is none. From now on the last row of a terminal is redrawn.
+  [[nodiscard]] StatusRow::Redraw redraws_status();
+
+ private:
+  const Say say_;
+  Writer console_;
+  Writer files_;
+  std::shared_ptr<Sink> stderr_;
+};
+
+}  // namespace ddprun
