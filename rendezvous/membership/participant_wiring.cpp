@@ -121,15 +121,16 @@ void Participant::turn_away(const TurnAway& turned, Actions& out) {
 
 void Participant::take_lead(Instant now, const TakeLead& lead, Actions& out) {
   const GatheringOptions& gathering = options_.coordinator.gathering;
+  const bool has_own_place = !lead.record && !options_.witness;
+  std::optional<NodeId> own_node;
+  if (has_own_place) own_node = options_.node.value_or(NodeId{0});
   RosterOptions roster{.leader = lead.leader,
                        .times = options_.times,
-                       .own_node = options_.node.value_or(NodeId{0}),
+                       .own_node = own_node,
                        .nodes_min = gathering.nodes_min,
                        .nodes_max = gathering.nodes_max,
                        .nodes_all = gathering.nodes_all(),
                        .relays = options_.relays};
-  constexpr NodeId none{-1};  // of all nodes, this one's agent is a member like the others
-  if (lead.record || options_.witness) roster.own_node = none;
   head_ = std::make_unique<Head>(Head{Coordinator(options_.coordinator), Roster(roster, now)});
   if (!lead.record) return;
   const std::string old = lead.record->head_host();

@@ -52,7 +52,9 @@ struct RelayOptions {
 struct RosterOptions {
   Leader leader;  ///< The coordinator, as agents are told; its number is not 0.
   LeaseTimes times;
-  NodeId own_node;    ///< Of the agent in the coordinator's own process; no other agent gets it.
+  /// Of the agent in the coordinator's own process: no other agent gets it. Nothing: that agent is
+  /// a member like the others, or a witness.
+  std::optional<NodeId> own_node = NodeId{0};
   int nodes_min = 1;  ///< As each agent must have been told, too.
   int nodes_max = 1;
   int nodes_all = 0;  ///< Nodes that may take part, spares included; 0: any number.

@@ -164,8 +164,9 @@ NodeId Roster::next_place(const Hello& hello) const {
   const auto before = [&](std::map<NodeId, AgentId>::const_iterator end, NodeId none) {
     return end == places_.begin() ? none : std::max(none, std::prev(end)->first);
   };
+  const NodeId last_reserved = options_.own_node.value_or(NodeId{-1});
   const NodeId last = hello.witness ? before(places_.end(), NodeId{first_witness.value - 1})
-                                    : before(places_.lower_bound(first_witness), options_.own_node);
+                                    : before(places_.lower_bound(first_witness), last_reserved);
   return NodeId{last.value + 1};
 }
 
