@@ -18,6 +18,7 @@ TEST_CASE("slurm: a batch script starts workers on all nodes") {
   CHECK(training.token_files().size() == 1);
   training.complete(job);
   CHECK(training.token_files().empty());
+  CHECK(training.slurm().output(job).find("leads") == std::string::npos);  // none is elected
 }
 
 TEST_CASE("slurm: all GPUs that the job has on a node are its agent's") {

@@ -72,6 +72,16 @@ TEST_CASE("participant: a generation starts everywhere, once its voters have acc
   CHECK(was_noted(story.peer(0), "n0 leads; if it is lost, 2 voters elect another"));
 }
 
+TEST_CASE("participant: of a head that ends with its script nobody is told what its loss means") {
+  std::vector<ParticipantOptions> all{peer_options(0, 2), peer_options(1, 2), peer_options(2, 2)};
+  for (ParticipantOptions& each : all) each.coordinator.anchored = true;
+  all.front().witness = true;
+  ParticipantStory story(all);
+  for (const int host : {0, 1, 2}) story.joins(host);
+  for (const int host : {1, 2}) CHECK(story.peer(host).agent_told == Lines{"start 1 of 2"});
+  CHECK_FALSE(was_noted(story.peer(0), "n0 leads"));
+}
+
 TEST_CASE("participant: a node that is silent is lost, and the others go on without it") {
   ParticipantStory story = peers_that_run(2);
   story.peer(1).is_cut = true;
