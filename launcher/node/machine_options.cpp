@@ -54,10 +54,8 @@ ParticipantOptions participant_options(const Job& job) {
     options.doors.push_back(text_of(door));
   }
   options.folder = job.claims_folder;
-  if (!job.options.anchored) {  // an anchored job ends with the process that founds it
-    options.keeps_marks = !job.meeting.marks_folder.empty();
-    options.mark = job.meeting.mark;
-  }
+  options.keeps_marks = options.keeps_marks && !job.meeting.marks_folder.empty();
+  if (options.keeps_marks) options.mark = job.meeting.mark;
   return options;
 }
 

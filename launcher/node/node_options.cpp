@@ -36,6 +36,7 @@ ParticipantOptions participant_options(const Options& options,
   if (!is_witness) participant.node = rendezvous.node_rank;
   participant.founds = plan.is_head;
   participant.is_at_endpoint = plan.is_at_endpoint;
+  participant.keeps_marks = !options.anchored;  // such a job ends with the process that founds it
   participant.times = rendezvous.times;
   participant.coordinator = elected_coordinator_options(options);
   GatheringOptions& gathering = participant.coordinator.gathering;

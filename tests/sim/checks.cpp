@@ -52,7 +52,7 @@ void Cluster::check_succession(int index, const std::vector<SuccessionAction>& a
     if (!lead->record) all_could_tell_ = all_can_tell();
     check_taken_lead(at, *lead);
   }
-  if (at.lead_end() && story_.elects) {
+  if (at.lead_end()) {
     leading_.insert(index);
     const std::string broken = leases_.leads(schedule_.now(), reigns_[index], *at.lead_end());
     if (!broken.empty()) break_rule(broken + "; " + state());
@@ -114,7 +114,7 @@ void Cluster::check_vote(int index, const std::string& candidate) {
 void Cluster::check_decision(int index, const Knowledge& known) {
   const Voters& voters = known.record.voters;
   const std::string broken = acceptances_.decides(host(index).agent_id(), known);
-  if (!broken.empty() && story_.elects) break_rule(broken + "; " + state());
+  if (!broken.empty()) break_rule(broken + "; " + state());
   if (!voters.claim || !decided_.empty() || story_.other_folder < 0) return;
   const AgentId other = host(story_.other_folder).agent_id();
   const AgentId self = host(index).agent_id();
@@ -204,7 +204,7 @@ void Cluster::started(int host, const Part& part) {
   if (part.number != spawned_) check_lives();
   spawned_ = part.number;
   check_place(part);
-  if (story_.elects && !decided_.contains(part.number))
+  if (!decided_.contains(part.number))
     break_rule("S10: an undecided generation starts");
   GenerationNumber& newest = newest_on_[host];
   if (part.number <= newest) break_rule("S3: a generation was started again");

@@ -16,8 +16,7 @@ NetworkOptions network_options(const Story& story) {
 
 /// What no option says.
 JobOptions options_of(const Story& story) {
-  JobOptions options = read_options(command_line_of(story));
-  options.coordinator.voters_decide = story.elects;
+  JobOptions options = read_options(command_line_of(story), story.anchored);
   options.coordinator.save_patience = story.save_patience;
   return options;
 }
@@ -78,7 +77,7 @@ HostOptions Cluster::host_options(int index) {
   host.kill_max = story_.kill_max;
   host.save_max = story_.save_max;
   host.job = options_;
-  host.keeps_marks = story_.elects && story_.marks;
+  host.keeps_marks = story_.marks;
   if (story_.relay_group > 0) host.relays = {.above = 0, .group_min = story_.relay_group};
   if (story_.claims && drawn.workers > 0) {
     host.folder = index == story_.other_folder ? &other_folder_ : &folder_;
@@ -103,7 +102,7 @@ std::string Cluster::run() {
     return broken_;
   }
   has_lived = has_lived || one_lives();
-  if (story_.elects && !has_lived) break_rule("L4: no generation in time; " + state());
+  if (!has_lived) break_rule("L4: no generation in time; " + state());
   const Instant bound = one + Millis{15'000} + story_.last_call;
   play_until(bound);
   if (!settled()) break_rule("L1: no generation on all hosts; " + state());

@@ -148,13 +148,12 @@ bool Cluster::still_founds() const {
 Millis Cluster::last_call_after(Instant from) const {
   const bool is_decided =
       std::ranges::any_of(decided_at_, [&](const auto& entry) { return entry.at <= from; });
-  const bool has_begun = story_.elects ? is_decided : !parts_.empty();
-  if (has_begun && !still_founds()) return {};
+  if (is_decided && !still_founds()) return {};
   const Instant until = from + recovery();
   const auto well_count = std::ranges::count_if(hosts_, [&](const auto& each) {
     return !each->is_witness() && outages_.is_well(each->index(), from, until);
   });
-  const bool takes_spares = is_marked() || !story_.elects || !story_.marks;
+  const bool takes_spares = is_marked() || story_.anchored || !story_.marks;
   const int all = takes_spares ? gathering().nodes_all() : gathering().nodes_max;
   return well_count < all ? story_.last_call : Millis{};
 }
@@ -280,7 +279,7 @@ void Cluster::began(int index) {
 /// Whether those who have not ended yet are enough.
 bool Cluster::enough_are_left() const {
   const bool has_head = founding_host().agent_id() != 0;
-  if (!story_.elects) return has_head && hosts_left() >= gathering().nodes_min;
+  if (story_.anchored) return has_head && hosts_left() >= gathering().nodes_min;
   if (!decided_.empty() && !still_founds()) return hosts_left() >= gathering().nodes_min;
   return has_head && is_founder_found() && hosts_left() >= needed_first();
 }
@@ -303,7 +302,7 @@ bool Cluster::all_can_tell() const {
 /// way for good to one that could not tell, even if that can by now.
 bool Cluster::can_begin_anew() const {
   const auto is_there = [](const auto& each) { return each->agent_id() != 0; };
-  if (!story_.elects || decided_.empty() || !std::ranges::all_of(hosts_, is_there)) return false;
+  if (story_.anchored || decided_.empty() || !std::ranges::all_of(hosts_, is_there)) return false;
   const Generation& last = decided_.rbegin()->second;
   const Host& founder = founding_host();
   const bool was_head =

@@ -150,7 +150,7 @@ Fault Cluster::made_bearable(Fault fault) const {
   if (!fatal && !leaves) return fault;
   const int index = fault.host;
   const bool may_be_lost =
-      story_.elects ? story_.may_lose_majority || majority_lives(index) : index != 0;
+      story_.anchored ? index != 0 : story_.may_lose_majority || majority_lives(index);
   // Without enough others, or with the lead, it would take the job with it.
   const Host& victim = *hosts_[static_cast<std::size_t>(index)];
   const bool is_needed = victim.is_witness() || (index == who_leads() && !may_be_lost);

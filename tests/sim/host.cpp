@@ -38,9 +38,8 @@ ParticipantOptions participant_options_of(const HostOptions& options) {
   participant.endpoint = address_of(0);
   participant.doors = options.doors;
   participant.folder = own_options(options).claim_dir;
-  participant.keeps_marks = options.keeps_marks;
+  participant.keeps_marks = participant.keeps_marks && options.keeps_marks;
   participant.relays = options.relays;
-  participant.coordinator.voters_decide = options.job.coordinator.voters_decide;
   participant.coordinator.save_patience = options.job.coordinator.save_patience;
   return participant;
 }

@@ -16,7 +16,7 @@
 namespace {
 
 constexpr auto usage =
-    "usage: sim [--seeds A-B] [--step N] [--hosts N] [--faults N] [--one-head] [--witness]\n"
+    "usage: sim [--seeds A-B] [--step N] [--hosts N] [--faults N] [--anchored] [--witness]\n"
     "           [--claims] [--votes] [--relays] [--near FILE]...\n"
     "           [--scenario FILE]... [--first] [--cells] [--reaches CELL] [--print] [--options]\n"
     "       plays the stories of seeds, and those that are written down\n"
@@ -26,7 +26,7 @@ constexpr auto usage =
     "                                                       or reaches the cell\n"
     "       sim --hashes N | --check-hashes FILE            of what happens in N stories\n"
     "       sim --scale N,M                                 messages of jobs of so many hosts\n"
-    "--hosts, --faults, --one-head, --witness, --claims, --votes and --relays are asked of all\n"
+    "--hosts, --faults, --anchored, --witness, --claims, --votes and --relays are asked of all\n"
     "stories; the rest is drawn.\n"
     "--near makes seeds vary what is written in each file.\n"
     "--first stops at the first seed that breaks a promise, --cells fails where an event never\n"
@@ -56,8 +56,8 @@ ddprun::sim::Plan plan_of(const std::vector<std::string>& arguments) {
       plan.wishes.hosts_count = std::stoi(value());
     } else if (is("--faults")) {
       plan.wishes.faults_count = std::stoi(value());
-    } else if (is("--one-head")) {
-      plan.wishes.one_head = true;
+    } else if (is("--anchored")) {
+      plan.wishes.anchored = true;
     } else if (is("--witness")) {
       plan.wishes.witness = true;
     } else if (is("--claims")) {

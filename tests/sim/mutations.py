@@ -35,7 +35,7 @@ KINDS = [  # what is asked of all stories of one
     ["--votes", "--hosts", "3", "--faults", "20"],
     ["--votes", "--hosts", "5", "--faults", "30"],
     ["--witness", "--hosts", "4", "--faults", "20"],
-    ["--one-head"],
+    ["--anchored"],
     ["--claims", "--hosts", "2", "--faults", "15"],
     ["--claims", "--hosts", "3", "--faults", "20"],
 ]

@@ -31,13 +31,14 @@ Settings settings_of(const CommandLine& line) {
 
 }  // namespace
 
-JobOptions read_options(const CommandLine& line) {
+JobOptions read_options(const CommandLine& line, bool anchored) {
   const Settings all = settings_of(line);
   Options options;
   options.restarts = taken(read_restart_options(all));
   options.stop = taken(read_stop_options(all));
   options.restart_grace = taken(read_duration("restart-grace", all.at("restart-grace")));
   options.rendezvous = taken(read_rendezvous_options(all));
+  options.anchored = anchored;
   return {options, elected_coordinator_options(options)};
 }
 

@@ -21,8 +21,8 @@ struct JobOptions {
   [[nodiscard]] const LeaseTimes& times() const { return options.rendezvous.times; }
 };
 
-/// Throws what ddprun would end with.
-[[nodiscard]] JobOptions read_options(const CommandLine& line);
+/// Throws what ddprun would end with. `anchored`: for a batch script, as an agent of it is called.
+[[nodiscard]] JobOptions read_options(const CommandLine& line, bool anchored = false);
 
 /// As everybody has it who says nothing of it.
 [[nodiscard]] const JobOptions& shipped();

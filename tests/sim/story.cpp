@@ -85,7 +85,7 @@ void read_word(const std::string& word, Value& value) {
 template <typename Of, typename Visit>
 void visit_settings(Of& story, Visit visit) {
   visit("seed", story.seed);
-  visit("elects", story.elects);
+  visit("anchored", story.anchored);
   visit("claims", story.claims);
   visit("other_folder", story.other_folder);
   visit("founder", story.founder);

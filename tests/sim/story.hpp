@@ -107,7 +107,8 @@ struct StoryHost {
 
 struct Story {
   std::uint64_t seed = 0;
-  bool elects = true;              ///< If not, the first host has the coordinator, and is not lost.
+  /// As a job of a batch script: the first host is a witness, votes alone, and is not lost.
+  bool anchored = false;
   bool claims = false;             ///< Hosts have a folder for claims.
   int other_folder = -1;           ///< This one has another.
   int founder = 0;                 ///< The endpoint is the first host's all the same.
@@ -183,7 +184,7 @@ struct Story {
 struct Wishes {
   int hosts_count = 0;    ///< 0: from 3 to 9.
   int faults_count = -1;  ///< -1: any number.
-  bool one_head = false;  ///< Nobody is elected.
+  bool anchored = false;
   bool witness = false;
   bool claims = false;
   bool votes = false;  ///< Nobody claims.

@@ -315,20 +315,20 @@ Story draw_story(std::uint64_t seed, const Wishes& wishes) {
   Story story;
   story.seed = seed;
   const auto hosts = static_cast<int>(chance.between(3, 9));
-  const bool elects = chance.percent(80);
+  const bool anchored = !chance.percent(80);
   const bool witness = chance.percent(25);
-  story.elects = (elects || wishes.votes || wishes.claims) && !wishes.one_head;
+  story.anchored = (anchored && !wishes.votes && !wishes.claims) || wishes.anchored;
   story.hosts.resize(static_cast<std::size_t>(wishes.hosts_count > 0 ? wishes.hosts_count : hosts));
   for (StoryHost& host : story.hosts) {
     host.workers = static_cast<int>(chance.between(1, 3));
     host.drift_ppm = chance.between(-500, 500);
     host.start = Instant{chance.between(0, 5'000)};
   }
-  if (witness || wishes.witness) story.hosts.front().workers = 0;
+  if (witness || wishes.witness || story.anchored) story.hosts.front().workers = 0;
   draw_nodes(chance, story);
   draw_times(chance, story);
   draw_ending(chance, story);
-  story.may_lose_majority = story.elects && chance.percent(4);
+  story.may_lose_majority = !story.anchored && chance.percent(4);
   const int most = 5 + 5 * story.hosts_count();
   auto faults = static_cast<int>(chance.between(0, most));
   if (wishes.faults_count >= 0) faults = wishes.faults_count;
@@ -337,7 +337,7 @@ Story draw_story(std::uint64_t seed, const Wishes& wishes) {
   for (int i = 0; i < faults; ++i) story.faults.push_back(draw_fault(chance, story, weights));
   Prng more(seed + 1'000'000'007);
   const bool claims = more.percent(30) || wishes.claims;
-  if (claims && story.elects && !wishes.votes) draw_claims(more, story);
+  if (claims && !story.anchored && !wishes.votes) draw_claims(more, story);
   if (!story.mild) {
     Prng aim(seed + 2'000'000'011);
     aim_faults(aim, story);
