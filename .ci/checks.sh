@@ -78,6 +78,11 @@ check_mutations() {
         --part "$(drawn 12)" | tee "$results/mutations"
 }
 
+# Beside the corpora, which are fed by the kind fuzz.
+check_fuzzers() {
+    check "each fuzzer finds nothing in 3 s" tests/fuzz/run.sh --only-search 3
+}
+
 # check_pypi_torch PRESET PATTERN: the tests that run Python, by PyTorch's newest release and
 # frameworks on it, in an environment that is thrown away.
 check_pypi_torch() {

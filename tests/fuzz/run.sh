@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
-# tests/fuzz/run.sh SECONDS [TARGET...]: searches for inputs that break a rule, so long for each
-# target, and makes its corpus anew of the best inputs. Stops at a finding, which it leaves in
-# build/fuzz/found/. Prints executions a second and what the inputs reach. Without LibTorch, name
-# targets that are not the worker runtime's.
+# tests/fuzz/run.sh [--only-search] SECONDS [TARGET...]: searches for inputs that break a rule, so
+# long for each target, and makes its corpus anew of the best inputs, unless it is only to search.
+# Stops at a finding, which it leaves in build/fuzz/found/. Prints executions a second and what the
+# inputs reach. Without LibTorch, name targets that are not the worker runtime's.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-seconds=${1:?usage: tests/fuzz/run.sh SECONDS [TARGET...]}
+only_search=
+if [[ ${1:-} == --only-search ]]; then
+    only_search=yes
+    shift
+fi
+seconds=${1:?usage: tests/fuzz/run.sh [--only-search] SECONDS [TARGET...]}
 shift
 launcher_targets="channel hosts job_file key_value lines message options store_codec system_text"
 worker_targets="idx optimizer_state pickle snapshot zip"
@@ -44,6 +49,7 @@ for target in "${targets[@]}"; do
         exit 1
     }
     echo "$target: $(figures "$log")"
+    [[ -z $only_search ]] || continue
     rm -rf "$found.merged" "$found.control"
     mkdir "$found.merged"
     "$build/bin/$program" -set_cover_merge=1 -merge_control_file="$found.control" -max_len=20000 \
