@@ -1,6 +1,8 @@
 // Errors as values, with a text for users.
 #pragma once
 
+#include "rendezvous/printable.hpp"
+
 #include <boost/system/result.hpp>
 
 #include <stdexcept>
@@ -32,10 +34,11 @@ class Error {
 
   [[nodiscard]] ExitStatus status() const { return status_; }
 
-  /// "what: why; fix", without the clauses that are empty.
+  /// "what: why; fix", without the clauses that are empty. Words from outside stand in the first
+  /// two, and neither begin a line of their own nor command a terminal.
   [[nodiscard]] std::string message() const {
-    std::string text = what_;
-    if (!why_.empty()) text += ": " + why_;
+    std::string text = without_controls(what_);
+    if (!why_.empty()) text += ": " + without_controls(why_);
     if (!fix_.empty()) text += "; " + fix_;
     return text;
   }

@@ -10,16 +10,15 @@
 namespace ddprun {
 namespace {
 
-/// The last line names the cause.
 Error no_token(std::string_view what, const Endpoint& endpoint, std::string_view otherwise) {
   return {ExitStatus::usage,
-          fmt::format("once, in a home that all nodes share: "
-                      "(umask 077; openssl rand -hex 32 > ~/.ddprun-token)\n"
-                      "ddprun: then on each node: export DDPRUN_TOKEN_FILE=~/.ddprun-token\n"
-                      "ddprun: {}",
-                      what),
+          std::string(what),
           fmt::format("anyone who reaches {} could take part in the job", text_of(endpoint)),
-          fmt::format("make a token by these two lines{}", otherwise)};
+          fmt::format("make a token by these two lines{}:\n"
+                      "    (umask 077; openssl rand -hex 32 > ~/.ddprun-token)  "
+                      "# once, in a home that all nodes share\n"
+                      "    export DDPRUN_TOKEN_FILE=~/.ddprun-token  # on each node",
+                      otherwise)};
 }
 
 }  // namespace

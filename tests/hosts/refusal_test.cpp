@@ -66,8 +66,8 @@ TEST_CASE("hosts: without a token several hosts are refused, but with --insecure
   Program& refused = run(E2E_DDPRUN, {});
   CHECK(refused.wait() == 2);
   CHECK(says(refused, "a job of several hosts has no token: anyone who reaches n0:29400 could"));
-  CHECK(says(refused, ": (umask 077; openssl rand -hex 32 > ~/.ddprun-token)\n"));
-  CHECK(says(refused, ": export DDPRUN_TOKEN_FILE=~/.ddprun-token\n"));
+  CHECK(says(refused, "\n    (umask 077; openssl rand -hex 32 > ~/.ddprun-token)  # once"));
+  CHECK(says(refused, "\n    export DDPRUN_TOKEN_FILE=~/.ddprun-token  # on each node\n"));
   const std::string torchrun = cluster.test().folder() / "torchrun";
   std::filesystem::create_symlink(E2E_DDPRUN, torchrun);
   for (const auto& [program, options] :

@@ -21,16 +21,17 @@ std::string refusal_without_token(const Options& options,
   return checked ? std::string() : checked.error().message();
 }
 
-const std::string token_commands =
-    "once, in a home that all nodes share: (umask 077; openssl rand -hex 32 > ~/.ddprun-token)\n"
-    "ddprun: then on each node: export DDPRUN_TOKEN_FILE=~/.ddprun-token\n"
-    "ddprun: ";
 const std::string why_a_token =
     ": anyone who reaches n0:29400 could take part in the job; make a token by these two lines";
+const std::string token_commands =
+    ":\n"
+    "    (umask 077; openssl rand -hex 32 > ~/.ddprun-token)  # once, in a home that all nodes "
+    "share\n"
+    "    export DDPRUN_TOKEN_FILE=~/.ddprun-token  # on each node";
 
-TEST_CASE("token rule: several hosts are refused, and the last line names the cause") {
+TEST_CASE("token rule: several hosts are refused, and two lines make a token") {
   const std::string expected =
-      token_commands + "a job of several hosts has no token" + why_a_token + ", or give --insecure";
+      "a job of several hosts has no token" + why_a_token + ", or give --insecure" + token_commands;
   CHECK(refusal_without_token(options_of_two_nodes()) == expected);
   for (const std::string listens : {"::", "0.0.0.0", "fd00::1"}) {
     CHECK(refusal_without_token(options_of_two_nodes(), listens) == expected);
@@ -65,7 +66,7 @@ TEST_CASE("token rule: --require-token refuses all of these") {
   options.rendezvous.is_insecure = true;
   options.called_as = "torchrun";
   CHECK(refusal_without_token(options, "127.0.0.1", {{"SLURM_JOB_ID", "12"}}) ==
-        token_commands + "--require-token: there is no token" + why_a_token);
+        "--require-token: there is no token" + why_a_token + token_commands);
 }
 
 }  // namespace
