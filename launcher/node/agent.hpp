@@ -47,7 +47,7 @@ struct AgentOptions {
   std::string host;
   std::vector<IpAddress> addresses;  ///< From which its workers may come to other nodes.
   bool witness = false;              ///< It has no workers, and needs no store.
-  int worker_count = 1;
+  int worker_count = 1;              ///< 0 of a witness.
   std::set<int> stopping_signals;    ///< They ask for the job's end, as SIGTERM does.
   std::set<int> snapshot_signals;    ///< By them workers are asked for a snapshot.
   std::set<int> leaving_signals;     ///< They ask for the end of this node alone.

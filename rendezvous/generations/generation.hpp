@@ -37,12 +37,12 @@ struct Offer {
   std::string address;  ///< Where its workers and its store can be reached.
   /// Of a store that listens already, empty and for this generation alone; 0: there is none.
   std::uint16_t store_port = 0;
-  int worker_count = 0;
+  int worker_count = 1;
   std::string store_error;           ///< Why there is none.
   AgentId agent = 0;                 ///< The process that offers it,
   std::string contact;               ///< and where that listens.
   std::vector<IpAddress> addresses;  ///< From which its workers may come, the likeliest first.
-  bool witness = false;              ///< It votes and is never a member: it has no workers.
+  bool witness = false;              ///< It votes, and has no workers; the roster says so.
   friend bool operator==(const Offer&, const Offer&) = default;
 };
 

@@ -153,7 +153,6 @@ void Roster::hear(Instant now, SessionId session, const Hello& hello, Actions& o
   peer->session = session;
   keep_alive(now, *peer);
   peer->contact = hello.contact;
-  peer->witness = hello.witness;
   peer->secret = hello.secret;
   peer->relay.clear();
   regroups_ = true;
@@ -197,6 +196,12 @@ void Roster::hear(Instant now, SessionId session, const Numbered<News>& news, Ac
   Peer* peer = speaker(session, out);
   if (peer == nullptr || !peer->inbox.accept(news.number)) return;
   keep_alive(now, *peer);
+  const auto* join = std::get_if<Join>(&news.message);
+  if (join != nullptr && !peer->witness && join->offer.worker_count == 0) {
+    std::string note = fmt::format("refused: {} offers no worker, and is no witness", peer->host);
+    out.emplace_back(CloseSession{session, std::move(note)});
+    return;
+  }
   std::visit(
       [&](auto told) {
         if constexpr (std::is_same_v<decltype(told), Join>) {

@@ -72,6 +72,7 @@ Roster::Peer* Roster::admit(Instant now, SessionId session, const Hello& hello, 
   Peer& peer = peers_[hello.from.agent];
   peer.node = node;
   peer.host = hello.host;
+  peer.witness = hello.witness;
   return &peer;
 }
 

@@ -1,7 +1,6 @@
 #include "launcher/events/event_line.hpp"
 
 #include "launcher/events/worker_json.hpp"
-#include "rendezvous/membership/roster.hpp"
 
 #include <doctest/doctest.h>
 
@@ -82,7 +81,7 @@ TEST_CASE("event line: a node that cannot save has no step") {
 }
 
 TEST_CASE("event line: a process that only coordinates has no place among the nodes") {
-  const std::string rest = ",\"node_host\":\"\",\"local_world_size\":0}";
+  const std::string rest = ",\"node_host\":\"\",\"local_world_size\":1}";
   CHECK(own_members(Join{{.node = NodeId{3}}}) == "{\"node\":3" + rest);
   CHECK(own_members(Join{{.node = NodeId{1'000'000}, .witness = true}}) == "{\"node\":null" + rest);
   CHECK(own_members(NodeLost{NodeId{1'000'000}, "late", true}) ==

@@ -257,6 +257,7 @@ TEST_CASE("agent: a signal that all nodes may get is told as that") {
 TEST_CASE("agent: a signal that is to let a node leave stops the job at a witness") {
   AgentOptions witness;
   witness.witness = true;
+  witness.worker_count = 0;
   witness.leaving_signals = {SIGTERM, SIGUSR1};
   CHECK(Node{witness}.gets(SIGTERM).back() == "tell: stop by SIGTERM (15)");
   CHECK(Node{witness}.gets(SIGUSR1).back() == "tell: stop by SIGUSR1 (10)");

@@ -277,6 +277,15 @@ TEST_CASE("roster: the offer says who makes it, and where that listens") {
   CHECK(std::get<StoreUnreachable>(std::get<Report>(actions.at(0)).event).node == node);
 }
 
+/// Once it has heard nothing for long.
+CoordinatorEvent first_report_of_silence(Roster& roster) {
+  std::vector<RosterAction> actions;
+  for (Instant now; actions.empty() && now.ms < 60'000; now.ms += 100) {
+    roster.on_event(now, Timeout{}, actions);
+  }
+  return std::get<Report>(actions.at(0)).event;
+}
+
 TEST_CASE("roster: what comes of a witness says so, and what comes of a node does not") {
   for (const bool is_witness : {true, false}) {
     CAPTURE(is_witness);
@@ -285,18 +294,36 @@ TEST_CASE("roster: what comes of a witness says so, and what comes of a node doe
     Hello hello = hello_of({11, 1}, {});
     hello.witness = is_witness;
     roster.on_event({}, Received{{1}, hello}, actions);
+    hello.witness = !is_witness;  // it cannot become another kind
+    roster.on_event({}, Received{{1}, hello}, actions);
     Join join;
-    join.offer.witness = !is_witness;  // who the hello came from is known
+    join.offer.witness = !is_witness;  // the roster knows better
     roster.on_event({}, Received{{1}, Numbered<News>{1, join}}, actions);
     const CoordinatorEvent joined = std::get<Report>(actions.back()).event;
     CHECK(std::get<Join>(joined).offer.witness == is_witness);
-    actions.clear();
-    for (Instant now; actions.empty() && now.ms < 60'000; now.ms += 100) {
-      roster.on_event(now, Timeout{}, actions);
-    }
-    const CoordinatorEvent lost = std::get<Report>(actions.at(0)).event;
+    const CoordinatorEvent lost = first_report_of_silence(roster);
     CHECK(std::get<NodeLost>(lost).witness == is_witness);
   }
+}
+
+TEST_CASE("roster: a witness of an earlier head is one from its first hello on") {
+  Roster roster(RosterOptions{}, Instant{});
+  std::vector<RosterAction> actions;
+  Hello hello = hello_of({11, 1}, {});
+  hello.witness = true;
+  hello.coordinator = 99;
+  roster.on_event({}, Received{{1}, hello}, actions);
+  CHECK(std::get<NodeLost>(first_report_of_silence(roster)).witness);
+}
+
+TEST_CASE("roster: who offers no worker and is no witness is refused") {
+  RosterStory story;
+  (void)story.says_hello(1, {11, 1});
+  Join join;
+  join.offer.worker_count = 0;
+  CHECK(story.meets(Received{{1}, Numbered<News>{1, join}}) ==
+        Lines{"close 1: refused: n11 offers no worker, and is no witness"});
+  CHECK(story.joins(1, 2) == Lines{"join of node 1"});
 }
 
 /// A generation of agents 11 on node 1, 12 on node 2 and 13 on node 3, formed by 11.

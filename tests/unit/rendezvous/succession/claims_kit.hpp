@@ -26,6 +26,7 @@ inline Generation record_with(std::initializer_list<int> nodes, std::int64_t num
     member.offer.node = NodeId{node};
     member.offer.host = voter(node).host;
     member.offer.agent = voter(node).agent;
+    member.first_rank = Rank{static_cast<int>(record.members.size())};
     record.members.push_back(member);
     record.voters.all.push_back(voter(node));
   }
