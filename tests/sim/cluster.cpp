@@ -14,7 +14,7 @@ NetworkOptions network_options(const Story& story) {
   return {story.delay_min, story.delay_max, story.clog_percent, story.clog_max};
 }
 
-/// What no option says.
+/// The story's options, and what no option says.
 JobOptions options_of(const Story& story) {
   JobOptions options = read_options(command_line_of(story), story.anchored);
   options.coordinator.save_patience = story.save_patience;

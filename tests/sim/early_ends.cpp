@@ -302,7 +302,7 @@ bool Cluster::all_can_tell() const {
 /// way for good to one that could not tell, even if that can by now.
 bool Cluster::can_begin_anew() const {
   const auto is_there = [](const auto& each) { return each->agent_id() != 0; };
-  if (story_.anchored || decided_.empty() || !std::ranges::all_of(hosts_, is_there)) return false;
+  if (decided_.empty() || !std::ranges::all_of(hosts_, is_there)) return false;
   const Generation& last = decided_.rbegin()->second;
   const Host& founder = founding_host();
   const bool was_head =

@@ -87,7 +87,7 @@ void Cluster::fail_once() {
 void Cluster::lose_head() {
   const int leader = who_leads();
   const bool is_awaited = gathering().replace_timeout > times_.dead_after * 4;
-  if (story_.anchored || gone_.contains(0) || !majority_lives(leader) || !is_awaited) return;
+  if (gone_.contains(0) || !majority_lives(leader) || !is_awaited) return;
   causes_.disturb(schedule_.now());
   host(leader).kill_agent();
   power_on_after(Millis{1'000}, leader);

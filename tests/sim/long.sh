@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Plays for hours: votes, claims, a witness and relays, each with 2 to 9 hosts, of which one to all
-# are needed, so many seeds each, from FIRST on; and a tenth as many variants of each scenario.
+# Plays for hours: votes, claims, a witness, batch scripts' jobs and relays, each with 2 to 9
+# hosts, of which one to all are needed, so many seeds each, from FIRST on; and a tenth as many
+# variants of each scenario.
 # Prints a line for each kind, the seeds that break a promise, and the cells that none has reached.
 # Exits with 1 if a seed breaks one, or if the simulator has not come to its end.
 #   tests/sim/long.sh COUNT [FIRST]
@@ -32,14 +33,14 @@ vary() {  # SCENARIO
 export -f play vary
 export results first count
 
-for kind in votes claims witness relays; do
+for kind in votes claims witness anchored relays; do
     for hosts in 2 3 4 5 6 7 8 9; do echo "$kind $hosts"; done
 done | xargs -P "${JOBS:-2}" -L 1 bash -c 'play "$@"' play
 
 printf '%s\n' tests/sim/scenarios/*.txt |
     xargs -P "${JOBS:-2}" -L 1 bash -c 'vary "$@"' vary
 
-runs=$(find "$results" -type f -name '[vcw]*' | wc -l)
+runs=$(find "$results" -type f ! -name 'near-*' | wc -l)
 cat "$results"/* | grep '^never reached: .*, which cannot happen' | sort -u || true
 cat "$results"/* | grep '^never reached: ' | grep -v 'cannot happen' | sort | uniq -c |
     awk -v runs="$runs" '$1 == runs { $1 = ""; print substr($0, 2) }' || true

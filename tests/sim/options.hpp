@@ -21,7 +21,7 @@ struct JobOptions {
   [[nodiscard]] const LeaseTimes& times() const { return options.rendezvous.times; }
 };
 
-/// Throws what ddprun would end with. `anchored`: for a batch script, as an agent of it is called.
+/// Throws what ddprun would end with. `anchored`: of a batch script's job, which ends with it.
 [[nodiscard]] JobOptions read_options(const CommandLine& line, bool anchored = false);
 
 /// As everybody has it who says nothing of it.

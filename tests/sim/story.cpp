@@ -269,6 +269,10 @@ Story read_story(const std::string& text) {
     }
   }
   if (story.hosts.empty()) throw std::invalid_argument("there is no host");
+  const bool may_be_anchored = story.has_witness() && !story.claims && story.founder == 0;
+  if (story.anchored && !may_be_anchored) {
+    throw std::invalid_argument("a batch script's job has a witness that founds it, and no claims");
+  }
   return story;
 }
 
