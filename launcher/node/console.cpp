@@ -23,7 +23,7 @@ void Console::write(std::string lines) {
   console_.write(stderr_, std::move(lines));
 }
 
-StatusRow::Redraw Console::redraws_status() {
+StatusRow::Redraw Console::begin_status_row() {
   console_.keep_bottom_line();
   if (!may_redraw(STDERR_FILENO) || is_pipe(STDOUT_FILENO)) return nullptr;
   return [this](const std::string& text) { console_.show(stderr_, BottomLine::status, text); };

@@ -30,9 +30,10 @@ class Console {
   /// Whole lines as they are.
   void write(std::string lines);
 
-  /// Draws the row of status; null where others write to that terminal as well, such as the reader
-  /// of a pipe, or there is none. From now on the last row of a terminal is redrawn.
-  [[nodiscard]] StatusRow::Redraw redraws_status();
+  /// From now on the last row of a terminal is redrawn. Returns what draws the row of status; null
+  /// if standard error is no terminal of ours, or if standard output is a pipe, whose reader may
+  /// write there too.
+  [[nodiscard]] StatusRow::Redraw begin_status_row();
 
  private:
   const Say say_;

@@ -32,7 +32,7 @@ class Ending {
     SlurmSide& slurm;
   };
 
-  /// Ends the process that runs `context`. All outlive this.
+  /// Ends the process that runs `context`. All arguments outlive this.
   Ending(boost::asio::io_context& context, Console& console, const Job& job, Parts parts);
 
   /// The status of the process; nothing until `exit`.

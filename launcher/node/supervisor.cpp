@@ -35,7 +35,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
             workers_.reap();  // handle past events before new ones
             agent_.tell(Timeout{});
           }),
-      status_(context_, progress_, job_.manner.redraws ? console_.redraws_status() : nullptr),
+      status_(context_, progress_, job_.manner.redraws ? console_.begin_status_row() : nullptr),
       workers_(context_,
                console_.writers(),
                job_,

@@ -67,9 +67,9 @@ void Participant::perform(Instant now, const SuccessionAction& action, Actions& 
                         [&](const TakeLead& lead) { take_lead(now, lead, out); },
                         [&](const StepDown& what) { step_down(what, out); },
                         [&](const Decided& what) {
-                          // An anchored job's head ends with its script, as everybody knows.
-                          const bool may_be_lost = !options_.coordinator.anchored;
-                          if (may_be_lost) say(notes_.leads(succession_.reason()), out);
+                          // An anchored job ends with its script, and elects nobody.
+                          const bool elects = !options_.coordinator.anchored;
+                          if (elects) say(notes_.leads(succession_.reason()), out);
                           later_.emplace_back(what);
                         },
                         [&](const MarkFound& what) { tell_coordinator(now, what, out); },
