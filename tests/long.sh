@@ -16,7 +16,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-parts=(sim mutations asan fuzz parity chaos slurm torch peers gpu packages bundle bytes)
+parts=(sim mutations asan fuzz parity chaos slurm torch peers gpu packages bundle bytes roots)
 logs=build/long
 
 # For each part a function, whose first comment --list shows.
@@ -69,6 +69,10 @@ part_packages() {  # packaging/build.sh, then packaging/test.sh
 part_bundle() {  # packaging/gpu_bundle.sh, then packaging/test_bundle.sh
     packaging/gpu_bundle.sh
     packaging/test_bundle.sh
+}
+part_roots() {  # tests/fresh_root.sh, README's commands on Debian 12 and 13
+    tests/fresh_root.sh bookworm
+    tests/fresh_root.sh trixie
 }
 part_bytes() {  # packaging/twice.sh: the same source gives the same packages
     packaging/twice.sh
