@@ -83,8 +83,19 @@ check_fuzzers() {
     check "each fuzzer finds nothing in 3 s" tests/fuzz/run.sh --only-search 3
 }
 
+# check_template PYTHON: examples/template with the installed runtime, both built with the LibTorch
+# of its PyTorch.
+check_template() {
+    local build=build/template prefix
+    prefix=$("$1" -c 'import torch; print(torch.utils.cmake_prefix_path)') &&
+        cmake --preset release -B "$build" -DCMAKE_BUILD_TYPE=None -DDDPRUN_STATIC=OFF \
+            -DDDPRUN_TESTS=OFF -DDDPRUN_EXAMPLES=OFF -DCMAKE_PREFIX_PATH="$prefix" &&
+        cmake --build "$build" -j "$jobs" &&
+        env BUILD="$build" CMAKE=cmake SOURCE="$PWD" tests/install/template_test.sh
+}
+
 # check_pypi_torch PRESET PATTERN: the tests that run Python, by PyTorch's newest release and
-# frameworks on it, in an environment that is thrown away.
+# frameworks on it, in an environment that is thrown away; and a project with its LibTorch.
 check_pypi_torch() {
     local venv="$results/venv" status=0
     local packages=(torch==2.15.0 torchvision==0.29.2 numpy lightning==2.6.6 accelerate==1.15.0
@@ -96,6 +107,7 @@ check_pypi_torch() {
     fi
     TEST_PYTHON="$venv/bin/python" TEST_TORCHRUN="$venv/bin/torchrun" \
         tests_of "$1" -R "$2" || status=1
+    check "the template trains with ${packages[0]}" check_template "$venv/bin/python" || status=1
     rm -rf "$venv"
     return "$status"
 }

@@ -62,9 +62,10 @@ part_peers() {  # tests/peers.sh, four versions of PyTorch at one store
 part_gpu() {  # tests/gpu.sh, which passes where there is no GPU
     tests/gpu.sh
 }
-part_packages() {  # packaging/build.sh, then packaging/test.sh
+part_packages() {  # packaging/build.sh, then packaging/test.sh and packaging/test_e2e.sh
     packaging/build.sh
     packaging/test.sh ${LONG_PYTHON:+"$LONG_PYTHON"}
+    packaging/test_e2e.sh
 }
 part_bundle() {  # packaging/gpu_bundle.sh, then packaging/test_bundle.sh
     packaging/gpu_bundle.sh

@@ -61,7 +61,7 @@ test_release() {
     part "slurm_kit" 90 tests_of release -L '^slurm_kit$' -j 4 || true
     part "slurm" 240 tests_of release -L '^slurm$' -j 4 || true
     test_kinds release
-    part "pypi torch" 500 check_pypi_torch release "$pytorch_tests" || true
+    part "pypi torch" 650 check_pypi_torch release "$pytorch_tests" || true
 }
 build_others() {
     give_way
