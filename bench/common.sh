@@ -5,7 +5,7 @@
 bench=$PWD/build/bench
 results=$bench/results  # rows, facts, missing: see bench/table.py
 work=$bench/work        # scratch folder, empty when a bench begins
-ddprun=$PWD/build/release/bin/ddprun
+ddprun=${BENCH_DDPRUN:-$PWD/build/release/bin/ddprun}
 programs=$bench/programs/bin
 torch_prefix=           # for CMAKE_PREFIX_PATH; empty: the system's LibTorch
 libtorch=               # in words
