@@ -32,7 +32,8 @@ Error failed(const std::string& path, int reason) {
 Result<void> check_owner(const std::string& path, const Fd& file) {
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return failed(path, errno);
-  if (!S_ISREG(status.st_mode)) return refused(path, "it is no regular file", "name one");
+  if (!S_ISREG(status.st_mode))
+    return refused(path, "it is no regular file", "name a regular file");
   if (status.st_uid != ::geteuid()) {
     return refused(path,
                    fmt::format("it belongs to user {} and not to {}", status.st_uid, ::geteuid()),
@@ -41,7 +42,9 @@ Result<void> check_owner(const std::string& path, const Fd& file) {
   if ((status.st_mode & 077) != 0) {
     return refused(path,
                    fmt::format("others have rights to it (mode {:04o})", status.st_mode & 07777),
-                   fmt::format("make a new token, and chmod 600 {}", path));
+                   fmt::format("remove {0}, and make a new token: "
+                               "(umask 077; openssl rand -hex 32 > {0})",
+                               path));
   }
   return {};
 }

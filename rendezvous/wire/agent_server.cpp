@@ -238,10 +238,12 @@ Result<std::unique_ptr<AgentServer>> AgentServer::listen(boost::asio::io_context
   try {
     impl->listen(address, port);
   } catch (const boost::system::system_error& error) {
+    const bool is_taken = error.code() == boost::asio::error::address_in_use;
     return Error(ExitStatus::system_refused,
                  fmt::format("cannot listen for agents on {}", endpoint_text(address, port)),
                  error.code().message(),
-                 "check address and port");
+                 is_taken ? "end the program that has this port, or choose another one"
+                          : "check address and port");
   }
   return std::unique_ptr<AgentServer>(new AgentServer(std::move(impl)));
 }

@@ -60,7 +60,8 @@ TEST_CASE("token: a file that others have rights to is refused") {
     const std::string path = file_with(folder, "secret", mode);
     const std::string error = token_error_of(path);
     CHECK(error.find("others have rights to it") != std::string::npos);
-    CHECK(error.find("chmod 600 " + path) != std::string::npos);
+    CHECK(error.find("remove " + path + ", and make a new token: (umask 077; ") !=
+          std::string::npos);
     CHECK(error.find("secret") == std::string::npos);
   }
   CHECK(token_error_of(file_with(folder, "secret", 0644)).find("mode 0644") != std::string::npos);
@@ -76,12 +77,13 @@ TEST_CASE("token: what is no readable regular file is refused with the reason, a
         before + folder.at("missing") + after +
             "No such file or directory; name a file that this user can read");
   CHECK(token_error_of(folder.path()) ==
-        before + folder.path() + after + "it is no regular file; name one");
+        before + folder.path() + after + "it is no regular file; name a regular file");
   const std::string fifo = folder.at("fifo");
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
-  CHECK(token_error_of(fifo) == before + fifo + after + "it is no regular file; name one");
+  CHECK(token_error_of(fifo) ==
+        before + fifo + after + "it is no regular file; name a regular file");
   CHECK(token_error_of("/dev/zero") ==
-        before + "/dev/zero" + after + "it is no regular file; name one");
+        before + "/dev/zero" + after + "it is no regular file; name a regular file");
 }
 
 TEST_CASE("token: a file that is too long is refused, and one of the longest size is not") {

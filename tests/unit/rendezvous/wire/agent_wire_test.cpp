@@ -286,7 +286,8 @@ TEST_CASE("agent wire: a port that is taken is told with its address") {
   REQUIRE_FALSE(second.has_value());
   CHECK(second.error().message() == "cannot listen for agents on " +
                                         endpoint_text("127.0.0.1", wire.server->port()) +
-                                        ": Address already in use; check address and port");
+                                        ": Address already in use; end the program that has this "
+                                        "port, or choose another one");
   CHECK_FALSE(AgentServer::listen(wire.context, "nowhere", 0, credentials_of(), {}).has_value());
 }
 
