@@ -24,8 +24,8 @@ declare -A sets=(
     [ci]="clang clang-format clang-tidy fish libclang-rt$clang_rt-dev shellcheck python3-venv
         ca-certificates cmark-gfm tidy zsh"
     [slurm]="munge slurm-client slurmctld slurmd"
-    [packaging]="bzip2 cmake ninja-build python3-pip python3-venv rpm mmdebstrap qemu-user-static
-        cmark-gfm mandoc tidy"
+    [packaging]="binutils bzip2 cmake ninja-build python3-pip python3-venv rpm mmdebstrap
+        qemu-user-static cmark-gfm mandoc tidy"
 )
 known="build data test ci slurm packaging"
 

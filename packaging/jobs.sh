@@ -1,18 +1,32 @@
 # Shell functions for packaging/test.sh: jobs that a program must be able to run.
 # shellcheck shell=bash
-# shellcheck disable=SC2154  # test.sh sets work
+# shellcheck disable=SC2154  # test.sh sets version and work
 # shellcheck disable=SC2016  # the workers' shells expand their variables
 
 # check_jobs NAME COMMAND...: COMMAND is ddprun, with what starts it on another system.
 check_jobs() {
     local name=$1
     shift
-    check "$name: it says its version" "$@" --version
+    check "$name: it says its version, commit and compiler" says_its_build "$@"
     check "$name: two workers" two_workers "$@"
     check "$name: a restart" "$@" --max-restarts=1 \
         sh -c 'test "$TORCHELASTIC_RESTART_COUNT" = 1'
     check "$name: two nodes" two_nodes "$@"
     check "$name: the workers' store answers" "$@" --nproc-per-node=2 bash -c "$ping_store"
+}
+
+# The commit is one of this clone, or unknown to who has none.
+says_its_build() {
+    local commit
+    "$@" --version >"$work/output" || return 1
+    cat "$work/output"
+    commit=$(sed -n 's/^commit \([0-9a-f]\{12\}\|unknown\)\(, changed\)\?$/\1/p' "$work/output")
+    if [[ -e .git ]]; then
+        git rev-parse --quiet --verify "$commit^{commit}" || return 1
+    else
+        [[ $commit == unknown ]] || return 1
+    fi
+    grep -xF "ddprun $version" "$work/output" && grep -xE 'compiler Clang [0-9.]+' "$work/output"
 }
 
 # What a client of PyTorch 2.2 and later begins with, and a ping with four bytes, which come back.
