@@ -42,8 +42,8 @@ Result<void> check_owner(const std::string& path, const Fd& file) {
   if ((status.st_mode & 077) != 0) {
     return refused(path,
                    fmt::format("others have rights to it (mode {:04o})", status.st_mode & 07777),
-                   fmt::format("remove {0}, and make a new token: "
-                               "(umask 077; openssl rand -hex 32 > {0})",
+                   fmt::format("remove it on all nodes, and make a new token on one: "
+                               "(umask 077; openssl rand -hex 32 > '{}')",
                                path));
   }
   return {};

@@ -57,14 +57,14 @@ std::string readme_script() {
 
 }  // namespace
 
-/// A node has two GPUs here, of which the script wants four.
+/// A node has two GPUs and few cores here, of which the script wants more.
 TEST_CASE("slurm: the batch script of README, with a Python program") {
   if (!can_run_slurm()) return;
   Training training(4);
   training.slurm().show_gpus();
   training.slurm().test().write("readme.sh", readme_script());
   training.slurm().test().write("train.py", "import os\nos.execv('./train', ['./train'])\n");
-  const int job = training.submit_file("readme.sh", {"--gpus-per-node=2"});
+  const int job = training.submit_file("readme.sh", {"--gpus-per-node=2", "--cpus-per-task=1"});
   const Starts starts = all_of(training, 1);
   CHECK(starts.size() == 8);
   for (const auto& [rank, start] : starts) CHECK(start.gpus == "0,1");
