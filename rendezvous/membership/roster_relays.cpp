@@ -19,8 +19,7 @@ void Roster::name_relays(Actions& out) {
     const auto found = peers_.find(agent);
     if (found == peers_.end()) continue;
     Peer& peer = found->second;
-    const bool is_ready =
-        !peer.lost && !peer.witness && peer.leased && peer.session != SessionId{};
+    const bool is_ready = !peer.lost && !peer.witness && peer.leased && peer.session != SessionId{};
     if (!is_ready || peer.contact.empty() || agent == options_.leader.agent) continue;
     const bool leads_group = group != node.value / size;
     if (leads_group) {

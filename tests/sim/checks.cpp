@@ -204,8 +204,7 @@ void Cluster::started(int host, const Part& part) {
   if (part.number != spawned_) check_lives();
   spawned_ = part.number;
   check_place(part);
-  if (!decided_.contains(part.number))
-    break_rule("S10: an undecided generation starts");
+  if (!decided_.contains(part.number)) break_rule("S10: an undecided generation starts");
   GenerationNumber& newest = newest_on_[host];
   if (part.number <= newest) break_rule("S3: a generation was started again");
   newest = part.number;

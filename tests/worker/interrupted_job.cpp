@@ -31,10 +31,13 @@ constexpr std::int64_t batch_size = 8;
 constexpr std::int64_t epochs_count = 3;
 constexpr std::int64_t save_every = 5;
 
-/// While alive, sends SIGTERM to the thread that made it, again and again.
+/// Sends SIGTERM to the thread that makes it, at once, and while alive again and again.
 class Storm {
  public:
-  Storm() : target_(::pthread_self()) { sender_ = std::thread(&Storm::send, this); }
+  Storm() : target_(::pthread_self()) {
+    static_cast<void>(std::raise(SIGTERM));  // the other thread may be late
+    sender_ = std::thread(&Storm::send, this);
+  }
   Storm(const Storm&) = delete;
   Storm& operator=(const Storm&) = delete;
   ~Storm() {
