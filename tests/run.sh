@@ -79,7 +79,7 @@ test_asan() {
 }
 check_sources() {
     give_way
-    part "fuzzers" 250 check_fuzzers || true
+    part "fuzzers" 400 check_fuzzers || true
     part "includes" 400 check_includes || true
     if part "mutations" 400 check_mutations; then cat "$results/mutations"; fi
 }
