@@ -141,6 +141,9 @@ void wait_for(const Event& event) {
   }
 }
 
+// The functions of before 2.4 are still there, and deprecated.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 /// Autocast of a type of device. Until 2.3 there were functions for GPUs and for CPUs instead.
 template <typename Type>
 bool is_autocast_on(Type device) {
@@ -174,6 +177,7 @@ void set_autocast(Type device, bool is_on, torch::ScalarType type) {
     set_autocast_gpu_dtype(type);
   }
 }
+#pragma GCC diagnostic pop
 
 struct Buckets {
   std::vector<std::vector<std::size_t>> indices;
