@@ -21,6 +21,13 @@ struct IpEndpoint {
   friend bool operator==(const IpEndpoint&, const IpEndpoint&) = default;
 };
 
+/// A TCP connection, as the process at `local` sees it.
+struct IpConnection {
+  IpEndpoint local;
+  IpEndpoint peer;
+  friend bool operator==(const IpConnection&, const IpConnection&) = default;
+};
+
 /// All addresses whose first bits are those of `address`.
 struct IpNetwork {
   IpAddress address;

@@ -1,5 +1,7 @@
 #include "launcher/link/member_link.hpp"
 
+#include "launcher/system/socket_owner.hpp"
+#include "rendezvous/ip_network.hpp"
 #include "rendezvous/overloaded.hpp"
 
 #include <boost/asio/post.hpp>
@@ -117,9 +119,29 @@ void MemberLink::perform(const ParticipantAction& action) {
           [this](const TellAgent& what) { handlers_.on_event(what.event); },
           [this](const LeaseChanged& what) { handlers_.on_lease(what.until); },
           [this](const WillIsFor& what) { handlers_.on_will(what.address); },
+          [this](const LookUpOwners& what) { look_up(what); },
           [this](const Note& what) { handlers_.on_note(what.text); },
           [this](const AllTold&) { boost::asio::post(context_, std::exchange(done_, nullptr)); }},
       action);
+}
+
+/// The store's end of a connection is its peer here.
+void MemberLink::look_up(const LookUpOwners& asked) {
+  if (!knows_users_) {
+    const auto address = parse_ip_address(options_.listen_address);
+    knows_users_ = address && kernel_tells_owners({*address, server_->port()});
+    if (!*knows_users_) {
+      handlers_.on_note(
+          "store: all users of this machine may use the job's store, since its kernel does not "
+          "tell whose a connection is (INET_DIAG)");
+    }
+  }
+  OwnersTold told;
+  told.number = asked.question.number;
+  for (const IpConnection& each : asked.question.connections) {
+    told.objections.push_back(*knows_users_ ? objection_to_owner(each.local, each.peer) : "");
+  }
+  server_->send(asked.session, told);
 }
 
 void MemberLink::connect(const Connect& connect) {

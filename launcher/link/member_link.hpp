@@ -69,6 +69,7 @@ class MemberLink final : public JobLink, private ParticipantObserver {
   void answered(const Coordinator&, const std::vector<CoordinatorAction>&) override;
   void perform(const ParticipantAction& action);
   void connect(const Connect& connect);
+  void look_up(const LookUpOwners& asked);
 
   boost::asio::io_context& context_;
   MemberOptions options_;
@@ -79,6 +80,7 @@ class MemberLink final : public JobLink, private ParticipantObserver {
   std::optional<ClaimsFolder> folder_;
   std::optional<MarkKeeper> marks_;
   std::optional<MachineLoop<Participant, ParticipantEvent, ParticipantAction>> participant_;
+  std::optional<bool> knows_users_;  // the kernel, of connections; nothing: nobody has asked
   std::function<void()> done_;
 };
 

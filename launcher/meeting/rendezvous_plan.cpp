@@ -131,7 +131,7 @@ std::string store_address(const std::string& address, const std::vector<Interfac
   return interface_of(address, interfaces).empty() ? every_address(interfaces) : address;
 }
 
-std::vector<IpAddress> addresses_for_others(const std::string& own,
+std::vector<IpAddress> addresses_for_others(const RendezvousPlan& plan,
                                             const std::vector<Interface>& interfaces) {
   std::vector<IpAddress> addresses;
   const auto add = [&](const std::string& text) {
@@ -140,8 +140,12 @@ std::vector<IpAddress> addresses_for_others(const std::string& own,
     const bool is_new = std::ranges::find(addresses, *address) == addresses.end();
     if (is_new && addresses.size() < Offer::addresses_max) addresses.push_back(*address);
   };
-  add(own);
-  for (const Interface& each : interfaces) add(each.address);
+  add(plan.own_address);
+  for (const bool likely : {true, false}) {
+    for (const Interface& each : interfaces) {
+      if ((each.name == plan.interface) == likely) add(each.address);
+    }
+  }
   return addresses;
 }
 

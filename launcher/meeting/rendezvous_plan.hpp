@@ -65,9 +65,10 @@ struct RendezvousPlan {
 [[nodiscard]] std::string store_address(const std::string& address,
                                         const std::vector<Interface>& interfaces);
 
-/// From which a node's workers may come to another: `own`, by which others reach it, if that is no
-/// name, and those of `interfaces`; without loopback and link-local ones, as many as an offer has.
-[[nodiscard]] std::vector<IpAddress> addresses_for_others(const std::string& own,
+/// From which a node's workers may come to another. At the first one its agent listens: it is the
+/// plan's own, if that is no name, else one of the plan's interface. The others are those of
+/// `interfaces`. Loopback and link-local ones are left out, and what an offer has no place for.
+[[nodiscard]] std::vector<IpAddress> addresses_for_others(const RendezvousPlan& plan,
                                                           const std::vector<Interface>& interfaces);
 
 /// An address by which others may reach this node, neither loopback nor link-local: IPv4 first.

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +15,7 @@ AgentOptions agent_options(const Job& job) {
   AgentOptions options = agent_options(job.options, job.witness);
   options.host = job.setup.host;
   if (job.options.rendezvous.has_many_nodes()) {
-    options.addresses = addresses_for_others(job.meeting.plan.own_address, job.meeting.interfaces);
+    options.addresses = addresses_for_others(job.meeting.plan, job.meeting.interfaces);
   }
   options.terminal = job.terminal;
   options.sees_snapshots = !job.setup.snapshot.empty();
@@ -24,23 +23,17 @@ AgentOptions agent_options(const Job& job) {
 }
 
 Admission admission_for(const Part& part, const Job& job, bool knows_users) {
-  std::vector<IpAddress> addresses = part.store_peers;
-  std::set<IpAddress> own_addresses;
+  std::vector<IpAddress> own;
   for (const Interface& each : job.meeting.interfaces) {
-    const auto own = parse_ip_address(each.address);
-    if (!own) continue;
-    addresses.push_back(*own);
-    own_addresses.insert(*own);
+    if (const auto address = parse_ip_address(each.address)) own.push_back(*address);
+  }
+  std::vector<IpAddress> others;
+  for (const StorePeer& peer : part.store_peers) {
+    others.insert(others.end(), peer.addresses.begin(), peer.addresses.end());
   }
   Admission::Objection objection;
-  if (knows_users) {
-    objection = [own = std::move(own_addresses)](const IpEndpoint& local,
-                                                 const IpEndpoint& remote) {
-      const bool is_here = is_loopback(remote.address) || own.contains(remote.address);
-      return is_here ? objection_to_owner(local, remote) : std::string();
-    };
-  }
-  return Admission(addresses, job.options.rendezvous.store_allow, std::move(objection));
+  if (knows_users) objection = objection_to_owner;
+  return Admission(own, others, job.options.rendezvous.store_allow, std::move(objection));
 }
 
 namespace {

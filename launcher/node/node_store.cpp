@@ -41,6 +41,7 @@ Result<std::uint16_t> NodeStore::open(const std::string& address) {
 }
 
 void NodeStore::close() {
+  owners_.reset();
   if (!store_) return;
   const std::optional<Endpoint>& asked = job_.options.rendezvous.store;
   if (asked && asked->port != 0) return store_.reset();
@@ -55,15 +56,7 @@ void NodeStore::close() {
 /// exceeds dead_after, so a lost node is reported as lost, not unreachable.
 void NodeStore::begin(const Part& part) {
   constexpr Millis margin{6'000};
-  if (part.group_rank == 0) {
-    if (!knows_users_) {
-      handlers_.on_note(
-          "store: all users of this machine may use it, since its kernel does not tell whose a "
-          "connection is (INET_DIAG)");
-    }
-    store_->open_for(admission_for(part, job_, knows_users_),
-                     job_.options.rendezvous.store_dialect);
-  }
+  if (part.group_rank == 0) open_for(part);
   if (!job_.options.rendezvous.has_many_nodes()) return;
   const auto tell = [this, number = part.number](const std::string& why) {
     StoreUnreachable unreachable;
@@ -74,6 +67,26 @@ void NodeStore::begin(const Part& part) {
   const Millis patience = job_.options.rendezvous.times.dead_after + margin;
   check_ =
       std::make_unique<StoreCheck>(context_, part.master_address, part.master_port, patience, tell);
+}
+
+/// What the store of another generation still asks finds nobody.
+void NodeStore::open_for(const Part& part) {
+  if (!knows_users_) {
+    handlers_.on_note(
+        "store: all users of this machine may use it, since its kernel does not tell whose a "
+        "connection is (INET_DIAG)");
+  }
+  owners_ = std::make_shared<OwnerClient>(
+      context_,
+      job_.meeting.credentials,
+      part.store_peers,
+      job_.options.rendezvous.times.dead_after,
+      [this](SessionId held, const std::string& objection) { store_->judge(held, objection); });
+  store_->open_for(admission_for(part, job_, knows_users_),
+                   job_.options.rendezvous.store_dialect,
+                   [weak = std::weak_ptr(owners_)](SessionId held, const IpConnection& connection) {
+                     if (const auto owners = weak.lock()) owners->ask(held, connection);
+                   });
 }
 
 }  // namespace ddprun

@@ -1,8 +1,9 @@
 // The store of this node's generations: open while this node may be the first member; it admits the
-// other nodes once this node is. Also this node's check of the store of a generation that begins,
-// on any node.
+// other nodes once this node is, after asking their agents whose a connection is. Also this node's
+// check of the store of a generation that begins, on any node.
 #pragma once
 
+#include "launcher/link/owner_client.hpp"
 #include "launcher/node/job.hpp"
 #include "launcher/node/store_check.hpp"
 #include "rendezvous/generations/generation.hpp"
@@ -42,12 +43,15 @@ class NodeStore {
   void stop_looking() { check_.reset(); }
 
  private:
+  void open_for(const Part& part);
+
   boost::asio::io_context& context_;
   const Job& job_;
   Handlers handlers_;
   std::unique_ptr<StoreServer> store_;
-  bool knows_users_ = false;           // of this host, who connect to it
-  std::unique_ptr<StoreCheck> check_;  // while a generation of many nodes begins
+  bool knows_users_ = false;             // of this host, who connect to it
+  std::shared_ptr<OwnerClient> owners_;  // of connections from other nodes to it
+  std::unique_ptr<StoreCheck> check_;    // while a generation of many nodes begins
 };
 
 }  // namespace ddprun

@@ -1,14 +1,24 @@
 #include "rendezvous/generations/generation.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <map>
-#include <set>
+#include <system_error>
 
 namespace ddprun {
 
 std::string_view machine_of(std::string_view contact) {
   return contact.substr(0, contact.rfind(':'));
+}
+
+std::uint16_t port_of(std::string_view contact) {
+  std::uint16_t port = 0;
+  const std::size_t colon = contact.rfind(':');
+  if (colon == std::string_view::npos) return 0;
+  const std::string_view digits = contact.substr(colon + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  return error == std::errc() && end == digits.data() + digits.size() ? port : std::uint16_t{0};
 }
 
 std::string Generation::repeated_host() const {
@@ -38,15 +48,20 @@ const Member* Generation::member_with(Rank rank) const {
   return rank.value - member.first_rank.value < member.offer.worker_count ? &member : nullptr;
 }
 
-std::vector<IpAddress> Generation::addresses() const {
-  std::set<IpAddress> all;
+std::vector<StorePeer> Generation::store_peers() const {
+  std::vector<StorePeer> peers;
+  peers.reserve(members.size());
+  for (const Member& member : members) peers.push_back({port_of(member.offer.contact), {}});
+  std::size_t room = Part::peer_addresses_max;
   for (std::size_t place = 0; place < Offer::addresses_max; ++place) {
-    for (const Member& member : members) {
-      if (all.size() == Part::store_peers_max) break;
-      if (place < member.offer.addresses.size()) all.insert(member.offer.addresses[place]);
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const std::vector<IpAddress>& named = members[i].offer.addresses;
+      if (place >= named.size()) continue;
+      if (room-- == 0) return peers;
+      peers[i].addresses.push_back(named[place]);
     }
   }
-  return {all.begin(), all.end()};
+  return peers;
 }
 
 std::vector<Part> Generation::parts() const {
@@ -67,7 +82,7 @@ std::vector<Part> Generation::parts() const {
     part.cause = cause;
     parts.push_back(part);
   }
-  if (!parts.empty()) parts.front().store_peers = addresses();
+  if (!parts.empty()) parts.front().store_peers = store_peers();
   return parts;
 }
 

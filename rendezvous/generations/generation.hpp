@@ -49,6 +49,8 @@ struct Offer {
 /// The address in a contact, "HOST:PORT": two agents with one are on one machine, and one of them
 /// may be dead.
 [[nodiscard]] std::string_view machine_of(std::string_view contact);
+/// The port in it; 0: there is none.
+[[nodiscard]] std::uint16_t port_of(std::string_view contact);
 
 /// The failures that count for a node.
 struct Blame {
@@ -64,9 +66,16 @@ struct Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
+/// A member, for the one that has the store.
+struct StorePeer {
+  std::uint16_t agent_port = 0;      ///< Where its agent listens, at the first address.
+  std::vector<IpAddress> addresses;  ///< From which its workers may come.
+  friend bool operator==(const StorePeer&, const StorePeer&) = default;
+};
+
 /// What a member needs to know of a generation.
 struct Part {
-  static constexpr std::size_t store_peers_max = 60'000;
+  static constexpr std::size_t peer_addresses_max = 50'000;  ///< Of all members together.
 
   GenerationNumber number;
   int group_rank = 0;        ///< The node's index among the members.
@@ -78,8 +87,8 @@ struct Part {
   std::uint16_t master_port = 0;
   int restart_count = 0;  ///< Generations of this job before this one.
   std::string cause;      ///< Why it was formed, for people.
-  /// Addresses that may connect to the store; empty except for the member that has it.
-  std::vector<IpAddress> store_peers;
+  /// Who may connect to the store, all members; empty except for the member that has it.
+  std::vector<StorePeer> store_peers;
   friend bool operator==(const Part&, const Part&) = default;
 };
 
@@ -104,8 +113,9 @@ struct Generation {
     return members.back().first_rank.value + members.back().offer.worker_count;
   }
 
-  /// Of all members, each once; where they are too many, those that members named first.
-  [[nodiscard]] std::vector<IpAddress> addresses() const;
+  /// One for each member, in their order; where they have too many addresses, with those that they
+  /// named first.
+  [[nodiscard]] std::vector<StorePeer> store_peers() const;
 
   /// One for each member, in their order.
   [[nodiscard]] std::vector<Part> parts() const;

@@ -72,10 +72,18 @@ struct Will {
   AgentSecret secret{};
   friend bool operator==(const Will&, const Will&) = default;
 };
-/// A ballot is for the succession, a BeatForRelay for the relay: neither needs a Hello before it,
-/// nor does a Will, whose sender is no agent.
-using ToCoordinator =
-    std::variant<Hello, Heartbeat, Numbered<News>, BeatBatch, Will, BeatForRelay, Ballot>;
+/// To the agent of a node from which connections came to a store: whose are they? Only the kernel
+/// there knows.
+struct OwnersAsked {
+  static constexpr std::size_t connections_max = 256;
+  std::int64_t number = 0;                ///< The answer has the same.
+  std::vector<IpConnection> connections;  ///< As the store sees them.
+  friend bool operator==(const OwnersAsked&, const OwnersAsked&) = default;
+};
+/// A ballot is for the succession, a BeatForRelay for the relay, OwnersAsked for the process's own
+/// kernel: none of them needs a Hello before it, nor does a Will, whose sender is no agent.
+using ToCoordinator = std::
+    variant<Hello, Heartbeat, Numbered<News>, BeatBatch, Will, BeatForRelay, OwnersAsked, Ballot>;
 
 /// The answer to a Hello: heartbeats and news are taken from now on.
 struct Welcome {
@@ -117,6 +125,12 @@ struct AckFromRelay {
   Ack ack;
   friend bool operator==(const AckFromRelay&, const AckFromRelay&) = default;
 };
+/// Of each connection, in their order, why it is none of the agent's user; empty: it is.
+struct OwnersTold {
+  std::int64_t number = 0;
+  std::vector<std::string> objections;
+  friend bool operator==(const OwnersTold&, const OwnersTold&) = default;
+};
 /// This life was declared lost: its workers must end, and a new life may begin.
 struct Forgotten {
   Incarnation who;
@@ -144,6 +158,7 @@ using ToAgent = std::variant<Welcome,
                              Numbered<Instruction>,
                              UseRelay,
                              AckBatch,
-                             AckFromRelay>;
+                             AckFromRelay,
+                             OwnersTold>;
 
 }  // namespace ddprun

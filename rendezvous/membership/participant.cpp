@@ -132,6 +132,10 @@ void Participant::hear(Instant now, const Received& received, Actions& out) {
   if (const auto* beat = std::get_if<BeatForRelay>(&received.message)) {
     return tell_relay(now, BeatArrived{received.session, *beat}, out);
   }
+  if (const auto* asked = std::get_if<OwnersAsked>(&received.message)) {
+    out.emplace_back(LookUpOwners{received.session, *asked});
+    return;
+  }
   const auto* hello = std::get_if<Hello>(&received.message);
   if (hello == nullptr) tell_roster(now, received, out);
   // The end of its session is the answer to a will.

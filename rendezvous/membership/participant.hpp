@@ -70,6 +70,11 @@ using ParticipantEvent = std::variant<TellNews,
 struct TellAgent {
   LinkEvent event;
 };
+/// Ask the kernel, and answer there by OwnersTold.
+struct LookUpOwners {
+  SessionId session;
+  OwnersAsked question;
+};
 /// The job is over, and no other process waits for a message from this one.
 struct AllTold {};
 using ParticipantAction = std::variant<Connect,
@@ -84,6 +89,7 @@ using ParticipantAction = std::variant<Connect,
                                        TellAgent,
                                        LeaseChanged,
                                        WillIsFor,
+                                       LookUpOwners,
                                        Note,
                                        AllTold>;
 

@@ -158,6 +158,7 @@ class Roster {
   void hear(Instant now, SessionId session, const Will& will, Actions& out);
   void hear(Instant, SessionId, const Ballot&, Actions&) {}        // it is the succession's
   void hear(Instant, SessionId, const BeatForRelay&, Actions&) {}  // it is the relay's
+  void hear(Instant, SessionId, const OwnersAsked&, Actions&) {}   // it is the process's own
   [[nodiscard]] Ack answer(Instant now, Peer& peer, const Heartbeat& heartbeat) const;
   void name_relays(Actions& out);
   [[nodiscard]] int group_size() const;

@@ -235,6 +235,7 @@ class Uplink {
   void hear(Instant now, ConnectionId from, const UseRelay& use, Actions& out);
   void hear(Instant now, ConnectionId from, const AckBatch& batch, Actions& out);
   void hear(Instant, ConnectionId, const AckFromRelay&, Actions&) {}  // it comes over no line
+  void hear(Instant, ConnectionId, const OwnersTold&, Actions&) {}    // nor is it asked for here
   [[nodiscard]] bool is_followed(AgentId leader, Epoch reign) const;
   void hear_relay(Instant now, const ToAgent& message, Actions& out);
   void connect_relay(Actions& out);

@@ -7,23 +7,37 @@
 
 namespace ddprun {
 
-Admission::Admission(const std::vector<IpAddress>& addresses,
+Admission::Admission(const std::vector<IpAddress>& own,
+                     const std::vector<IpAddress>& others,
                      std::vector<IpNetwork> networks,
                      Objection objection)
-    : addresses_(addresses.begin(), addresses.end()),
+    : own_(own.begin(), own.end()),
+      others_(others.begin(), others.end()),
       networks_(std::move(networks)),
       objection_(std::move(objection)) {}
 
 Admission Admission::without_job(std::vector<IpNetwork> networks, Objection objection) {
-  Admission admission({}, std::move(networks), std::move(objection));
+  Admission admission({}, {}, std::move(networks), std::move(objection));
   admission.is_without_job_ = true;
   return admission;
 }
 
+bool Admission::is_allowed(const IpAddress& peer) const {
+  return std::ranges::any_of(networks_,
+                             [&](const IpNetwork& network) { return network.contains(peer); });
+}
+
+bool Admission::is_here(const IpAddress& peer) const {
+  return is_loopback(peer) || own_.contains(peer);
+}
+
+bool Admission::is_another_nodes(const IpAddress& peer) const {
+  return others_.contains(peer) && !is_here(peer) && !is_allowed(peer);
+}
+
 std::string Admission::objection(const IpEndpoint& local, const IpEndpoint& peer) const {
-  const auto has_peer = [&](const IpNetwork& network) { return network.contains(peer.address); };
-  if (std::ranges::any_of(networks_, has_peer)) return {};
-  if (!is_without_job_ && !is_loopback(peer.address) && !addresses_.contains(peer.address)) {
+  if (is_allowed(peer.address) || is_another_nodes(peer.address)) return {};
+  if (!is_without_job_ && !is_here(peer.address)) {
     return "which is no address of this generation's nodes";
   }
   return objection_ ? objection_(local, peer) : std::string();
@@ -48,6 +62,7 @@ std::string Admission::advice(const IpAddress& local, const IpAddress& peer) con
   if (is_loopback(peer) || peer == local) {
     return "to admit all users of this machine, add " + option;
   }
+  if (is_another_nodes(peer)) return "to admit all users of that node, add " + option;
   if (is_without_job_) return "to admit it, add " + option;
   return "to admit it, for example behind NAT, add " + option;
 }

@@ -1,8 +1,8 @@
-// Who may connect to a store, whose protocol has no password.
+// Who may connect to a store, whose protocol has no password: processes of the job's user on the
+// generation's nodes, and networks of --store-allow. Of its own host the kernel tells the user of
+// each connection; of another node, that node's agent has to be asked.
 //
-// To the store of a generation: the generation's nodes, this host, and networks of --store-allow;
-// of this host, processes of the job's user. To a store without a job: networks that the user has
-// named, and his processes on this machine.
+// To a store without a job: networks that the user has named, and his processes on this machine.
 //
 // Bounds
 //   `named_max` peers are named when they are refused, each once.
@@ -27,17 +27,22 @@ class Admission {
   using Objection = std::function<std::string(const IpEndpoint& local, const IpEndpoint& peer)>;
 
   /// Admits `networks`, those that the user named. And, unless there is an objection to them, the
-  /// host itself, by its loopback addresses; and `addresses`, those of the host and of the
-  /// generation's nodes. Null: there is none.
-  Admission(const std::vector<IpAddress>& addresses,
+  /// host itself, by its loopback addresses and those of `own`. And those of `others` to whom
+  /// their node does not object. A null `objection`: the host's are not looked at.
+  Admission(const std::vector<IpAddress>& own,
+            const std::vector<IpAddress>& others,
             std::vector<IpNetwork> networks,
             Objection objection = nullptr);
 
   /// Admits `networks`, and whoever there is no objection to.
   [[nodiscard]] static Admission without_job(std::vector<IpNetwork> networks, Objection objection);
 
-  /// Why `peer`, which has connected to `local`, is refused; empty: it is admitted.
+  /// Why `peer`, which has connected to `local`, is refused; empty: it is admitted, or is another
+  /// node's.
   [[nodiscard]] std::string objection(const IpEndpoint& local, const IpEndpoint& peer) const;
+
+  /// Whether only the agent of that node can tell whose a connection from there is.
+  [[nodiscard]] bool is_another_nodes(const IpAddress& peer) const;
 
   /// The message about `peer`, which has connected to `local` and is not admitted; nothing if
   /// enough were named.
@@ -46,9 +51,12 @@ class Admission {
                                                   const std::string& why);
 
  private:
+  [[nodiscard]] bool is_allowed(const IpAddress& peer) const;
+  [[nodiscard]] bool is_here(const IpAddress& peer) const;
   [[nodiscard]] std::string advice(const IpAddress& local, const IpAddress& peer) const;
 
-  std::set<IpAddress> addresses_;
+  std::set<IpAddress> own_;
+  std::set<IpAddress> others_;
   std::vector<IpNetwork> networks_;
   Objection objection_;
   bool is_without_job_ = false;

@@ -74,9 +74,20 @@ class StoreServer::Impl {
     thread_.join();
   }
 
-  void open_for(Admission admission, StoreDialect ungreeted) {
-    boost::asio::post(context_, [this, ungreeted, admission = std::move(admission)]() mutable {
-      service_.open_for(std::move(admission), ungreeted);
+  void open_for(Admission admission, StoreDialect ungreeted, AskHandler ask) {
+    auto ask_caller = [this, ask = std::move(ask)](SessionId held, const IpConnection& connection) {
+      tell_caller([ask, held, connection] { ask(held, connection); });
+    };
+    boost::asio::post(
+        context_,
+        [this, ungreeted, admission = std::move(admission), ask = std::move(ask_caller)]() mutable {
+          service_.open_for(std::move(admission), ungreeted, std::move(ask));
+        });
+  }
+
+  void judge(SessionId held, std::string objection) {
+    boost::asio::post(context_, [this, held, objection = std::move(objection)] {
+      service_.judge(held, objection);
     });
   }
 
@@ -147,8 +158,11 @@ Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context
 }
 
 StoreServer::StoreServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-void StoreServer::open_for(Admission admission, StoreDialect ungreeted) {
-  impl_->open_for(std::move(admission), ungreeted);
+void StoreServer::open_for(Admission admission, StoreDialect ungreeted, AskHandler ask) {
+  impl_->open_for(std::move(admission), ungreeted, std::move(ask));
+}
+void StoreServer::judge(SessionId held, std::string objection) {
+  impl_->judge(held, std::move(objection));
 }
 void StoreServer::on_given_up(std::function<void()> handler) {
   impl_->on_given_up(std::move(handler));

@@ -69,7 +69,7 @@ StoreService::StoreService(boost::asio::io_context& context,
   key_value_.emplace(budget_, KeyValueLimits{}, seeded_hash());
   Acceptor::Handlers handlers;
   handlers.on_connection = [this](tcp::socket socket, const tcp::endpoint& peer) {
-    open_session(std::move(socket), peer);
+    meet(std::move(socket), peer);
   };
   handlers.make_room = [this](const std::string&) { return close_a_silent_one(); };
   handlers.on_pause = [this](const std::string& why) {
@@ -78,25 +78,60 @@ StoreService::StoreService(boost::asio::io_context& context,
   acceptor_ = std::make_shared<Acceptor>(context, address, port, std::move(handlers));
 }
 
-void StoreService::open_for(Admission admission, StoreDialect ungreeted) {
+void StoreService::open_for(Admission admission, StoreDialect ungreeted, AskHandler ask) {
   admission_ = std::move(admission);
+  ask_ = std::move(ask);
   ungreeted_ = ungreeted;
   acceptor_->start();
 }
 
 void StoreService::give_up(const std::string& why) {
   acceptor_->close();
+  held_.clear();
   sessions_.clear();
   key_value_.emplace(budget_, KeyValueLimits{}, seeded_hash());
   on_note_("store: closed, with all connections, so that the workers fail: " + why);
 }
 
-void StoreService::open_session(tcp::socket socket, const tcp::endpoint& peer) {
+void StoreService::meet(tcp::socket socket, const tcp::endpoint& peer) {
   error_code error;
   const auto local = ip_endpoint(socket.local_endpoint(error));
   const auto remote = ip_endpoint(peer);
-  if (!local || !remote || !is_admitted(*local, *remote)) return;
-  if (sessions_.size() >= connections_max() && !close_a_silent_one()) {
+  if (!local || !remote) return;
+  const std::string objection = admission_.objection(*local, *remote);
+  if (!objection.empty()) return turn_away({*local, *remote}, objection);
+  if (admission_.is_another_nodes(remote->address))
+    return hold(std::move(socket), {*local, *remote});
+  open_session(std::move(socket), *remote);
+}
+
+void StoreService::hold(tcp::socket socket, const IpConnection& connection) {
+  if (held_.size() >= held_max || !is_descriptor_free()) {
+    statistics_.on_refused();
+    return notes_->add(fmt::format(
+        "store: {} connections wait until their nodes tell whose they are; one more was refused",
+        held_.size()));
+  }
+  const SessionId id = ++newest_session_;
+  held_.emplace(id.value, Held{std::move(socket), connection});
+  ask_(id, connection);
+}
+
+void StoreService::judge(SessionId held, const std::string& objection) {
+  auto judged = held_.extract(held.value);
+  if (judged.empty()) return;
+  auto& [socket, connection] = judged.mapped();
+  if (!objection.empty()) return turn_away(connection, objection);
+  open_session(std::move(socket), connection.peer);
+}
+
+bool StoreService::is_descriptor_free() {
+  return sessions_.size() + held_.size() < connections_max() || close_a_silent_one();
+}
+
+void StoreService::open_session(tcp::socket socket, const IpEndpoint& peer) {
+  error_code error;
+  if (!is_descriptor_free()) {
     statistics_.on_refused();
     return notes_->add(
         fmt::format("store: {} connections; one more was refused (ulimit -n?)", sessions_.size()));
@@ -109,12 +144,18 @@ void StoreService::open_session(tcp::socket socket, const tcp::endpoint& peer) {
   keep_alive(socket.native_handle(), client_is_there);
   statistics_.on_connected();
   const SessionId id = ++newest_session_;
-  sessions_.emplace(id.value, Session(std::move(socket), *remote, budget_));
-  ledger_.on_opened(id, remote->address);
+  sessions_.emplace(id.value, Session(std::move(socket), peer, budget_));
+  ledger_.on_opened(id, peer.address);
   wait_for_bytes(id);
 }
 
 bool StoreService::close_a_silent_one() {
+  if (!held_.empty()) {
+    const auto oldest = held_.extract(held_.begin());
+    turn_away(oldest.mapped().connection,
+              "of whose user nothing is known, and connections are short");
+    return true;
+  }
   const auto silent = ledger_.oldest_silent();
   if (silent) refuse(*silent, "it has said nothing, and connections are short");
   return silent.has_value();
@@ -152,12 +193,10 @@ std::string StoreService::shortage(const std::string& what) const {
       budget_.max());
 }
 
-bool StoreService::is_admitted(const IpEndpoint& local, const IpEndpoint& peer) {
-  const std::string objection = admission_.objection(local, peer);
-  if (objection.empty()) return true;
+void StoreService::turn_away(const IpConnection& connection, const std::string& objection) {
   statistics_.on_refused();
-  if (const auto said = admission_.refuse(local, peer, objection)) on_note_(*said);
-  return false;
+  const auto said = admission_.refuse(connection.local, connection.peer, objection);
+  if (said) on_note_(*said);
 }
 
 void StoreService::wait_for_bytes(SessionId id) {

@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,8 +48,12 @@ class StoreService {
                std::size_t memory_max,
                NoteHandler on_note);
 
-  /// As StoreServer's.
-  void open_for(Admission admission, StoreDialect ungreeted);
+  /// Asks for a judgement on the connection of this number.
+  using AskHandler = std::function<void(SessionId, const IpConnection&)>;
+
+  /// As StoreServer's, but that `ask` runs on this thread.
+  void open_for(Admission admission, StoreDialect ungreeted, AskHandler ask);
+  void judge(SessionId held, const std::string& objection);
 
   /// The end of it before the server's, for this reason.
   void give_up(const std::string& why);
@@ -79,10 +84,18 @@ class StoreService {
     bool awaits_turn = false;  // serve() is posted
   };
 
-  void open_session(boost::asio::ip::tcp::socket socket,
-                    const boost::asio::ip::tcp::endpoint& peer);
+  /// Of another node, whose agent is asked whose it is. Nothing of it is read meanwhile.
+  struct Held {
+    boost::asio::ip::tcp::socket socket;
+    IpConnection connection;
+  };
 
-  /// L1 of session_ledger.hpp; false if there is none.
+  void meet(boost::asio::ip::tcp::socket socket, const boost::asio::ip::tcp::endpoint& peer);
+  void hold(boost::asio::ip::tcp::socket socket, const IpConnection& connection);
+  void open_session(boost::asio::ip::tcp::socket socket, const IpEndpoint& peer);
+  [[nodiscard]] bool is_descriptor_free();
+
+  /// The oldest that is held, else L1 of session_ledger.hpp; false if there is none.
   bool close_a_silent_one();
 
   /// Closes the largest until there is room; false if that did not help.
@@ -94,7 +107,7 @@ class StoreService {
   /// With the values that replies to it keep, and the store does not hold any more.
   [[nodiscard]] static std::size_t memory_of(const Session& session);
   [[nodiscard]] std::string shortage(const std::string& what) const;
-  [[nodiscard]] bool is_admitted(const IpEndpoint& local, const IpEndpoint& peer);
+  void turn_away(const IpConnection& connection, const std::string& objection);
   void wait_for_bytes(SessionId id);
   void on_readable(SessionId id);
 
@@ -141,10 +154,12 @@ class StoreService {
   std::shared_ptr<StrangerNotes> notes_;
   NoteHandler on_note_;
   StoreDialect ungreeted_ = StoreDialect::legacy;  // what connections without a greeting are
-  Admission admission_{{}, {}};
+  Admission admission_{{}, {}, {}};
+  AskHandler ask_;
   SessionId newest_session_;
   StoreBudget budget_;  // before all that is charged to it
   std::unordered_map<std::int64_t, Session> sessions_;
+  std::map<std::int64_t, Held> held_;
   SessionLedger ledger_;
   boost::asio::steady_timer look_;
   bool looks_ = false;                 // look_ runs

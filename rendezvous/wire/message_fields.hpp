@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -62,6 +63,14 @@ void fields(auto& archive, Is<WorkerFailure> auto& failure) {
 void fields(auto& archive, Is<IpAddress> auto& address) {
   archive.bytes(address.bytes);
 }
+void fields(auto& archive, Is<IpEndpoint> auto& endpoint) {
+  fields(archive, endpoint.address);
+  archive.integer(endpoint.port);
+}
+void fields(auto& archive, Is<IpConnection> auto& connection) {
+  fields(archive, connection.local);
+  fields(archive, connection.peer);
+}
 void fields(auto& archive, Is<Offer> auto& offer) {
   fields(archive, offer.node);
   archive.string(offer.host, name_bytes_max);
@@ -70,6 +79,10 @@ void fields(auto& archive, Is<Offer> auto& offer) {
   archive.integer(offer.worker_count, 0, node_workers_max);
   archive.string(offer.store_error, text_bytes_max);
   archive.list(offer.addresses, Offer::addresses_max);
+}
+void fields(auto& archive, Is<StorePeer> auto& peer) {
+  archive.integer(peer.agent_port);
+  archive.list(peer.addresses, Offer::addresses_max);
 }
 void fields(auto& archive, Is<Part> auto& part) {
   fields(archive, part.number);
@@ -82,7 +95,7 @@ void fields(auto& archive, Is<Part> auto& part) {
   archive.integer(part.master_port);
   archive.integer(part.restart_count, 0);
   archive.string(part.cause, text_bytes_max);
-  archive.list(part.store_peers, Part::store_peers_max);
+  archive.list(part.store_peers, members_max);
 }
 void fields(auto& archive, Is<Outcome> auto& outcome) {
   archive.integer(outcome.exit_status, 0, exit_status_max);
@@ -322,6 +335,18 @@ void fields(auto& archive, Is<BeatForRelay> auto& beat) {
 }
 void fields(auto& archive, Is<BeatBatch> auto& batch) {
   archive.list(batch.beats, relayed_max);
+}
+/// One of a list of reasons.
+void fields(auto& archive, Is<std::string> auto& reason) {
+  archive.string(reason, name_bytes_max);
+}
+void fields(auto& archive, Is<OwnersAsked> auto& asked) {
+  archive.integer(asked.number, 0);
+  archive.list(asked.connections, OwnersAsked::connections_max);
+}
+void fields(auto& archive, Is<OwnersTold> auto& told) {
+  archive.integer(told.number, 0);
+  archive.list(told.objections, OwnersAsked::connections_max);
 }
 void fields(auto& archive, Is<UseRelay> auto& use) {
   archive.string(use.address, name_bytes_max);

@@ -24,6 +24,8 @@ inline constexpr std::uint8_t kind_of<BeatBatch> = 0x06;
 template <>
 inline constexpr std::uint8_t kind_of<Will> = 0x07;
 template <>
+inline constexpr std::uint8_t kind_of<OwnersAsked> = 0x08;
+template <>
 inline constexpr std::uint8_t kind_of<Join> = 0x11;
 template <>
 inline constexpr std::uint8_t kind_of<WorkerFailed> = 0x12;
@@ -77,6 +79,8 @@ template <>
 inline constexpr std::uint8_t kind_of<AckBatch> = 0x89;
 template <>
 inline constexpr std::uint8_t kind_of<AckFromRelay> = 0x8a;
+template <>
+inline constexpr std::uint8_t kind_of<OwnersTold> = 0x8b;
 template <>
 inline constexpr std::uint8_t kind_of<StartGeneration> = 0x91;
 template <>

@@ -15,7 +15,10 @@ namespace {
 struct Besieged : Training {
   explicit Besieged(const Options& options = {}, int hosts = 3)
       : Training(hosts, options_for(hosts, options)) {
-    for (int host = 0; host + 1 < hosts; ++host) start(host);
+    for (int host = 0; host + 1 < hosts; ++host) {
+      start(host);
+      agents.push_back(&agent_of(host));
+    }
     master = generation(1, 2 * (hosts - 1)).front().master;
   }
 
@@ -35,15 +38,16 @@ struct Besieged : Training {
   }
 
   int refusals_of(const std::string& address) {
-    return static_cast<int>(e2e::count_of("store: refused " + address + ", ", agent_of(0).err()));
+    return static_cast<int>(e2e::count_of("store: refused " + address + ", ", agents[0]->err()));
   }
 
   void expect_success() {
     finish();
-    for (int host = 0; host + 1 < cluster().size(); ++host) CHECK(agent_of(host).wait() == 0);
+    for (Program* agent : agents) CHECK(agent->wait() == 0);
   }
 
-  std::string master;  // "ADDRESS PORT"
+  std::vector<Program*> agents;  // of hosts where other programs may have run since
+  std::string master;            // "ADDRESS PORT"
 };
 
 /// A node beside the coordinator of host 0, which has no place.
@@ -123,6 +127,56 @@ TEST_CASE("hosts: another user of the store's host sets no key, though he hangs 
   (void)other.wait();  // it fails where the store was faster
   CHECK(keys_count() == before);
   job.expect_success();
+}
+
+TEST_CASE("hosts: another user of another node sets no key, and is named with his uid") {
+  if (!can_hold_hosts()) return;
+  Besieged job;
+  const std::size_t blank = job.master.find(' ');
+  const std::string at = job.master.substr(0, blank);
+  const std::string at_port = job.master.substr(blank + 1);
+  const auto keys_count = [&] {
+    Program& asked = job[1].run({"python3", HOSTS_TALK, "keys", at, at_port});
+    CHECK(asked.wait() == 0);
+    return asked.out();
+  };
+  const std::string before = keys_count();
+  const std::vector<std::string> as_another = {"setpriv", "--reuid=54321", "--clear-groups"};
+  const auto run_as_another = [&](std::vector<std::string> talk) -> Program& {
+    talk.insert(talk.begin(), {"python3", HOSTS_TALK});
+    talk.insert(talk.begin(), as_another.begin(), as_another.end());
+    return job[1].run(talk);
+  };
+  Program& asked = run_as_another({"ask", at, at_port});
+  CHECK(asked.wait() == 0);
+  CHECK(asked.out() == "closed\n");
+  (void)run_as_another({"intrude", at, at_port, "200"}).wait();
+  CHECK(keys_count() == before);
+  job.expect_success();
+  CHECK(job.refusals_of(address_of(1)) == 1);
+  CHECK(has_said(*job.agents[0], "whose process belongs to uid 54321; to admit all users of that"));
+}
+
+TEST_CASE("hosts: a connection is held while its node's agent is silent, and served after that") {
+  if (!can_hold_hosts()) return;
+  const Options patient{{"dead-after", "20s"}};
+  Besieged job(patient);
+  const std::size_t blank = job.master.find(' ');
+  const std::string at = job.master.substr(0, blank);
+  const std::string at_port = job.master.substr(blank + 1);
+  const int agent = job.agent_process(1);
+  ::kill(agent, SIGSTOP);
+  Program& held = job[1].run({"python3", HOSTS_TALK, "ask", at, at_port, "aloud"});
+  job.wait_until("a question", [&] { return held.out() == "asked\n"; });
+  Program& other = job[0].run({"python3", HOSTS_TALK, "ask", at, at_port});
+  CHECK(other.wait() == 0);
+  CHECK(other.out() == "served\n");
+  CHECK(held.out() == "asked\n");
+  ::kill(agent, SIGCONT);
+  CHECK(held.wait() == 0);
+  CHECK(held.out() == "asked\nserved\n");
+  job.expect_success();
+  CHECK(job.refusals_of(address_of(1)) == 0);
 }
 
 TEST_CASE("hosts: a host that comes to the store by another of its addresses is served") {

@@ -5,7 +5,7 @@ waits for it to come back, and sends the next. Both print how many came, as "hea
 "reset" when the other end closes or resets the connection.
 
 `ask ADDRESS PORT` is what a PyTorch worker asks a store first. It ends with "served", or with
-"closed" if the store closes the connection.
+"closed" if the store closes the connection. With one more word it prints "asked" meanwhile.
 
 `hold ADDRESS PORT COUNT` makes connections that say nothing, prints "held", and keeps them.
 
@@ -88,10 +88,12 @@ def connect(address, port):
     talk(line, begins=True)
 
 
-def ask(address, port):
+def ask(address, port, *aloud):
     line = socket.create_connection((address, port))
     try:
         line.sendall(b"\x00\xce\xf7\x85\x3c\x0dping")
+        if aloud:
+            say("asked")
         say("served" if line.recv(4) else "closed")
     except ConnectionResetError:
         say("closed")

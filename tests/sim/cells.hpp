@@ -41,9 +41,10 @@ class Cells {
 
   Table<4, std::variant_size_v<SuccessionEvent> + std::variant_size_v<Ballot>> succession_{};
   Table<5, std::variant_size_v<CoordinatorEvent>> coordinator_{};
-  Table<2, std::variant_size_v<UplinkEvent> + std::variant_size_v<ToAgent>> uplink_{};
-  /// The last two of what is said to a coordinator do not come to the roster.
-  Table<1, std::variant_size_v<RosterEvent> + std::variant_size_v<ToCoordinator> - 2> roster_{};
+  /// Not to an uplink comes the last of what is said to an agent, nor to a roster the last three of
+  /// what is said to a coordinator.
+  Table<2, std::variant_size_v<UplinkEvent> + std::variant_size_v<ToAgent> - 1> uplink_{};
+  Table<1, std::variant_size_v<RosterEvent> + std::variant_size_v<ToCoordinator> - 3> roster_{};
 };
 
 }  // namespace ddprun::sim

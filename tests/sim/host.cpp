@@ -319,6 +319,7 @@ void Host::perform(const ParticipantAction& action) {
                         [&](const TellAgent& what) { tell_agent(what.event); },
                         [&](const LeaseChanged& what) { guard_lease(what.until); },
                         [&](const WillIsFor& what) { will_is_for_ = what.address; },
+                        [](const LookUpOwners&) {},  // a store asks, and there is none here
                         [&](const Note& what) { cluster_.noted(options_.index, what.text); },
                         [&](const AllTold&) { leave(); }},
              action);

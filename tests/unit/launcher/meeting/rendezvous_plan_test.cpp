@@ -211,18 +211,24 @@ TEST_CASE(
 }
 
 TEST_CASE("rendezvous plan: others are told each address once by which this node may come") {
-  const auto texts = [](const std::string& own) {
+  const auto texts = [](const std::string& own, const std::string& interface) {
+    RendezvousPlan plan;
+    plan.own_address = own;
+    plan.interface = interface;
     std::vector<std::string> all;
-    for (const IpAddress& each : addresses_for_others(own, interfaces))
+    for (const IpAddress& each : addresses_for_others(plan, interfaces))
       all.push_back(text_of(each));
     return all;
   };
-  CHECK(texts("10.1.0.1") == std::vector<std::string>{"10.1.0.1", "10.0.0.1", "fd00::1"});
-  CHECK(texts("n1i") == std::vector<std::string>{"10.0.0.1", "10.1.0.1", "fd00::1"});
-  CHECK(texts("192.0.2.7").front() == "192.0.2.7");
+  CHECK(texts("10.1.0.1", "ib0") == std::vector<std::string>{"10.1.0.1", "10.0.0.1", "fd00::1"});
+  CHECK(texts("n1i", "") == std::vector<std::string>{"10.0.0.1", "10.1.0.1", "fd00::1"});
+  CHECK(texts("n1i", "ib0").front() == "10.1.0.1");
+  CHECK(texts("192.0.2.7", "ib0").front() == "192.0.2.7");
   std::vector<Interface> many;
   for (int i = 0; i < 20; ++i) many.push_back({"eth0", "10.0.0." + std::to_string(i)});
-  CHECK(addresses_for_others("10.0.0.19", many).size() == Offer::addresses_max);
+  RendezvousPlan plan;
+  plan.own_address = "10.0.0.19";
+  CHECK(addresses_for_others(plan, many).size() == Offer::addresses_max);
 }
 
 }  // namespace

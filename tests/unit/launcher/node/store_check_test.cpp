@@ -38,7 +38,7 @@ struct CheckedStore {
 
 TEST_CASE("store check: a store that serves is not complained of") {
   CheckedStore checked;
-  checked.store->open_for(Admission({}, {}), StoreDialect::legacy);
+  checked.store->open_for(Admission({}, {}, {}), StoreDialect::legacy);
   const auto good = checked.check(checked.store->port());
   const std::uint16_t nobody = [&] {
     const tcp::acceptor gone(checked.context, tcp::endpoint(tcp::v4(), 0));
@@ -54,7 +54,7 @@ TEST_CASE("store check: a store that does not serve yet is waited for") {
   const auto early = checked.check(checked.store->port(), Millis{10'000});
   const auto shorter = checked.check(checked.store->port());
   CHECK(checked.failure() == "Connection timed out");
-  checked.store->open_for(Admission({}, {}), StoreDialect::legacy);
+  checked.store->open_for(Admission({}, {}, {}), StoreDialect::legacy);
   const auto last = checked.check(1);
   REQUIRE(run_until(checked.context, [&] { return checked.failures.size() == 2; }));
   CHECK(checked.failures.back() == "Connection refused");

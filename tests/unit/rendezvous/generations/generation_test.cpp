@@ -73,7 +73,9 @@ TEST_CASE("generation: each member's part says what is its own and what is every
   expected.master_port = 4001;
   expected.restart_count = 2;
   expected.cause = "why";
+  expected.store_peers.resize(3);
   CHECK(parts[0] == expected);
+  expected.store_peers.clear();
   expected.group_rank = 1;
   expected.first_rank = Rank{3};
   expected.worker_count = 1;
@@ -92,14 +94,27 @@ IpAddress numbered(std::uint32_t number) {
   return address;
 }
 
-TEST_CASE("generation: the member with the store is told all members' addresses, each once") {
+TEST_CASE("generation: the member with the store is told of all where their agents listen") {
   Generation generation = generation_of({1, 1, 1});
   generation.members[0].offer.addresses = {numbered(1), numbered(9)};
+  generation.members[0].offer.contact = "n0:29400";
   generation.members[1].offer.addresses = {numbered(2), numbered(9)};
+  generation.members[1].offer.contact = "[fd00::1]:7";
   const std::vector<Part> parts = generation.parts();
-  CHECK(parts[0].store_peers == std::vector<IpAddress>{numbered(1), numbered(2), numbered(9)});
+  CHECK(parts[0].store_peers == std::vector<StorePeer>{{29'400, {numbered(1), numbered(9)}},
+                                                       {7, {numbered(2), numbered(9)}},
+                                                       {0, {}}});
   CHECK(parts[1].store_peers.empty());
   CHECK(parts[2].store_peers.empty());
+}
+
+TEST_CASE("generation: a contact without a port has none") {
+  CHECK(port_of("n1:29400") == 29'400);
+  CHECK(port_of("[fd00::1]:1") == 1);
+  for (const char* text : {"", "n1", "n1:", "n1:65536", "n1:-1", "n1:1x", ":"}) {
+    INFO(text);
+    CHECK(port_of(text) == 0);
+  }
 }
 
 TEST_CASE("generation: of too many addresses, those are kept that each member named first") {
@@ -112,11 +127,14 @@ TEST_CASE("generation: of too many addresses, those are kept that each member na
     }
     generation.members.push_back(member);
   }
-  std::vector<IpAddress> expected;
-  for (std::uint32_t number = 0; number < 3 * nodes; ++number) expected.push_back(numbered(number));
-  std::ranges::sort(expected);
-  CHECK(expected.size() == Part::store_peers_max);
-  CHECK(generation.addresses() == expected);
+  const std::vector<StorePeer> peers = generation.store_peers();
+  REQUIRE(peers.size() == nodes);
+  CHECK(Part::peer_addresses_max == 50'000);
+  for (std::uint32_t node = 0; node < nodes; ++node) {
+    const std::size_t kept = node < 10'000 ? 3 : 2;
+    REQUIRE(peers[node].addresses.size() == kept);
+    REQUIRE(peers[node].addresses[1] == numbered(nodes + node));
+  }
 }
 
 TEST_CASE("generation: a node that is no member is not found") {

@@ -201,6 +201,7 @@ class ParticipantStory {
                             [&](const AllTold&) { ++at.all_told_count; },
                             [](const FolderTask&) {},
                             [](const DropMark&) {},
+                            [](const LookUpOwners&) {},
                             [&](const auto& sent) { send(host, sent); }},
                  action);
     }

@@ -203,6 +203,17 @@ TEST_CASE("participant: the end of its session answers a will, which the leader 
   CHECK(story.peer(0).agent_told == Lines{"start 1 of 2", "stop 1"});
 }
 
+TEST_CASE("participant: whose a connection is, is looked up here, by the leader and by others") {
+  ParticipantStory story = peers_of(2);
+  const OwnersAsked question{3, {{{{}, 29'500}, {{}, 40'000}}}};
+  for (const int host : {0, 1}) {
+    const Participant::Actions actions = story.feed(host, Received{{77}, question});
+    REQUIRE(actions.size() == 1);
+    CHECK(std::get<LookUpOwners>(actions[0]).session == SessionId{77});
+    CHECK(std::get<LookUpOwners>(actions[0]).question == question);
+  }
+}
+
 TEST_CASE("participant: a founder gives way to a job that lives, and closes what is still open") {
   ParticipantStory story = peers_of(2);
   story.feed(0, Received{{76}, hello_of_n9({}, Millis{9'000})});  // is refused

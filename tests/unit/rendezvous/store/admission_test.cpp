@@ -25,7 +25,7 @@ std::optional<std::string> refuse(Admission& admission,
 constexpr const char* not_a_node = "which is no address of this generation's nodes";
 
 TEST_CASE("admission: the nodes' addresses and the host's own are admitted, and nobody else") {
-  const Admission admission({peer("10.0.0.1"), peer("fd00::2")}, {});
+  const Admission admission({peer("10.0.0.1")}, {peer("fd00::2")}, {});
   for (const char* text : {"10.0.0.1", "::ffff:10.0.0.1", "fd00::2", "127.0.0.1", "::1"}) {
     INFO(text);
     CHECK(admits(admission, text));
@@ -37,21 +37,28 @@ TEST_CASE("admission: the nodes' addresses and the host's own are admitted, and 
 }
 
 TEST_CASE("admission: whole networks are admitted where the user names them") {
-  const Admission admission(std::vector<IpAddress>(),
-                            {*parse_ip_network("10.1.0.0/16"), *parse_ip_network("fd01::/32")});
+  const Admission admission(
+      {}, {}, {*parse_ip_network("10.1.0.0/16"), *parse_ip_network("fd01::/32")});
   CHECK(admits(admission, "10.1.2.3"));
   CHECK(admits(admission, "fd01::9"));
   CHECK_FALSE(admits(admission, "10.2.0.1"));
 }
 
-TEST_CASE("admission: of nodes and of the host, those to whom there is no objection") {
+TEST_CASE("admission: the host's own processes are looked at here, those of other nodes there") {
   const Admission admission({peer("10.0.0.1")},
+                            {peer("10.0.0.3"), peer("10.1.0.3"), peer("10.0.0.1")},
                             {*parse_ip_network("10.1.0.0/16")},
                             [](const IpEndpoint&, const IpEndpoint&) { return "another user"; });
   CHECK(admits(admission, "10.1.2.3"));
   CHECK(admission.objection({peer("127.0.0.1"), 1}, {peer("127.0.0.1"), 2}) == "another user");
   CHECK(admission.objection({peer("10.0.0.1"), 1}, {peer("10.0.0.1"), 2}) == "another user");
   CHECK(admission.objection({peer("10.0.0.1"), 1}, {peer("10.0.0.2"), 2}) == not_a_node);
+  CHECK(admits(admission, "10.0.0.3"));
+  CHECK(admission.is_another_nodes(peer("10.0.0.3")));
+  for (const char* text : {"10.1.0.3", "10.0.0.1", "10.0.0.2", "127.0.0.1"}) {
+    INFO(text);
+    CHECK_FALSE(admission.is_another_nodes(peer(text)));
+  }
 }
 
 TEST_CASE("admission: without a job, whoever is in no network may be objected to, loopback too") {
@@ -68,7 +75,7 @@ TEST_CASE("admission: without a job, whoever is in no network may be objected to
 
 TEST_CASE("admission: who is refused for his user, on this machine, is not told of NAT") {
   const std::string why = "whose process belongs to uid 7";
-  Admission of_job({}, {});
+  Admission of_job({}, {}, {});
   for (const std::string here : {"127.0.0.1", "10.0.0.1"}) {  // the second is where it connects to
     CHECK(refuse(of_job, here, why) ==
           "store: refused " + here +
@@ -85,8 +92,15 @@ TEST_CASE("admission: who is refused for his user, on this machine, is not told 
         "10.0.0.9");
 }
 
+TEST_CASE("admission: who is refused for his user, on another node, is not told of NAT either") {
+  Admission admission({}, {peer("10.0.0.9")}, {});
+  CHECK(refuse(admission, "10.0.0.9", "whose process belongs to uid 7") ==
+        "store: refused 10.0.0.9, whose process belongs to uid 7; to admit all users of that node, "
+        "add --store-allow 10.0.0.9 on all nodes");
+}
+
 TEST_CASE("admission: a peer that is refused is named once, with what to do") {
-  Admission admission({}, {});
+  Admission admission({}, {}, {});
   CHECK(refuse(admission, "10.0.0.9", not_a_node) ==
         "store: refused 10.0.0.9, which is no address of this generation's nodes; to admit "
         "it, for example behind NAT, add --store-allow 10.0.0.9 on all nodes");
@@ -95,7 +109,7 @@ TEST_CASE("admission: a peer that is refused is named once, with what to do") {
 }
 
 TEST_CASE("admission: many peers that are refused are not all named") {
-  Admission admission({}, {});
+  Admission admission({}, {}, {});
   std::size_t named = 0;
   std::string last;
   for (int i = 0; i < 250; ++i) {

@@ -70,6 +70,7 @@ std::vector<ToCoordinator> messages_up() {
       Will{12, {3, 2, 1}},
       BeatForRelay{11, Epoch{3}, {somebody, {12, 3}}},
       BeatBatch{{{somebody, {12, 3}}, {somebody, {13, 3}}}},
+      OwnersAsked{5, {{{sample_address, 29'500}, {{}, 40'000}}, {}}},
       Numbered<News>{1, Join{offer, GenerationNumber{6}}},
       Numbered<News>{1, Join{offer, GenerationNumber{6}, SnapshotPosition{7, 8, 9}}},
       Numbered<News>{2, WorkerFailed{GenerationNumber{7}, failure}},
@@ -106,7 +107,7 @@ const Part sample_part{GenerationNumber{7},
                        29'401,
                        6,
                        "n3 was lost",
-                       {sample_address}};
+                       {{29'400, {sample_address}}, {}}};
 
 std::vector<ToAgent> messages_down() {
   return {
@@ -114,6 +115,7 @@ std::vector<ToAgent> messages_down() {
       UseRelay{"10.0.0.1:29400"},
       AckBatch{{{somebody, {12, 3, Millis{2'500}}}}},
       AckFromRelay{{12, 3, Millis{2'500}}},
+      OwnersTold{5, {"", "whose process belongs to uid 7"}},
       Forgotten{somebody, sample_leader},
       Welcome{sample_leader, NodeId{5}, sample_voters, RecordId{Epoch{3}, GenerationNumber{2}}},
       Welcome{sample_leader, NodeId{0}, {}, {}},
@@ -166,6 +168,11 @@ TEST_CASE("message codec: the bytes are those of the manual") {
                  "02 00 00 00 04 00 00 00 #258 #9 00 00 00 00 00 #0 00 00 #0 #0 #0")));
   CHECK(hex(encode(ToCoordinator{Will{12, {1, 2}}})) ==
         hex(wire("07 #12 01 02 00 00 00 00 00 00 #0")));
+  CHECK(hex(encode(ToCoordinator{OwnersAsked{5, {{{sample_address, 258}, {{}, 3}}}}})) ==
+        hex(wire("08 #5 01 00 00 00 fd 07 00 00 00 00 00 00 00 00 00 00 00 00 00 02 02 01 "
+                 "#0 #0 03 00")));
+  CHECK(hex(encode(ToAgent{OwnersTold{5, {"", "no"}}})) ==
+        hex(wire("8b #5 02 00 00 00 00 00 00 00 02 00 00 00 'no'")));
   CHECK(hex(encode(ToCoordinator{Heartbeat{12, 3}})) == hex(wire("02 #12 #3")));
   CHECK(hex(encode(ToCoordinator{Numbered<News>{2, StopRequested{15}}})) ==
         hex(wire("03 #2 14 0f 00 00 00 00")));
@@ -225,13 +232,40 @@ TEST_CASE("message codec: of a record any byte may be another, and any bytes may
 TEST_CASE("message codec: the addresses of the largest job fit into one message") {
   Part part = sample_part;
   part.cause = std::string(text_bytes_max, 'x');
-  part.store_peers.assign(Part::store_peers_max, sample_address);
-  const std::string bytes = encode(ToAgent{Numbered<Instruction>{1, StartGeneration{{}, part}}});
-  CHECK(bytes.size() < message_bytes_max);
-  part.store_peers.push_back(sample_address);
-  const auto one_more =
-      decode_to_agent(encode(ToAgent{Numbered<Instruction>{1, StartGeneration{{}, part}}}));
-  CHECK(error_of(one_more) == refusal("a list of 60001, at most 60000 are allowed"));
+  Generation generation;
+  generation.members.assign(members_max, Member());
+  for (Member& each : generation.members) {
+    each.offer.addresses.assign(Offer::addresses_max, sample_address);
+  }
+  part.store_peers = generation.store_peers();
+  const auto bytes = [&] {
+    return encode(ToAgent{Numbered<Instruction>{1, StartGeneration{{}, part}}});
+  };
+  CHECK(bytes().size() < message_bytes_max);
+  CHECK(decode_to_agent(bytes()).has_value());
+  part.store_peers.resize(members_max + 1);
+  CHECK(error_of(decode_to_agent(bytes())) ==
+        refusal("a list of 20001, at most 20000 are allowed"));
+  part.store_peers.resize(1);
+  part.store_peers[0].addresses.assign(Offer::addresses_max + 1, sample_address);
+  CHECK(error_of(decode_to_agent(bytes())) == refusal("a list of 17, at most 16 are allowed"));
+}
+
+TEST_CASE("message codec: a question for owners has a bound, and so has its answer") {
+  OwnersAsked asked;
+  OwnersTold told;
+  asked.connections.resize(OwnersAsked::connections_max);
+  told.objections.assign(OwnersAsked::connections_max, std::string(name_bytes_max + 1, 'x'));
+  const auto question = decode_to_coordinator(encode(ToCoordinator{asked}));
+  REQUIRE(error_of(question) == "");
+  const auto answer = decode_to_agent(encode(ToAgent{told}));
+  REQUIRE(error_of(answer) == "");
+  CHECK(std::get<OwnersTold>(*answer).objections.back() == std::string(name_bytes_max, 'x'));
+  asked.connections.emplace_back();
+  told.objections.emplace_back();
+  const std::string why = refusal("a list of 257, at most 256 are allowed");
+  CHECK(error_of(decode_to_coordinator(encode(ToCoordinator{asked}))) == why);
+  CHECK(error_of(decode_to_agent(encode(ToAgent{told}))) == why);
 }
 
 TEST_CASE("message codec: a message that ends too early is refused, wherever it ends") {
