@@ -33,6 +33,7 @@ class Error {
       : status_(status), what_(std::move(what)), why_(std::move(why)), fix_(std::move(fix)) {}
 
   [[nodiscard]] ExitStatus status() const { return status_; }
+  [[nodiscard]] const std::string& why() const { return why_; }
 
   /// "what: why; fix", without the clauses that are empty. Words from outside stand in the first
   /// two, and neither begin a line of their own nor command a terminal.

@@ -71,6 +71,8 @@ void MemberLink::listen(const Credentials& credentials) {
     options_.participant.founds = false;
   }
   server_ = server ? *std::move(server) : std::move(at(0)).value();
+  const auto address = parse_ip_address(options_.listen_address);
+  knows_users_ = address && kernel_tells_owners({*address, server_->port()});
 }
 
 /// The options that are known once this process listens.
@@ -127,19 +129,15 @@ void MemberLink::perform(const ParticipantAction& action) {
 
 /// The store's end of a connection is its peer here.
 void MemberLink::look_up(const LookUpOwners& asked) {
-  if (!knows_users_) {
-    const auto address = parse_ip_address(options_.listen_address);
-    knows_users_ = address && kernel_tells_owners({*address, server_->port()});
-    if (!*knows_users_) {
-      handlers_.on_note(
-          "store: all users of this machine may use the job's store, since its kernel does not "
-          "tell whose a connection is (INET_DIAG)");
-    }
+  if (!knows_users_ && !std::exchange(has_said_so_, true)) {
+    handlers_.on_note(
+        "store: all users of this machine may use the job's store, since its kernel does not tell "
+        "whose a connection is (INET_DIAG)");
   }
   OwnersTold told;
   told.number = asked.question.number;
   for (const IpConnection& each : asked.question.connections) {
-    told.objections.push_back(*knows_users_ ? objection_to_owner(each.local, each.peer) : "");
+    told.objections.push_back(knows_users_ ? objection_to_owner(each.local, each.peer) : "");
   }
   server_->send(asked.session, told);
 }

@@ -80,7 +80,8 @@ class MemberLink final : public JobLink, private ParticipantObserver {
   std::optional<ClaimsFolder> folder_;
   std::optional<MarkKeeper> marks_;
   std::optional<MachineLoop<Participant, ParticipantEvent, ParticipantAction>> participant_;
-  std::optional<bool> knows_users_;  // the kernel, of connections; nothing: nobody has asked
+  bool knows_users_ = false;  // the kernel, of connections
+  bool has_said_so_ = false;  // that it does not
   std::function<void()> done_;
 };
 

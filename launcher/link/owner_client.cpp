@@ -1,12 +1,24 @@
 #include "launcher/link/owner_client.hpp"
 
 #include "launcher/text/endpoint.hpp"
+#include "rendezvous/descriptors_max.hpp"
 #include "rendezvous/overloaded.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <variant>
 
 namespace ddprun {
+namespace {
+
+/// An eighth of the descriptors, as strangers have.
+std::size_t lines_max() {
+  constexpr std::size_t usual = 1'024;
+  return std::min(usual, descriptors_max(usual) / 8);
+}
+
+}  // namespace
 
 OwnerClient::OwnerClient(boost::asio::io_context& context,
                          const Credentials& credentials,
@@ -25,12 +37,13 @@ OwnerClient::OwnerClient(boost::asio::io_context& context,
                    },
                .on_down =
                    [this](ConnectionId id, const ConnectionEnd& end) {
-                     inquiry_.tell(ConnectionDown{id, end.why.message()});
-                   }}),
+                     inquiry_.tell(ConnectionDown{id, end.why.why()});
+                   }},
+              patience / 4),
       on_found_(std::move(on_found)),
-      inquiry_(context, OwnerInquiry(peers, patience), [this](const OwnerInquiryAction& action) {
-        perform(action);
-      }) {}
+      inquiry_(context,
+               OwnerInquiry(peers, {patience, lines_max()}),
+               [this](const OwnerInquiryAction& action) { perform(action); }) {}
 
 void OwnerClient::perform(const OwnerInquiryAction& action) {
   std::visit(Overloaded{[this](const Connect& what) { connect(what); },

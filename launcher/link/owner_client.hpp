@@ -34,6 +34,8 @@ class OwnerClient {
   void ask(SessionId held, const IpConnection& connection) {
     inquiry_.tell(OwnerWanted{held, connection});
   }
+  /// The store has closed that connection: no answer is needed.
+  void forget(SessionId held) { inquiry_.tell(OwnerUnwanted{held}); }
 
  private:
   void perform(const OwnerInquiryAction& action);

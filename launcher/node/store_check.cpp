@@ -126,7 +126,10 @@ class StoreCheck::Impl : public std::enable_shared_from_this<Impl> {
     pause_.async_wait(unless_over([](Impl& self) { self.resolve(); }));
   }
 
+  /// The store may hold the connection until this node has told whose it is.
   void ask() {
+    pause_.cancel();
+    why_ = "it did not answer in time";
     error_code error;
     socket_.write_some(boost::asio::buffer(encode_ping(ping_nonce)), error);
     if (error) return fail(error);
@@ -140,7 +143,6 @@ class StoreCheck::Impl : public std::enable_shared_from_this<Impl> {
     const std::size_t count = socket_.read_some(boost::asio::buffer(answer), error);
     if (count > 0) return end();
     why_ = "the store closed the connection; this address may need --store-allow";
-    pause_.cancel();
     try_next();
   }
 
@@ -154,7 +156,7 @@ class StoreCheck::Impl : public std::enable_shared_from_this<Impl> {
   boost::asio::steady_timer pause_;  // for the current endpoint, or before all are tried again
   std::vector<tcp::endpoint> endpoints_;
   std::size_t tried_ = 0;
-  std::string why_ = "it did not answer in time";
+  std::string why_ = "it did not answer in time";  // the address may never be found
   bool over_ = false;
 };
 

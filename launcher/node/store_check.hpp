@@ -2,8 +2,9 @@
 // wrong address or a firewall gives an error with its name, instead of workers that hang.
 //
 // Bounds
-//   One connection at a time; an address is given up after a quarter of the patience, and all are
-//   tried again half a second after the last.
+//   One connection at a time; an address to which there is none after a quarter of the patience is
+//   given up, and all are tried again half a second after the last. A store that is connected has
+//   the rest of the patience for its answer.
 #pragma once
 
 #include "rendezvous/units.hpp"

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -99,11 +100,14 @@ std::optional<uid_t> owner_of_local_peer(const IpEndpoint& local, const IpEndpoi
   return found->idiag_uid;
 }
 
+/// Any other error may pass, such as a shortage: then it tells later, and nobody is admitted
+/// meanwhile.
 bool kernel_tells_owners(const IpEndpoint& listening) {
   try {
     return socket_at({listening.address, 1}, listening).has_value();
-  } catch (const std::system_error&) {
-    return false;
+  } catch (const std::system_error& error) {
+    constexpr std::array<int, 4> never{ENOENT, EPROTONOSUPPORT, EAFNOSUPPORT, EOPNOTSUPP};
+    return std::ranges::find(never, error.code().value()) == never.end();
   }
 }
 
@@ -112,9 +116,9 @@ std::string objection_to_owner(const IpEndpoint& local, const IpEndpoint& peer) 
     const auto owner = owner_of_local_peer(local, peer);
     if (owner == ::geteuid() || owner == 0) return {};
     if (owner) return fmt::format("whose process belongs to uid {}", *owner);
-    return "which is no process on this machine, or one that has gone";
+    return "which is no process there, or one that has gone";
   } catch (const std::system_error& error) {
-    return fmt::format("of which the kernel does not tell the user ({})", error.what());
+    return fmt::format("of which the kernel there does not tell the user ({})", error.what());
   }
 }
 

@@ -8,8 +8,8 @@
 
 namespace ddprun {
 
-OwnerInquiry::OwnerInquiry(const std::vector<StorePeer>& peers, Millis patience)
-    : patience_(patience) {
+OwnerInquiry::OwnerInquiry(const std::vector<StorePeer>& peers, OwnerInquiryOptions options)
+    : options_(options) {
   for (const StorePeer& peer : peers) {
     if (peer.agent_port == 0 || peer.addresses.empty()) continue;
     for (const IpAddress& address : peer.addresses) {
@@ -17,7 +17,8 @@ OwnerInquiry::OwnerInquiry(const std::vector<StorePeer>& peers, Millis patience)
       if (sharers.size() < sharers_max) sharers.push_back(lines_.size());
     }
     Line line;
-    line.address = endpoint_text(text_of(peer.addresses.front()), peer.agent_port);
+    line.address = peer.addresses.front();
+    line.port = peer.agent_port;
     lines_.push_back(std::move(line));
   }
 }
@@ -30,9 +31,9 @@ void OwnerInquiry::on_event(Instant now, const OwnerInquiryEvent& event, Actions
 std::optional<Instant> OwnerInquiry::next_deadline() const {
   std::optional<Instant> next;
   if (!wanted_.empty()) next = wanted_.begin()->second.deadline;  // the oldest
-  if (!paused_.empty())
-    next = std::min(next.value_or(paused_.begin()->first), paused_.begin()->first);
-  return next;
+  if (timers_.empty()) return next;
+  const Instant first = timers_.begin()->first;
+  return std::min(next.value_or(first), first);
 }
 
 void OwnerInquiry::on(Instant now, const OwnerWanted& wanted, Actions& out) {
@@ -41,18 +42,24 @@ void OwnerInquiry::on(Instant now, const OwnerWanted& wanted, Actions& out) {
     out.emplace_back(OwnerFound{wanted.held, "of whose node no agent can be asked for its user"});
     return;
   }
-  wanted_[wanted.held] = {wanted.connection, now + patience_, agents->second};
+  wanted_[wanted.held] = {wanted.connection, now + options_.patience, agents->second};
   for (const Index agent : agents->second) {
     lines_[agent].waiting.push_back(wanted.held);
-    ask(agent, out);
+    ask(now, agent, out);
   }
 }
 
-void OwnerInquiry::on(Instant, const ConnectionUp& up, Actions& out) {
+void OwnerInquiry::on(Instant, const OwnerUnwanted& unwanted, Actions&) {
+  const auto ended = wanted_.extract(unwanted.held);
+  if (ended.empty()) return;
+  for (const Index agent : ended.mapped().asked) forget_found(lines_[agent]);
+}
+
+void OwnerInquiry::on(Instant now, const ConnectionUp& up, Actions& out) {
   const auto agent = agent_of(up.connection);
   if (!agent) return;
   lines_[*agent].up = true;
-  ask(*agent, out);
+  ask(now, *agent, out);
 }
 
 void OwnerInquiry::on(Instant now, const ConnectionDown& down, Actions&) {
@@ -67,13 +74,15 @@ void OwnerInquiry::on(Instant now, const Heard& heard, Actions& out) {
   const auto* told = std::get_if<OwnersTold>(&heard.message);
   const bool is_answer = told != nullptr && told->number == line.questions &&
                          told->objections.size() == line.asked.size();
-  if (is_answer && !line.asked.empty()) return take_answer(*agent, *told, out);  // Q2
+  if (is_answer && !line.asked.empty()) return take_answer(now, *agent, *told, out);  // Q2
   drop(now, *agent, out);
-  lines_[*agent].why = "what it said is no answer";
+  lines_[*agent].why = "what it says is no answer";
 }
 
-void OwnerInquiry::take_answer(Index agent, const OwnersTold& told, Actions& out) {
+void OwnerInquiry::take_answer(Instant now, Index agent, const OwnersTold& told, Actions& out) {
   Line& line = lines_[agent];
+  line.failures = 0;
+  set_timer(agent, std::nullopt);
   const std::vector<SessionId> asked = std::exchange(line.asked, {});
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const auto found = wanted_.find(asked[i]);
@@ -84,47 +93,45 @@ void OwnerInquiry::take_answer(Index agent, const OwnersTold& told, Actions& out
     out.emplace_back(OwnerFound{asked[i], objection});
     wanted_.erase(found);
   }
-  ask(agent, out);
+  ask(now, agent, out);
 }
 
 void OwnerInquiry::on(Instant now, const Timeout&, Actions& out) {
-  std::set<Index> silent;
   while (!wanted_.empty() && now >= wanted_.begin()->second.deadline) {
-    const auto& [held, wanted] = *wanted_.begin();
-    give_up(held, wanted, out);
-    silent.insert(wanted.asked.begin(), wanted.asked.end());
-    wanted_.erase(wanted_.begin());
+    const auto late = wanted_.extract(wanted_.begin());
+    give_up(late.key(), late.mapped(), out);
+    for (const Index agent : late.mapped().asked) forget_found(lines_[agent]);
   }
-  for (const Index agent : silent) {
-    if (!lines_[agent].asked.empty()) drop(now, agent, out);
-    forget_found(lines_[agent]);
-  }
-  while (!paused_.empty() && now >= paused_.begin()->first) {
-    const Index agent = paused_.begin()->second;
-    paused_.erase(paused_.begin());
-    lines_[agent].is_paused = false;
-    ask(agent, out);
+  while (!timers_.empty() && now >= timers_.begin()->first) {
+    const Index agent = timers_.begin()->second;
+    set_timer(agent, std::nullopt);
+    if (lines_[agent].connection == ConnectionId{}) {
+      ask(now, agent, out);
+    } else {
+      drop(now, agent, out);
+    }
   }
 }
 
 void OwnerInquiry::give_up(SessionId held, const Wanted& wanted, Actions& out) const {
   const Line& line = lines_[wanted.asked.front()];
-  out.emplace_back(
-      OwnerFound{held,
-                 fmt::format("of whose user the agent at {} has not told for {:g} s: {}",
-                             line.address,
-                             in_seconds(patience_),
-                             line.why)});
+  out.emplace_back(OwnerFound{
+      held,
+      fmt::format(
+          "of whose user nothing is known: the agent at {} has not answered for {:g} s ({})",
+          endpoint_text(text_of(line.address), line.port),
+          in_seconds(options_.patience),
+          line.why)});
 }
 
 /// As soon as it can be: now, or once it is connected.
-void OwnerInquiry::ask(Index agent, Actions& out) {
+void OwnerInquiry::ask(Instant now, Index agent, Actions& out) {
   Line& line = lines_[agent];
   if (!line.asked.empty()) return;
   forget_found(line);
   if (line.waiting.empty()) return;
-  if (line.up) return send_question(line, out);
-  const bool has_to_wait = line.connection != ConnectionId{} || line.is_paused || line.is_queued;
+  if (line.up) return send_question(now, agent, out);
+  const bool has_to_wait = line.connection != ConnectionId{} || line.timer || line.is_queued;
   if (has_to_wait) return;
   line.is_queued = true;
   queue_.push_back(agent);
@@ -135,7 +142,8 @@ void OwnerInquiry::forget_found(Line& line) const {
   while (!line.waiting.empty() && !wanted_.contains(line.waiting.front())) line.waiting.pop_front();
 }
 
-void OwnerInquiry::send_question(Line& line, Actions& out) {
+void OwnerInquiry::send_question(Instant now, Index agent, Actions& out) {
+  Line& line = lines_[agent];
   OwnersAsked question;
   question.number = ++line.questions;
   while (!line.waiting.empty() && line.asked.size() < OwnersAsked::connections_max) {
@@ -146,15 +154,16 @@ void OwnerInquiry::send_question(Line& line, Actions& out) {
     line.asked.push_back(held);
     question.connections.push_back(found->second.connection);
   }
+  set_timer(agent, now + options_.patience / 2);
   out.emplace_back(SendUp{line.connection, std::move(question)});
 }
 
 void OwnerInquiry::serve_queue(Actions& out) {
   while (!queue_.empty()) {
-    if (connected_.size() >= lines_max) {
+    if (connected_.size() >= options_.lines_max) {
       const auto idle = std::ranges::find_if(connected_, [&](const auto& entry) {
         const Line& line = lines_[entry.second];
-        return line.up && line.asked.empty() && line.waiting.empty();
+        return line.up && line.asked.empty();
       });
       if (idle == connected_.end()) return;
       out.emplace_back(Disconnect{idle->first});
@@ -164,17 +173,27 @@ void OwnerInquiry::serve_queue(Actions& out) {
     }
     const Index agent = queue_.front();
     queue_.pop_front();
-    Line& line = lines_[agent];
-    line.is_queued = false;
-    line.connection = ++newest_connection_;
-    connected_[line.connection] = agent;
-    out.emplace_back(Connect{line.connection, line.address});
+    lines_[agent].is_queued = false;
+    connect(agent, out);
   }
+}
+
+/// In turns to where it should listen, and to where the connection came from: an agent that others
+/// know by a name listens at all its addresses.
+void OwnerInquiry::connect(Index agent, Actions& out) {
+  Line& line = lines_[agent];
+  forget_found(line);
+  if (line.waiting.empty()) return;
+  const IpAddress& came_from = wanted_.at(line.waiting.front()).connection.peer.address;
+  const IpAddress& address = line.failures % 2 == 0 ? line.address : came_from;
+  line.connection = ++newest_connection_;
+  connected_[line.connection] = agent;
+  out.emplace_back(Connect{line.connection, endpoint_text(text_of(address), line.port)});
 }
 
 void OwnerInquiry::drop(Instant now, Index agent, Actions& out) {
   out.emplace_back(Disconnect{lines_[agent].connection});
-  close(now, agent, "it did not answer");
+  close(now, agent, "it is silent");
 }
 
 /// What was asked is asked again.
@@ -184,10 +203,17 @@ void OwnerInquiry::close(Instant now, Index agent, std::string why) {
   line.connection = {};
   line.up = false;
   line.why = std::move(why);
+  ++line.failures;
   line.waiting.insert(line.waiting.begin(), line.asked.begin(), line.asked.end());
   line.asked.clear();
-  line.is_paused = true;
-  paused_.emplace(now + pause, agent);
+  set_timer(agent, now + pause);
+}
+
+void OwnerInquiry::set_timer(Index agent, std::optional<Instant> at) {
+  std::optional<Instant>& timer = lines_[agent].timer;
+  if (timer) timers_.erase({*timer, agent});
+  timer = at;
+  if (timer) timers_.emplace(*timer, agent);
 }
 
 std::optional<OwnerInquiry::Index> OwnerInquiry::agent_of(ConnectionId connection) const {

@@ -6,8 +6,9 @@
 //
 // Invariants
 //   Q1  Each connection is judged once: when the agents of its address have answered, or when they
-//       have not for `patience`.
-//   Q2  An agent has one question at a time; only the answer to that counts.
+//       have not for `patience`; unless the store wants to know no longer.
+//   Q2  An agent has one question at a time; only the answer to that counts. It is put again over
+//       another connection where none comes for half of `patience`.
 // Bounds
 //   `lines_max` agents are connected at once; the others wait for one that has no question.
 //   `sharers_max` agents are asked about a connection. The store bounds the connections.
@@ -38,7 +39,12 @@ struct OwnerWanted {
   SessionId held;
   IpConnection connection;
 };
-using OwnerInquiryEvent = std::variant<OwnerWanted, ConnectionUp, ConnectionDown, Heard, Timeout>;
+/// The store has closed it.
+struct OwnerUnwanted {
+  SessionId held;
+};
+using OwnerInquiryEvent =
+    std::variant<OwnerWanted, OwnerUnwanted, ConnectionUp, ConnectionDown, Heard, Timeout>;
 
 /// To the store: why it is refused; empty: it is of the job's user.
 struct OwnerFound {
@@ -47,14 +53,17 @@ struct OwnerFound {
 };
 using OwnerInquiryAction = std::variant<Connect, Disconnect, SendUp, OwnerFound>;
 
+struct OwnerInquiryOptions {
+  Millis patience;  ///< A node that is silent for so long is lost.
+  std::size_t lines_max = 64;
+};
+
 class OwnerInquiry {
  public:
-  static constexpr std::size_t lines_max = 64;
   static constexpr std::size_t sharers_max = 8;
   static constexpr Millis pause{250};  ///< After a connection that ended, before the next.
 
-  /// `patience` is a node's that answers nothing: then it is lost.
-  OwnerInquiry(const std::vector<StorePeer>& peers, Millis patience);
+  OwnerInquiry(const std::vector<StorePeer>& peers, OwnerInquiryOptions options);
 
   /// Applies one event and appends what must be done, in order. Never blocks, reads a clock, logs
   /// or throws; total.
@@ -71,39 +80,45 @@ class OwnerInquiry {
     std::vector<Index> asked;  // who may still know its user
   };
   struct Line {
-    std::string address;      // where the agent listens
+    IpAddress address;  // where the agent listens, most likely
+    std::uint16_t port = 0;
     ConnectionId connection;  // 0: there is none
     bool up = false;
     bool is_queued = false;
-    bool is_paused = false;
     std::deque<SessionId> waiting;  // to be asked next
     std::vector<SessionId> asked;   // in the question that has no answer yet
     std::int64_t questions = 0;
-    std::string why = "it did not answer";
+    int failures = 0;              // of connections, since the last answer
+    std::optional<Instant> timer;  // without a connection: when the next may begin; else when the
+                                   // answer is late
+    std::string why = "it is silent";
   };
 
   void on(Instant now, const OwnerWanted& wanted, Actions& out);
+  void on(Instant now, const OwnerUnwanted& unwanted, Actions& out);
   void on(Instant now, const ConnectionUp& up, Actions& out);
   void on(Instant now, const ConnectionDown& down, Actions& out);
   void on(Instant now, const Heard& heard, Actions& out);
   void on(Instant now, const Timeout& timeout, Actions& out);
-  void take_answer(Index agent, const OwnersTold& told, Actions& out);
+  void take_answer(Instant now, Index agent, const OwnersTold& told, Actions& out);
   void give_up(SessionId held, const Wanted& wanted, Actions& out) const;
-  void ask(Index agent, Actions& out);
-  void send_question(Line& line, Actions& out);
+  void ask(Instant now, Index agent, Actions& out);
+  void send_question(Instant now, Index agent, Actions& out);
   void forget_found(Line& line) const;
   void serve_queue(Actions& out);
+  void connect(Index agent, Actions& out);
   void drop(Instant now, Index agent, Actions& out);
   void close(Instant now, Index agent, std::string why);
+  void set_timer(Index agent, std::optional<Instant> at);
   [[nodiscard]] std::optional<Index> agent_of(ConnectionId connection) const;
 
-  Millis patience_;
+  OwnerInquiryOptions options_;
   std::vector<Line> lines_;
   std::map<IpAddress, std::vector<Index>> agents_at_;
   std::map<SessionId, Wanted> wanted_;
   std::map<ConnectionId, Index> connected_;
-  std::deque<Index> queue_;                     // who has a question and no connection
-  std::set<std::pair<Instant, Index>> paused_;  // who waits after a connection that ended
+  std::deque<Index> queue_;  // who has a question and no connection
+  std::set<std::pair<Instant, Index>> timers_;
   ConnectionId newest_connection_;
 };
 

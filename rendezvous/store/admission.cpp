@@ -35,6 +35,10 @@ bool Admission::is_another_nodes(const IpAddress& peer) const {
   return others_.contains(peer) && !is_here(peer) && !is_allowed(peer);
 }
 
+bool Admission::goes_by_user(const IpAddress& peer) const {
+  return !is_allowed(peer) && (objection_ || is_another_nodes(peer));
+}
+
 std::string Admission::objection(const IpEndpoint& local, const IpEndpoint& peer) const {
   if (is_allowed(peer.address) || is_another_nodes(peer.address)) return {};
   if (!is_without_job_ && !is_here(peer.address)) {

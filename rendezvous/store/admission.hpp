@@ -44,6 +44,9 @@ class Admission {
   /// Whether only the agent of that node can tell whose a connection from there is.
   [[nodiscard]] bool is_another_nodes(const IpAddress& peer) const;
 
+  /// Whether that address is admitted for the user of a connection, and not for itself.
+  [[nodiscard]] bool goes_by_user(const IpAddress& peer) const;
+
   /// The message about `peer`, which has connected to `local` and is not admitted; nothing if
   /// enough were named.
   [[nodiscard]] std::optional<std::string> refuse(const IpEndpoint& local,

@@ -20,6 +20,30 @@ void SessionLedger::on_closed(SessionId id) {
   if (address->second.sessions.empty()) addresses_.erase(address);
 }
 
+void SessionLedger::on_held(SessionId held, const IpAddress& from) {
+  std::set<std::int64_t>& all = held_[from];
+  crowds_.erase({all.size(), from});
+  all.insert(held.value);
+  crowds_.emplace(all.size(), from);
+}
+
+void SessionLedger::on_let_go(SessionId held, const IpAddress& from) {
+  const auto all = held_.find(from);
+  if (all == held_.end()) return;
+  crowds_.erase({all->second.size(), from});
+  all->second.erase(held.value);
+  if (all->second.empty()) {
+    held_.erase(all);
+  } else {
+    crowds_.emplace(all->second.size(), from);
+  }
+}
+
+std::optional<SessionId> SessionLedger::most_crowded() const {
+  if (crowds_.empty()) return std::nullopt;
+  return SessionId{*held_.at(crowds_.rbegin()->second).begin()};
+}
+
 void SessionLedger::on_bytes(SessionId id, bool have_completed, bool have_begun) {
   Session& session = sessions_.at(id.value);
   if (!session.has_spoken) note_spoken(id, session);

@@ -9,6 +9,8 @@
 //       connection ends. The store takes a look each second between reads. While it is stopped or
 //       starved it takes none, so a client has its time although nobody reads.
 //   L3  An address is of PyTorch 2.1 while a connection from it that is of 2.1 is open.
+//   L4  Connections are short, and some are held until it is known whose they are: the oldest of
+//       these, of the address that has most of them.
 #pragma once
 
 #include "rendezvous/ip_network.hpp"
@@ -31,6 +33,12 @@ class SessionLedger {
   /// `id` is larger than those before it.
   void on_opened(SessionId id, const IpAddress& from);
   void on_closed(SessionId id);
+
+  /// It is held before it is opened, by a number of its own, until it is let go.
+  void on_held(SessionId held, const IpAddress& from);
+  void on_let_go(SessionId held, const IpAddress& from);
+  /// L4
+  [[nodiscard]] std::optional<SessionId> most_crowded() const;
 
   /// Bytes have come from it: they have completed a request or more, or none; and another one is
   /// begun, or none.
@@ -76,6 +84,8 @@ class SessionLedger {
   std::map<IpAddress, Address> addresses_;
   std::set<std::int64_t> silent_;                          // of the addresses where none has spoken
   std::set<std::pair<std::int64_t, std::int64_t>> begun_;  // looks before, session
+  std::map<IpAddress, std::set<std::int64_t>> held_;
+  std::set<std::pair<std::size_t, IpAddress>> crowds_;  // of held_: how many, from where
 };
 
 }  // namespace ddprun

@@ -74,15 +74,21 @@ class StoreServer::Impl {
     thread_.join();
   }
 
-  void open_for(Admission admission, StoreDialect ungreeted, AskHandler ask) {
-    auto ask_caller = [this, ask = std::move(ask)](SessionId held, const IpConnection& connection) {
-      tell_caller([ask, held, connection] { ask(held, connection); });
+  void open_for(Admission admission, StoreDialect ungreeted, Owners owners) {
+    Owners by_caller;
+    by_caller.ask = [this, owners](SessionId held, const IpConnection& connection) {
+      tell_caller([owners, held, connection](const NoteHandler&) { owners.ask(held, connection); });
     };
-    boost::asio::post(
-        context_,
-        [this, ungreeted, admission = std::move(admission), ask = std::move(ask_caller)]() mutable {
-          service_.open_for(std::move(admission), ungreeted, std::move(ask));
-        });
+    by_caller.forget = [this, owners](SessionId held) {
+      tell_caller([owners, held](const NoteHandler&) { owners.forget(held); });
+    };
+    boost::asio::post(context_,
+                      [this,
+                       ungreeted,
+                       admission = std::move(admission),
+                       owners = std::move(by_caller)]() mutable {
+                        service_.open_for(std::move(admission), ungreeted, std::move(owners));
+                      });
   }
 
   void judge(SessionId held, std::string objection) {
@@ -95,7 +101,8 @@ class StoreServer::Impl {
 
   void ask_statistics(std::function<void(std::string)> on_answer) {
     boost::asio::post(context_, [this, on_answer = std::move(on_answer)] {
-      tell_caller([on_answer, text = service_.statistics()] { on_answer(text); });
+      tell_caller(
+          [on_answer, text = service_.statistics()](const NoteHandler&) { on_answer(text); });
     });
   }
 
@@ -108,20 +115,21 @@ class StoreServer::Impl {
       context_.run();
     } catch (const std::exception& error) {
       service_.give_up(error.what());
-      if (on_given_up_) tell_caller(on_given_up_);
+      if (on_given_up_) tell_caller([done = on_given_up_](const NoteHandler&) { done(); });
     }
   }
 
-  /// What arrives there after the server's end is dropped.
-  void tell_caller(std::function<void()> handler) const {
+  /// What arrives there after the server's end is dropped; it may come at that end, on another
+  /// thread.
+  void tell_caller(std::function<void(const NoteHandler&)> handler) const {
     boost::asio::post(caller_, [weak = std::weak_ptr(on_note_), handler = std::move(handler)] {
-      if (const auto is_alive = weak.lock()) handler();
+      if (const auto on_note = weak.lock()) handler(*on_note);
     });
   }
 
   [[nodiscard]] NoteHandler note_by_caller() const {
     return [this](std::string note) {
-      tell_caller([this, note = std::move(note)] { (*on_note_)(note); });
+      tell_caller([note = std::move(note)](const NoteHandler& on_note) { on_note(note); });
     };
   }
 
@@ -158,8 +166,8 @@ Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context
 }
 
 StoreServer::StoreServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-void StoreServer::open_for(Admission admission, StoreDialect ungreeted, AskHandler ask) {
-  impl_->open_for(std::move(admission), ungreeted, std::move(ask));
+void StoreServer::open_for(Admission admission, StoreDialect ungreeted, Owners owners) {
+  impl_->open_for(std::move(admission), ungreeted, std::move(owners));
 }
 void StoreServer::judge(SessionId held, std::string objection) {
   impl_->judge(held, std::move(objection));

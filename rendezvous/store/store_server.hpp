@@ -8,11 +8,10 @@
 // It has a thread of its own, so that what clients ask for does not delay this node's lease.
 //
 // Bounds
-//   Half of the process's descriptors, and `sessions_max`, for connections, of which `held_max`
-//   wait until it is known whose they are; StoreLimits for requests; one budget for all memory.
-//   Beyond `unread_reply_bytes_max` nothing more is read from a client or executed for it. Where
-//   memory is short, whoever has most of it is closed; where connections are, the oldest of those
-//   that wait, or who session_ledger.hpp says.
+//   Half of the process's descriptors, and `sessions_max`, for connections; StoreLimits for
+//   requests; one budget for all memory. Beyond `unread_reply_bytes_max` nothing more is read from
+//   a client or executed for it. Where memory is short, whoever has most of it is closed; where
+//   connections are, session_ledger.hpp says who.
 #pragma once
 
 #include "rendezvous/result.hpp"
@@ -32,7 +31,6 @@ class io_context;
 namespace ddprun {
 
 constexpr std::size_t sessions_max = 65'536;
-constexpr std::size_t held_max = 4'096;
 constexpr std::size_t unread_reply_bytes_max = 1024 * 1024;
 
 class StoreServer {
@@ -49,14 +47,19 @@ class StoreServer {
                                                                    std::size_t memory_max,
                                                                    NoteHandler on_note);
 
-  /// Asks whose a connection of another node is; the answer is a call of `judge`.
-  using AskHandler = std::function<void(SessionId, const IpConnection&)>;
+  /// Who knows whose a connection of another node is. They run as the handlers do.
+  struct Owners {
+    /// The answer is a call of `judge`.
+    std::function<void(SessionId held, const IpConnection&)> ask;
+    /// No answer is needed any more.
+    std::function<void(SessionId held)> forget;
+  };
 
   /// From now on connections are taken from whoever is admitted; others are closed unread. One
   /// without a greeting is of `ungreeted`, legacy or torch_2_1. It is of the latter, too, if
   /// another one that is open has shown that its address runs PyTorch 2.1. Connections of other
-  /// nodes are held until `ask` is answered; null: such an admission has no other nodes. Call once.
-  void open_for(Admission admission, StoreDialect ungreeted, AskHandler ask = nullptr);
+  /// nodes are held until `owners` know whose they are. Call once.
+  void open_for(Admission admission, StoreDialect ungreeted, Owners owners = {});
 
   /// The connection that was asked about is closed for this reason; empty: it is taken.
   void judge(SessionId held, std::string objection);

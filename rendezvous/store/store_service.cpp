@@ -3,11 +3,14 @@
 #include "rendezvous/descriptors_max.hpp"
 #include "rendezvous/endpoint_text.hpp"
 #include "rendezvous/keep_alive.hpp"
-#include "rendezvous/store/store_server.hpp"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 #include <sodium.h>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
@@ -47,6 +50,14 @@ std::optional<IpEndpoint> ip_endpoint(const tcp::endpoint& endpoint) {
   return IpEndpoint{*address, endpoint.port()};
 }
 
+/// Whether the other side has neither closed nor reset it.
+bool is_established(tcp::socket& socket) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  const int failed = ::getsockopt(socket.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size);
+  return failed == 0 && info.tcpi_state == TCP_ESTABLISHED;
+}
+
 StoreHash seeded_hash() {
   StoreHash hash;
   randombytes_buf(hash.seed.data(), hash.seed.size());
@@ -78,9 +89,11 @@ StoreService::StoreService(boost::asio::io_context& context,
   acceptor_ = std::make_shared<Acceptor>(context, address, port, std::move(handlers));
 }
 
-void StoreService::open_for(Admission admission, StoreDialect ungreeted, AskHandler ask) {
+void StoreService::open_for(Admission admission,
+                            StoreDialect ungreeted,
+                            StoreServer::Owners owners) {
   admission_ = std::move(admission);
-  ask_ = std::move(ask);
+  owners_ = std::move(owners);
   ungreeted_ = ungreeted;
   acceptor_->start();
 }
@@ -100,42 +113,51 @@ void StoreService::meet(tcp::socket socket, const tcp::endpoint& peer) {
   if (!local || !remote) return;
   const std::string objection = admission_.objection(*local, *remote);
   if (!objection.empty()) return turn_away({*local, *remote}, objection);
+  const bool may_be_anothers = admission_.goes_by_user(remote->address) && !is_established(socket);
+  if (may_be_anothers) return statistics_.on_refused();
   if (admission_.is_another_nodes(remote->address))
     return hold(std::move(socket), {*local, *remote});
   open_session(std::move(socket), *remote);
 }
 
 void StoreService::hold(tcp::socket socket, const IpConnection& connection) {
-  if (held_.size() >= held_max || !is_descriptor_free()) {
-    statistics_.on_refused();
-    return notes_->add(fmt::format(
-        "store: {} connections wait until their nodes tell whose they are; one more was refused",
-        held_.size()));
-  }
+  if (!is_descriptor_free()) return refuse_one_more();
   const SessionId id = ++newest_session_;
   held_.emplace(id.value, Held{std::move(socket), connection});
-  ask_(id, connection);
+  ledger_.on_held(id, connection.peer.address);
+  owners_.ask(id, connection);
 }
 
+std::optional<StoreService::Held> StoreService::let_go(SessionId held) {
+  auto found = held_.extract(held.value);
+  if (found.empty()) return std::nullopt;
+  ledger_.on_let_go(held, found.mapped().connection.peer.address);
+  return std::move(found.mapped());
+}
+
+/// As in meet(), the answer is about whoever had that port when it was given. If this connection
+/// has ended by then, that may be another process: its user answers for none of the bytes here.
 void StoreService::judge(SessionId held, const std::string& objection) {
-  auto judged = held_.extract(held.value);
-  if (judged.empty()) return;
-  auto& [socket, connection] = judged.mapped();
-  if (!objection.empty()) return turn_away(connection, objection);
-  open_session(std::move(socket), connection.peer);
+  auto judged = let_go(held);
+  if (!judged) return;
+  if (!is_established(judged->socket)) return statistics_.on_refused();
+  if (!objection.empty()) return turn_away(judged->connection, objection);
+  open_session(std::move(judged->socket), judged->connection.peer);
 }
 
 bool StoreService::is_descriptor_free() {
   return sessions_.size() + held_.size() < connections_max() || close_a_silent_one();
 }
 
+void StoreService::refuse_one_more() {
+  statistics_.on_refused();
+  notes_->add(fmt::format("store: {} connections; one more was refused (ulimit -n?)",
+                          sessions_.size() + held_.size()));
+}
+
 void StoreService::open_session(tcp::socket socket, const IpEndpoint& peer) {
   error_code error;
-  if (!is_descriptor_free()) {
-    statistics_.on_refused();
-    return notes_->add(
-        fmt::format("store: {} connections; one more was refused (ulimit -n?)", sessions_.size()));
-  }
+  if (!is_descriptor_free()) return refuse_one_more();
   if (!make_room([this] { return budget_.has_room(session_bytes); })) {
     statistics_.on_refused();
     return notes_->add(shortage("store: one more connection was refused"));
@@ -150,10 +172,13 @@ void StoreService::open_session(tcp::socket socket, const IpEndpoint& peer) {
 }
 
 bool StoreService::close_a_silent_one() {
-  if (!held_.empty()) {
-    const auto oldest = held_.extract(held_.begin());
-    turn_away(oldest.mapped().connection,
-              "of whose user nothing is known, and connections are short");
+  if (const auto held = ledger_.most_crowded()) {
+    owners_.forget(*held);
+    statistics_.on_refused();
+    notes_->add(
+        fmt::format("store: {}: closed before it was known whose it is, since connections are "
+                    "short (ulimit -n?)",
+                    text_of(let_go(*held)->connection.peer.address)));
     return true;
   }
   const auto silent = ledger_.oldest_silent();

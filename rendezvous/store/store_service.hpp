@@ -14,6 +14,7 @@
 #include "rendezvous/store/session_ledger.hpp"
 #include "rendezvous/store/store_budget.hpp"
 #include "rendezvous/store/store_codec.hpp"
+#include "rendezvous/store/store_server.hpp"
 #include "rendezvous/store/store_statistics.hpp"
 #include "rendezvous/stranger_notes.hpp"
 #include "rendezvous/units.hpp"
@@ -48,11 +49,8 @@ class StoreService {
                std::size_t memory_max,
                NoteHandler on_note);
 
-  /// Asks for a judgement on the connection of this number.
-  using AskHandler = std::function<void(SessionId, const IpConnection&)>;
-
-  /// As StoreServer's, but that `ask` runs on this thread.
-  void open_for(Admission admission, StoreDialect ungreeted, AskHandler ask);
+  /// As StoreServer's, but that `owners` run on this thread.
+  void open_for(Admission admission, StoreDialect ungreeted, StoreServer::Owners owners);
   void judge(SessionId held, const std::string& objection);
 
   /// The end of it before the server's, for this reason.
@@ -93,9 +91,11 @@ class StoreService {
   void meet(boost::asio::ip::tcp::socket socket, const boost::asio::ip::tcp::endpoint& peer);
   void hold(boost::asio::ip::tcp::socket socket, const IpConnection& connection);
   void open_session(boost::asio::ip::tcp::socket socket, const IpEndpoint& peer);
+  [[nodiscard]] std::optional<Held> let_go(SessionId held);
   [[nodiscard]] bool is_descriptor_free();
+  void refuse_one_more();
 
-  /// The oldest that is held, else L1 of session_ledger.hpp; false if there is none.
+  /// L4 of session_ledger.hpp, else L1; false if there is none.
   bool close_a_silent_one();
 
   /// Closes the largest until there is room; false if that did not help.
@@ -155,7 +155,7 @@ class StoreService {
   NoteHandler on_note_;
   StoreDialect ungreeted_ = StoreDialect::legacy;  // what connections without a greeting are
   Admission admission_{{}, {}, {}};
-  AskHandler ask_;
+  StoreServer::Owners owners_;
   SessionId newest_session_;
   StoreBudget budget_;  // before all that is charged to it
   std::unordered_map<std::int64_t, Session> sessions_;

@@ -166,7 +166,7 @@ TEST_CASE("hosts: a connection is held while its node's agent is silent, and ser
   const std::string at_port = job.master.substr(blank + 1);
   const int agent = job.agent_process(1);
   ::kill(agent, SIGSTOP);
-  Program& held = job[1].run({"python3", HOSTS_TALK, "ask", at, at_port, "aloud"});
+  Program& held = job[1].run({"python3", HOSTS_TALK, "ask", at, at_port, "0"});
   job.wait_until("a question", [&] { return held.out() == "asked\n"; });
   Program& other = job[0].run({"python3", HOSTS_TALK, "ask", at, at_port});
   CHECK(other.wait() == 0);
@@ -177,6 +177,43 @@ TEST_CASE("hosts: a connection is held while its node's agent is silent, and ser
   CHECK(held.out() == "asked\nserved\n");
   job.expect_success();
   CHECK(job.refusals_of(address_of(1)) == 0);
+}
+
+TEST_CASE("hosts: who resets a connection sets no key by the port of the job's own user") {
+  if (!can_hold_hosts()) return;
+  const Options patient{{"dead-after", "20s"}};
+  Besieged job(patient);
+  const std::size_t blank = job.master.find(' ');
+  const std::string at = job.master.substr(0, blank);
+  const std::string at_port = job.master.substr(blank + 1);
+  const auto keys_count = [&] {
+    Program& asked = job[0].run({"python3", HOSTS_TALK, "keys", at, at_port});
+    CHECK(asked.wait() == 0);
+    return asked.out();
+  };
+  const std::string before = keys_count();
+  const int agent = job.agent_process(1);
+  ::kill(agent, SIGSTOP);
+  const std::string own_port = "29999";
+  Program& other = job[1].run({"setpriv",
+                               "--reuid=54321",
+                               "--clear-groups",
+                               "python3",
+                               HOSTS_TALK,
+                               "reset",
+                               at,
+                               at_port,
+                               own_port});
+  CHECK(other.wait() == 0);
+  CHECK(other.out() == "asked\n");
+  Program& own = job[1].run({"python3", HOSTS_TALK, "ask", at, at_port, own_port});
+  job.wait_until("a question", [&] { return own.out() == "asked\n"; });
+  CHECK(keys_count() == before);
+  ::kill(agent, SIGCONT);
+  CHECK(own.wait() == 0);
+  CHECK(own.out() == "asked\nserved\n");
+  CHECK(keys_count() == before);
+  job.expect_success();
 }
 
 TEST_CASE("hosts: a host that comes to the store by another of its addresses is served") {

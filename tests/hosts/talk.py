@@ -5,22 +5,26 @@ waits for it to come back, and sends the next. Both print how many came, as "hea
 "reset" when the other end closes or resets the connection.
 
 `ask ADDRESS PORT` is what a PyTorch worker asks a store first. It ends with "served", or with
-"closed" if the store closes the connection. With one more word it prints "asked" meanwhile.
+"closed" if the store closes the connection. With a port to come from, 0 for any, it prints "asked"
+meanwhile.
 
 `hold ADDRESS PORT COUNT` makes connections that say nothing, prints "held", and keeps them.
 
 `intrude ADDRESS PORT COUNT` asks a store COUNT times to set a key, and hangs up without a pause.
+`reset ADDRESS PORT OWN_PORT` asks it once, from that port, and resets the connection.
 `keys ADDRESS PORT` prints how many keys the store has.
 
 `hear PORT` and `tell ADDRESS PORT` are datagrams one way: "heard 10" and "told 10". Who tells ends
 with "refused" when anybody answers that it is in vain.
 """
 
+import fcntl
 import select
 import signal
 import socket
 import struct
 import sys
+import termios
 
 REST_S = 0.01  # between two bytes
 IP_RECVERR, IPV6_RECVERR = 11, 25  # every ICMP message is an error of the next call
@@ -88,11 +92,15 @@ def connect(address, port):
     talk(line, begins=True)
 
 
-def ask(address, port, *aloud):
-    line = socket.create_connection((address, port))
+def connection_from(own_port, address, port):
+    return socket.create_connection((address, port), source_address=("", own_port))
+
+
+def ask(address, port, *own_port):
+    line = connection_from(own_port[0] if own_port else 0, address, port)
     try:
         line.sendall(b"\x00\xce\xf7\x85\x3c\x0dping")
-        if aloud:
+        if own_port:
             say("asked")
         say("served" if line.recv(4) else "closed")
     except ConnectionResetError:
@@ -114,6 +122,17 @@ def intrude(address, port, count):
             line.shutdown(socket.SHUT_WR)
 
 
+def reset(address, port, own_port):
+    line = connection_from(own_port, address, port)
+    key = b"intruder"
+    line.sendall(b"\0" + struct.pack("<Q", len(key)) + key + struct.pack("<Q", 0))
+    while struct.unpack("<I", fcntl.ioctl(line, termios.TIOCOUTQ, b"\0" * 4))[0] > 0:
+        select.select([], [], [], REST_S)  # until the store's kernel has it
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    line.close()
+    say("asked")
+
+
 def keys(address, port):
     with socket.create_connection((address, port)) as line:
         line.sendall(b"\6")
@@ -128,6 +147,7 @@ def main(verb, *where):
         "hold": hold,
         "intrude": intrude,
         "keys": keys,
+        "reset": reset,
         "hear": hear,
         "tell": tell,
     }

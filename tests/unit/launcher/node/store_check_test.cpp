@@ -53,7 +53,7 @@ TEST_CASE("store check: a store that does not serve yet is waited for") {
   CheckedStore checked;
   const auto early = checked.check(checked.store->port(), Millis{10'000});
   const auto shorter = checked.check(checked.store->port());
-  CHECK(checked.failure() == "Connection timed out");
+  CHECK(checked.failure() == "it did not answer in time");
   checked.store->open_for(Admission({}, {}, {}), StoreDialect::legacy);
   const auto last = checked.check(1);
   REQUIRE(run_until(checked.context, [&] { return checked.failures.size() == 2; }));

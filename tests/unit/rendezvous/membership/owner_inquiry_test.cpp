@@ -47,7 +47,7 @@ std::vector<StorePeer> sharers() {
 
 /// What an inquiry has done, and the machine.
 struct Inquiry {
-  explicit Inquiry(const std::vector<StorePeer>& peers) : machine(peers, patience) {}
+  explicit Inquiry(const std::vector<StorePeer>& peers) : machine(peers, {patience}) {}
 
   void meets(const OwnerInquiryEvent& event) {
     std::vector<OwnerInquiryAction> actions;
@@ -67,7 +67,7 @@ struct Inquiry {
         CHECK(judged.emplace(found.held.value, found.objection).second);  // Q1
       }
     }
-    CHECK(open.size() <= OwnerInquiry::lines_max);
+    CHECK(open.size() <= OwnerInquiryOptions{}.lines_max);
   }
   void wants(std::int64_t held, const IpConnection& connection) {
     meets(OwnerWanted{{held}, connection});
@@ -142,7 +142,7 @@ TEST_CASE("owner inquiry: of agents with the same address, one that knows the us
     Inquiry inquiry(sharers());
     inquiry.wants(1, from(9));
     for (const int agent : {0, 1}) inquiry.comes_up(inquiry.line_to(agent));
-    inquiry.answers(inquiry.line_to(0), {"which is no process on this machine"});
+    inquiry.answers(inquiry.line_to(0), {"which is no process there"});
     CHECK(inquiry.judged.empty());
     inquiry.answers(inquiry.line_to(1), {second_knows ? "" : not_ours});
     CHECK(inquiry.judged.at(1) == (second_knows ? "" : not_ours));
@@ -202,15 +202,63 @@ TEST_CASE("owner inquiry: a connection is refused once its agent is silent for t
   inquiry.after(Millis{1'999});
   CHECK(inquiry.judged.empty());
   inquiry.after(Millis{1});
-  CHECK(inquiry.judged.at(1) ==
-        "of whose user the agent at 10.0.0.1:7000 has not told for 3 s: it "
-        "did not answer");
-  CHECK(inquiry.line_to(0) == ConnectionId{});  // it may be dead
+  const std::string not_answered =
+      "of whose user nothing is known: the agent at 10.0.0.{}:7000 has not "
+      "answered for 3 s ({})";
+  CHECK(inquiry.judged.at(1) == fmt::format(fmt::runtime(not_answered), 1, "it is silent"));
+  inquiry.goes_down(inquiry.line_to(1), "No route to host");
   inquiry.after(Millis{1'000});
-  CHECK(inquiry.judged.at(2) ==
-        "of whose user the agent at 10.0.0.2:7000 has not told for 3 s: "
-        "Connection refused");
+  CHECK(inquiry.judged.at(2) == fmt::format(fmt::runtime(not_answered), 2, "No route to host"));
   for (int i = 0; i < 4; ++i) inquiry.after(OwnerInquiry::pause);
+  CHECK_FALSE(inquiry.machine.next_deadline());
+}
+
+TEST_CASE("owner inquiry: a question without an answer is put again over another connection") {
+  Inquiry inquiry(sharers());
+  inquiry.wants(1, from(9));
+  for (const int agent : {0, 1}) inquiry.comes_up(inquiry.line_to(agent));
+  inquiry.answers(inquiry.line_to(1), {""});
+  CHECK(inquiry.judged.size() == 1);
+  const ConnectionId silent = inquiry.line_to(0);
+  inquiry.wants(2, from(0));
+  inquiry.after(patience / 2);
+  CHECK_FALSE(inquiry.open.contains(silent));
+  inquiry.after(OwnerInquiry::pause);
+  const ConnectionId next = inquiry.open.rbegin()->first;
+  inquiry.comes_up(next);
+  CHECK(inquiry.asked.at(next).connections == std::vector{from(0)});
+}
+
+TEST_CASE("owner inquiry: an agent is looked for where its node's connection came from, too") {
+  Inquiry inquiry(sharers());
+  inquiry.wants(1, from(9));
+  const ConnectionId first = inquiry.line_to(0);
+  REQUIRE(first != ConnectionId{});
+  inquiry.goes_down(first, "Connection refused");
+  inquiry.after(OwnerInquiry::pause);
+  const ConnectionId second = inquiry.line_to(9);
+  REQUIRE(second != ConnectionId{});
+  inquiry.goes_down(second, "Connection refused");
+  inquiry.after(OwnerInquiry::pause);
+  const ConnectionId third = inquiry.line_to(0);
+  REQUIRE(third != ConnectionId{});
+  inquiry.comes_up(third);
+  inquiry.answers(third, {""});
+  CHECK(inquiry.judged.at(1).empty());
+}
+
+TEST_CASE("owner inquiry: nobody is asked about a connection that the store has closed") {
+  Inquiry inquiry(nodes(1));
+  for (std::uint16_t i = 1; i <= 3; ++i) inquiry.wants(i, from(0, i));
+  inquiry.meets(OwnerUnwanted{{1}});
+  inquiry.meets(OwnerUnwanted{{3}});
+  inquiry.meets(OwnerUnwanted{{77}});
+  const ConnectionId line = inquiry.line_to(0);
+  inquiry.comes_up(line);
+  CHECK(inquiry.asked.at(line).connections == std::vector{from(0, 2)});
+  inquiry.meets(OwnerUnwanted{{2}});
+  inquiry.answers(line, {""});
+  CHECK(inquiry.judged.empty());
   CHECK_FALSE(inquiry.machine.next_deadline());
 }
 
@@ -227,16 +275,16 @@ TEST_CASE("owner inquiry: an answer that is none ends its connection") {
     CHECK(inquiry.judged.empty());
     CHECK(inquiry.open.empty());
     inquiry.after(patience);
-    CHECK(inquiry.judged.at(1).ends_with("what it said is no answer"));
+    CHECK(inquiry.judged.at(1).ends_with("(what it says is no answer)"));
   }
 }
 
 TEST_CASE("owner inquiry: many agents have their turns, and an idle connection is kept till then") {
   constexpr int count = 100;
-  constexpr auto lines = static_cast<int>(OwnerInquiry::lines_max);
+  constexpr auto lines = static_cast<int>(OwnerInquiryOptions{}.lines_max);
   Inquiry inquiry(nodes(count));
   for (int i = 0; i < count; ++i) inquiry.wants(i + 1, from(i));
-  CHECK(inquiry.open.size() == OwnerInquiry::lines_max);
+  CHECK(inquiry.open.size() == OwnerInquiryOptions{}.lines_max);
   for (int i = 0; i < count; ++i) {
     const ConnectionId line = inquiry.line_to(i);
     REQUIRE(line != ConnectionId{});
@@ -279,6 +327,11 @@ TEST_CASE("owner inquiry: whatever happens, each connection is judged once, and 
         if (random() % 10 == 0) objections.emplace_back();
         inquiry.answers(line, objections);
       }
+      if (!came.empty() && random() % 20 == 0) {
+        const std::int64_t held = any_of(came);
+        inquiry.meets(OwnerUnwanted{{held}});
+        inquiry.judged.try_emplace(held, "unwanted");
+      }
       const auto deadline = inquiry.machine.next_deadline();
       if (deadline && random() % 4 == 0) {
         REQUIRE(*deadline > inquiry.now);
@@ -292,6 +345,7 @@ TEST_CASE("owner inquiry: whatever happens, each connection is judged once, and 
       inquiry.after(*deadline - inquiry.now);
     }
     CHECK(inquiry.judged.size() == came.size());
+    for (const auto& [line, question] : inquiry.asked) CHECK_FALSE(inquiry.open.contains(line));
   }
 }
 

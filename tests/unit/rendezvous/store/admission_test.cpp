@@ -55,6 +55,10 @@ TEST_CASE("admission: the host's own processes are looked at here, those of othe
   CHECK(admission.objection({peer("10.0.0.1"), 1}, {peer("10.0.0.2"), 2}) == not_a_node);
   CHECK(admits(admission, "10.0.0.3"));
   CHECK(admission.is_another_nodes(peer("10.0.0.3")));
+  CHECK(admission.goes_by_user(peer("10.0.0.3")));
+  CHECK(admission.goes_by_user(peer("127.0.0.1")));
+  CHECK_FALSE(admission.goes_by_user(peer("10.1.0.3")));
+  CHECK_FALSE(Admission({peer("10.0.0.1")}, {}, {}).goes_by_user(peer("10.0.0.1")));
   for (const char* text : {"10.1.0.3", "10.0.0.1", "10.0.0.2", "127.0.0.1"}) {
     INFO(text);
     CHECK_FALSE(admission.is_another_nodes(peer(text)));
@@ -87,8 +91,8 @@ TEST_CASE("admission: who is refused for his user, on this machine, is not told 
   CHECK(refuse(without_job, "127.0.0.1", why) ==
         "store: refused 127.0.0.1, whose process belongs to uid 7; to admit all users of this "
         "machine, add --allow 127.0.0.1");
-  CHECK(refuse(without_job, "10.0.0.9", "which is no process on this machine") ==
-        "store: refused 10.0.0.9, which is no process on this machine; to admit it, add --allow "
+  CHECK(refuse(without_job, "10.0.0.9", "which is no process there") ==
+        "store: refused 10.0.0.9, which is no process there; to admit it, add --allow "
         "10.0.0.9");
 }
 

@@ -36,6 +36,25 @@ TEST_CASE("session ledger: L1 the oldest that is silent goes, from no address wh
   CHECK(ledger.oldest_silent() == SessionId{6});
 }
 
+TEST_CASE("session ledger: L4 of those that are held, the oldest of the largest crowd goes") {
+  SessionLedger ledger(looks_max);
+  CHECK_FALSE(ledger.most_crowded());
+  ledger.on_held({1}, address_1);
+  CHECK(ledger.most_crowded() == SessionId{1});
+  for (const std::int64_t held : {2, 3, 4}) ledger.on_held({held}, address_2);
+  CHECK(ledger.most_crowded() == SessionId{2});
+  ledger.on_let_go({3}, address_2);
+  CHECK(ledger.most_crowded() == SessionId{2});
+  ledger.on_let_go({2}, address_2);
+  ledger.on_held({5}, address_1);
+  ledger.on_held({6}, address_1);
+  CHECK(ledger.most_crowded() == SessionId{1});
+  ledger.on_let_go({4}, address_2);
+  ledger.on_let_go({4}, address_2);  // once is enough
+  for (const std::int64_t held : {1, 5, 6}) ledger.on_let_go({held}, address_1);
+  CHECK_FALSE(ledger.most_crowded());
+}
+
 void begin(SessionLedger& ledger, SessionId id) {
   ledger.on_bytes(id, false, true);
   ledger.on_rest_awaited(id);

@@ -59,7 +59,7 @@ class StoreClient {
 struct ServedStore {
   explicit ServedStore(std::size_t memory_max = std::size_t{64} << 20)
       : service(context, "127.0.0.1", 0, memory_max, [](const std::string&) {}) {
-    service.open_for(Admission({}, {}, {}), StoreDialect::legacy, nullptr);
+    service.open_for(Admission({}, {}, {}), StoreDialect::legacy, {});
   }
 
   StoreClient client() { return {context, service.port()}; }
