@@ -435,6 +435,7 @@ void KeyValue::work(Replies& out) {
 
 /// Who waits no longer counts as a look.
 void KeyValue::go_on_with_woken(Replies& out) {
+  if (!has_woken()) return;
   while (looks_left_ > 0) {
     const auto session = next_woken();
     if (!session) break;

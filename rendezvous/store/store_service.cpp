@@ -75,6 +75,7 @@ StoreService::StoreService(boost::asio::io_context& context,
       notes_(std::make_shared<StrangerNotes>(context, on_note)),
       on_note_(std::move(on_note)),
       budget_(memory_max, memory_max / reserve_divisor),
+      sockets_(context, [this](const StoreSockets::Ready& ready) { on_ready(ready); }),
       ledger_(request_looks_max),
       look_(context) {
   key_value_.emplace(budget_, KeyValueLimits{}, seeded_hash());
@@ -166,7 +167,12 @@ void StoreService::open_session(tcp::socket socket, const IpEndpoint& peer) {
   keep_alive(socket.native_handle(), client_is_there);
   statistics_.on_connected();
   const SessionId id = ++newest_session_;
-  sessions_.emplace(id.value, Session(std::move(socket), peer, budget_));
+  const auto [entry, is_new] =
+      sessions_.emplace(id.value, Session(StoreSocket(socket.release(error)), peer, budget_));
+  if (error || !sockets_.watch(id, entry->second.socket)) {
+    sessions_.erase(entry);
+    return notes_->add("store: the kernel has no room for one more connection");
+  }
   ledger_.on_opened(id, peer.address);
   wait_for_bytes(id);
 }
@@ -224,6 +230,33 @@ void StoreService::turn_away(const IpConnection& connection, const std::string& 
   if (said) on_note_(*said);
 }
 
+void StoreService::on_ready(const StoreSockets::Ready& ready) {
+  const auto found = sessions_.find(ready.session.value);
+  if (found == sessions_.end()) return;
+  Session& session = found->second;
+  session.has_more = session.has_more || ready.to_read;
+  session.takes_more = session.takes_more || ready.to_write;
+  session.has_ended = session.has_ended || ready.has_ended;
+  go_on(ready.session);
+}
+
+void StoreService::go_on(SessionId id) {
+  const auto is_able = [&](bool Session::*waits, bool Session::*can) {
+    const auto found = sessions_.find(id.value);
+    return found != sessions_.end() && found->second.*waits && found->second.*can;
+  };
+  if (is_able(&Session::writing, &Session::takes_more)) on_writable(id);
+  if (is_able(&Session::reading, &Session::has_more)) on_readable(id);
+}
+
+void StoreService::go_on_later(SessionId id) {
+  later_.push_back(id);
+  if (later_.size() > 1) return;
+  boost::asio::post(context_, [this] {
+    for (const SessionId each : std::exchange(later_, {})) go_on(each);
+  });
+}
+
 void StoreService::wait_for_bytes(SessionId id) {
   Session& session = sessions_.at(id.value);
   session.reading = true;
@@ -231,19 +264,20 @@ void StoreService::wait_for_bytes(SessionId id) {
     ledger_.on_rest_awaited(id);
     look_later();
   }
-  session.socket.async_wait(tcp::socket::wait_read, [this, id](error_code error) {
-    if (!error) on_readable(id);
-  });
+  if (session.has_more) go_on_later(id);
 }
 
+/// Less than the buffer takes is all that there was (epoll(7)). But the end of the connection may
+/// have come with it, and is told only once.
 void StoreService::on_readable(SessionId id) {
   const auto found = sessions_.find(id.value);
   if (found == sessions_.end()) return;
   Session& session = found->second;
   session.reading = false;
-  error_code error;
-  const std::size_t count = session.socket.read_some(boost::asio::buffer(buffer_), error);
-  if (error && error != boost::asio::error::would_block) return close_session(id);
+  bool has_ended = false;
+  const std::size_t count = session.socket.read(buffer_, has_ended);
+  if (has_ended) return close_session(id);
+  session.has_more = count == buffer_.size() || session.has_ended;
   decode(id, session, {buffer_.data(), count});
   for (const StoreRequest& each : session.requests) session.requests_bytes += bytes_of(each);
   if (count > 0) {
@@ -415,19 +449,22 @@ void StoreService::flush(SessionId id) {
   if (found == sessions_.end() || found->second.writing || found->second.outbox.empty()) return;
   Session& session = found->second;
   std::array<std::string_view, slice_parts_max> views;
-  std::array<boost::asio::const_buffer, slice_parts_max> buffers;
+  std::array<iovec, slice_parts_max> pieces;
   const std::size_t count = session.outbox.front(views, slice_bytes_max);
-  for (std::size_t i = 0; i < count; ++i) buffers[i] = boost::asio::buffer(views[i]);
-  error_code error;
-  const std::size_t written = session.socket.write_some(std::span(buffers).first(count), error);
-  if (error && error != boost::asio::error::would_block) return close_session(id);
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    pieces[i] = {const_cast<char*>(views[i].data()), views[i].size()};
+    bytes += views[i].size();
+  }
+  bool has_ended = false;
+  const std::size_t written = session.socket.write(std::span(pieces).first(count), has_ended);
+  if (has_ended) return close_session(id);
   session.outbox.drop_front(written);
   settle(session);
   if (session.outbox.empty()) return;
   session.writing = true;
-  session.socket.async_wait(tcp::socket::wait_write, [this, id](error_code failed) {
-    if (!failed) on_writable(id);
-  });
+  session.takes_more = written == bytes;
+  if (session.takes_more) go_on_later(id);
 }
 
 void StoreService::on_writable(SessionId id) {

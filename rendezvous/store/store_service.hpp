@@ -15,6 +15,7 @@
 #include "rendezvous/store/store_budget.hpp"
 #include "rendezvous/store/store_codec.hpp"
 #include "rendezvous/store/store_server.hpp"
+#include "rendezvous/store/store_sockets.hpp"
 #include "rendezvous/store/store_statistics.hpp"
 #include "rendezvous/stranger_notes.hpp"
 #include "rendezvous/units.hpp"
@@ -65,9 +66,9 @@ class StoreService {
   static constexpr std::size_t session_bytes = 1024;  // of the budget, for a connection
 
   struct Session {
-    Session(boost::asio::ip::tcp::socket connected, const IpEndpoint& from, StoreBudget& budget)
+    Session(StoreSocket connected, const IpEndpoint& from, StoreBudget& budget)
         : socket(std::move(connected)), peer(from), charge(budget, session_bytes) {}
-    boost::asio::ip::tcp::socket socket;
+    StoreSocket socket;
     IpEndpoint peer;
     StoreDecoder decoder;
     std::vector<StoreRequest> requests;  // of one read
@@ -76,8 +77,11 @@ class StoreService {
     Result<void> decoded;                // an error: the bytes after the requests are invalid
     ReplyBytes outbox;                   // what the kernel has not taken yet
     StoreCharge charge;
-    bool writing = false;      // waits until the socket takes more
-    bool reading = false;      // waits until bytes arrive
+    bool writing = false;      // waits until the socket takes more,
+    bool takes_more = false;   // which it does, as far as is known
+    bool reading = false;      // waits until bytes arrive,
+    bool has_more = false;     // which they have, as far as is known
+    bool has_ended = false;    // and no more will come after these
     bool is_touched = false;   // one of touched_
     bool awaits_turn = false;  // serve() is posted
   };
@@ -108,6 +112,10 @@ class StoreService {
   [[nodiscard]] static std::size_t memory_of(const Session& session);
   [[nodiscard]] std::string shortage(const std::string& what) const;
   void turn_away(const IpConnection& connection, const std::string& objection);
+  void on_ready(const StoreSockets::Ready& ready);
+  /// In the next turn, after what other clients have asked for.
+  void go_on_later(SessionId id);
+  void go_on(SessionId id);
   void wait_for_bytes(SessionId id);
   void on_readable(SessionId id);
 
@@ -158,6 +166,7 @@ class StoreService {
   StoreServer::Owners owners_;
   SessionId newest_session_;
   StoreBudget budget_;  // before all that is charged to it
+  StoreSockets sockets_;
   std::unordered_map<std::int64_t, Session> sessions_;
   std::map<std::int64_t, Held> held_;
   SessionLedger ledger_;
@@ -168,6 +177,7 @@ class StoreService {
   std::vector<StoreReply> replies_;
   std::vector<SessionId> touched_;       // whose outboxes have become longer in this turn
   std::vector<StoreRequest> spare_;      // empty: memory for the requests of the next read
+  std::vector<SessionId> later_;         // who goes on in the next turn
   bool works_ = false;                   // another turn of it is posted
   std::array<char, read_bytes> buffer_;  // shared: an idle connection costs next to nothing
 };
