@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -115,8 +116,12 @@ void Acceptor::accept_later(const std::string& why) {
 
 void Acceptor::hand_over(int fd) {
   tcp::socket socket(acceptor_.get_executor());
-  socket.assign(acceptor_.local_endpoint().protocol(), fd);
   error_code error;
+  socket.assign(acceptor_.local_endpoint().protocol(), fd, error);
+  if (error) {
+    ::close(fd);
+    return handlers_.on_pause(error.message());
+  }
   const tcp::endpoint peer = socket.remote_endpoint(error);
   if (error) return;  // it has gone already
   handlers_.on_connection(std::move(socket), peer);

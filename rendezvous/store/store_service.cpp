@@ -165,14 +165,15 @@ void StoreService::open_session(tcp::socket socket, const IpEndpoint& peer) {
   }
   socket.set_option(tcp::no_delay(true), error);
   keep_alive(socket.native_handle(), client_is_there);
-  statistics_.on_connected();
   const SessionId id = ++newest_session_;
   const auto [entry, is_new] =
       sessions_.emplace(id.value, Session(StoreSocket(socket.release(error)), peer, budget_));
   if (error || !sockets_.watch(id, entry->second.socket)) {
     sessions_.erase(entry);
+    statistics_.on_refused();
     return notes_->add("store: the kernel has no room for one more connection");
   }
+  statistics_.on_connected();
   ledger_.on_opened(id, peer.address);
   wait_for_bytes(id);
 }
@@ -237,7 +238,7 @@ void StoreService::on_ready(const StoreSockets::Ready& ready) {
   session.has_more = session.has_more || ready.to_read;
   session.takes_more = session.takes_more || ready.to_write;
   session.has_ended = session.has_ended || ready.has_ended;
-  go_on(ready.session);
+  if (!session.goes_on_later) go_on(ready.session);
 }
 
 void StoreService::go_on(SessionId id) {
@@ -250,11 +251,23 @@ void StoreService::go_on(SessionId id) {
 }
 
 void StoreService::go_on_later(SessionId id) {
+  if (std::exchange(sessions_.at(id.value).goes_on_later, true)) return;
   later_.push_back(id);
-  if (later_.size() > 1) return;
-  boost::asio::post(context_, [this] {
-    for (const SessionId each : std::exchange(later_, {})) go_on(each);
-  });
+  if (later_.size() == 1) boost::asio::post(context_, [this] { take_turn(); });
+}
+
+/// Who is in it goes on once, and who comes meanwhile in the next turn.
+void StoreService::take_turn() {
+  const std::size_t count = std::min(later_.size(), std::size_t{StoreSockets::events_max});
+  for (std::size_t i = 0; i < count; ++i) {
+    const SessionId id = later_[i];
+    const auto found = sessions_.find(id.value);
+    if (found == sessions_.end()) continue;
+    found->second.goes_on_later = false;
+    go_on(id);
+  }
+  later_.erase(later_.begin(), later_.begin() + static_cast<std::ptrdiff_t>(count));
+  if (!later_.empty()) boost::asio::post(context_, [this] { take_turn(); });
 }
 
 void StoreService::wait_for_bytes(SessionId id) {

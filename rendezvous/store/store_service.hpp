@@ -27,6 +27,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -77,13 +78,14 @@ class StoreService {
     Result<void> decoded;                // an error: the bytes after the requests are invalid
     ReplyBytes outbox;                   // what the kernel has not taken yet
     StoreCharge charge;
-    bool writing = false;      // waits until the socket takes more,
-    bool takes_more = false;   // which it does, as far as is known
-    bool reading = false;      // waits until bytes arrive,
-    bool has_more = false;     // which they have, as far as is known
-    bool has_ended = false;    // and no more will come after these
-    bool is_touched = false;   // one of touched_
-    bool awaits_turn = false;  // serve() is posted
+    bool writing = false;        // waits until the socket takes more,
+    bool takes_more = false;     // which it does, as far as is known
+    bool reading = false;        // waits until bytes arrive,
+    bool has_more = false;       // which they have, as far as is known
+    bool has_ended = false;      // and no more will come after these
+    bool is_touched = false;     // one of touched_
+    bool awaits_turn = false;    // serve() is posted
+    bool goes_on_later = false;  // one of later_
   };
 
   /// Of another node, whose agent is asked whose it is. Nothing of it is read meanwhile.
@@ -113,8 +115,9 @@ class StoreService {
   [[nodiscard]] std::string shortage(const std::string& what) const;
   void turn_away(const IpConnection& connection, const std::string& objection);
   void on_ready(const StoreSockets::Ready& ready);
-  /// In the next turn, after what other clients have asked for.
+  /// In one of the next turns, after what other clients have asked for.
   void go_on_later(SessionId id);
+  void take_turn();
   void go_on(SessionId id);
   void wait_for_bytes(SessionId id);
   void on_readable(SessionId id);
@@ -177,7 +180,7 @@ class StoreService {
   std::vector<StoreReply> replies_;
   std::vector<SessionId> touched_;       // whose outboxes have become longer in this turn
   std::vector<StoreRequest> spare_;      // empty: memory for the requests of the next read
-  std::vector<SessionId> later_;         // who goes on in the next turn
+  std::deque<SessionId> later_;          // who goes on in the next turns
   bool works_ = false;                   // another turn of it is posted
   std::array<char, read_bytes> buffer_;  // shared: an idle connection costs next to nothing
 };

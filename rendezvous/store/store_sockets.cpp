@@ -1,5 +1,7 @@
 #include "rendezvous/store/store_sockets.hpp"
 
+#include <boost/system/system_error.hpp>
+
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -7,14 +9,16 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <system_error>
 
 namespace ddprun {
 namespace {
 
 int new_epoll() {
   const int descriptor = ::epoll_create1(EPOLL_CLOEXEC);
-  if (descriptor < 0) throw std::system_error(errno, std::generic_category(), "epoll_create1");
+  if (descriptor < 0) {
+    const boost::system::error_code why(errno, boost::system::system_category());
+    throw boost::system::system_error(why, "epoll_create1");
+  }
   return descriptor;
 }
 

@@ -57,7 +57,8 @@ class StoreSockets {
   };
   using OnReady = std::function<void(const Ready&)>;
 
-  /// `on_ready` runs on the thread of `context`. Throws a std::system_error.
+  /// `on_ready` runs on the thread of `context`. Throws a
+  /// boost::system::system_error.
   StoreSockets(boost::asio::io_context& context, OnReady on_ready);
 
   /// Until the socket's end. What is ready already is told as well. An event may still come for one

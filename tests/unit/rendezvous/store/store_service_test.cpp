@@ -33,6 +33,12 @@ class StoreClient {
   void sends(const std::string& bytes) { boost::asio::write(socket_, boost::asio::buffer(bytes)); }
   void says(const std::string& notation) { sends(wire(notation)); }
 
+  /// As much as the kernel takes now.
+  std::size_t sends_part(std::string_view bytes) {
+    boost::system::error_code full;
+    return boost::asio::write(socket_, boost::asio::buffer(bytes), full);
+  }
+
   const std::string& heard() {
     std::array<char, 4096> piece{};
     boost::system::error_code error;
@@ -113,6 +119,30 @@ TEST_CASE("store service: who tells many watchers leaves turns to other clients"
   for (StoreClient& each : watchers) CHECK(each.heard() == notices);
   busy.says("0d 05 00 00 00");
   CHECK(store.until([&] { return busy.hears("01 00 00 00 03 00 00 00 05 00 00 00"); }));
+}
+
+/// More than the store reads at once, and more replies than it sends at once: both go on in the
+/// next turn, once.
+TEST_CASE("store service: who sends without a pause has one read in each turn") {
+  ServedStore store;
+  StoreClient busy = store.client();
+  busy.says(std::string(store_greeting) + "01 #1 'v' #200");
+  busy.sends(std::string(200, 'v'));
+  std::string block = wire("01 #1 'b' #60000") + std::string(60'000, 'b');
+  for (int i = 0; i < 10; ++i) block += wire("03 #1 'v'");
+  std::string blocks;
+  for (int i = 0; i < 60; ++i) blocks += block;
+  const std::size_t whole_blocks = busy.sends_part(blocks) / block.size();
+  REQUIRE(whole_blocks > 16);
+  const int all = static_cast<int>(10 * whole_blocks);
+  int most_in_turn = 0;
+  int before = 0;
+  REQUIRE(store.until([&] {
+    const int now = store.executed("get");
+    most_in_turn = std::max(most_in_turn, now - std::exchange(before, now));
+    return now >= all;
+  }));
+  CHECK(most_in_turn <= 20);  // of two blocks, of which the second ends in this read
 }
 
 TEST_CASE("store service: whoever reads a full store, or deletes, is served, and who writes not") {
