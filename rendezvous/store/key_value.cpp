@@ -43,7 +43,7 @@ Error refused(std::string why) {
 
 /// `text` may also come from set, compare_set, multi_set or append, and be as large as any value.
 /// So it is not read if it is longer than a counter: zeros before a number would take seconds.
-Result<std::int64_t> parse_counter(const std::string& key, const std::string& text) {
+Result<std::int64_t> parse_counter(std::string_view key, const std::string& text) {
   std::int64_t number = 0;
   const char* end = text.data() + text.size();
   const bool may_be_one = text.size() <= counter_bytes_max;
@@ -125,12 +125,12 @@ std::size_t KeyValue::cost_of(const StoreRequest& request) const {
     default:
       break;
   }
-  for (const std::string& key : request.keys) cost += cost_of_key(key);
-  for (const std::string& value : request.values) cost += limits_.entry_bytes + value.size();
+  for (const std::string_view key : request.keys) cost += cost_of_key(key);
+  for (const std::string_view value : request.values) cost += limits_.entry_bytes + value.size();
   if (request.operation == StoreOperation::list_keys) {
     cost += key_bytes_ + data_.size() * sizeof(std::uint64_t);
   } else if (request.operation == StoreOperation::append) {
-    const std::string& key = request.keys[0];
+    const std::string_view key = request.keys[0];
     const auto held = data_.find(key);
     const bool is_copied = held != data_.end() && (held->second.is_shared() || is_watched(key));
     if (is_copied) cost += held->second.size();
@@ -140,11 +140,11 @@ std::size_t KeyValue::cost_of(const StoreRequest& request) const {
   return cost;
 }
 
-std::size_t KeyValue::cost_of_key(const std::string& key) const {
+std::size_t KeyValue::cost_of_key(std::string_view key) const {
   return limits_.entry_bytes + key.size() + ReplyBytes::value_cost_max + cost_of_notices(key);
 }
 
-std::size_t KeyValue::cost_of_notices(const std::string& key) const {
+std::size_t KeyValue::cost_of_notices(std::string_view key) const {
   if (watchers_.empty()) return 0;
   const auto watchers = watchers_.find(key);
   if (watchers == watchers_.end()) return 0;
@@ -152,10 +152,10 @@ std::size_t KeyValue::cost_of_notices(const std::string& key) const {
 }
 
 Result<void> KeyValue::perform(SessionId session, StoreRequest& request, Replies& out) {
-  std::vector<std::string>& keys = request.keys;
+  StoreTexts& keys = request.keys;
   switch (request.operation) {
     case StoreOperation::set:
-      return put(keys[0], std::move(request.values[0]), out);
+      return put(keys[0], request.values.take(0), out);
     case StoreOperation::compare_set:
       return compare_set(session, request, out);
     case StoreOperation::get:
@@ -214,7 +214,7 @@ void KeyValue::on_session_lost(SessionId session) {
   const auto watched = watched_.extract(session.value);
   if (!watched.empty()) {
     watches_count_ -= watched.mapped().size();
-    for (const std::string& key : watched.mapped()) {
+    for (std::string_view key : watched.mapped()) {
       const auto watchers = watchers_.find(key);
       watchers->second.erase(session.value);
       if (watchers->second.empty()) watchers_.erase(watchers);
@@ -224,17 +224,17 @@ void KeyValue::on_session_lost(SessionId session) {
   charge_.resize(entries_bytes_ + waits_.bytes());
 }
 
-bool KeyValue::all_present(const std::vector<std::string>& keys) const {
-  return std::ranges::all_of(keys, [&](const auto& key) { return present(key); });
+bool KeyValue::all_present(const StoreTexts& keys) const {
+  return std::ranges::all_of(keys, [&](std::string_view key) { return present(key); });
 }
 
-void KeyValue::wait(SessionId session, std::vector<std::string> keys, Replies& out) {
+void KeyValue::wait(SessionId session, StoreTexts keys, Replies& out) {
   waits_.forget(session);
   waits_.begin(session, std::move(keys));
   go_on(session, out);
 }
 
-Result<void> KeyValue::watch(SessionId session, const std::string& key, Replies& out) {
+Result<void> KeyValue::watch(SessionId session, std::string_view key, Replies& out) {
   Keys& watched = watched_.try_emplace(session.value, 0, hash_).first->second;
   if (!watched.contains(key)) {
     if (watches_count_ >= limits_.watches_max) {
@@ -242,21 +242,21 @@ Result<void> KeyValue::watch(SessionId session, const std::string& key, Replies&
     }
     entries_bytes_ += limits_.entry_bytes + key.size();
     ++watches_count_;
-    watched.insert(key);
-    watchers_[key].insert(session.value);
+    watched.emplace(key);
+    watchers_[std::string(key)].insert(session.value);
   }
   reply_byte(session, watch_registered, out);
   return {};
 }
 
-Result<void> KeyValue::put(const std::string& key, std::string value, Replies& out) {
+Result<void> KeyValue::put(std::string_view key, std::string value, Replies& out) {
   const auto held = data_.find(key);
   if (held == data_.end()) {
     if (auto room = has_room_for_keys(1); !room) return room;
     entries_bytes_ += limits_.entry_bytes + key.size();
     key_bytes_ += key.size();
     const StoreValue& stored =
-        data_.emplace(key, StoreValue(std::move(value), budget_)).first->second;
+        data_.emplace(std::string(key), StoreValue(std::move(value), budget_)).first->second;
     tell_watchers(watch_created, key, no_value_, stored, out);
   } else if (is_watched(key)) {
     const StoreValue before = std::exchange(held->second, StoreValue(std::move(value), budget_));
@@ -269,19 +269,18 @@ Result<void> KeyValue::put(const std::string& key, std::string value, Replies& o
 }
 
 Result<void> KeyValue::compare_set(SessionId session, StoreRequest& request, Replies& out) {
-  const std::string& key = request.keys[0];
-  std::string& expected = request.values[0];
-  std::string& desired = request.values[1];
+  const std::string_view key = request.keys[0];
+  const std::string_view expected = request.values[0];
   const auto held = data_.find(key);
   const bool is_missing = held == data_.end();
   const bool matches = is_missing ? expected.empty() : held->second.text() == expected;
   StoreReply own{session, {}};
   Replies woken;
   if (matches) {
-    if (auto stored = put(key, std::move(desired), woken); !stored) return stored;
+    if (auto stored = put(key, request.values.take(1), woken); !stored) return stored;
     own.bytes.add_value(data_.find(key)->second);
   } else if (is_missing) {
-    own.bytes.add_value(StoreValue(std::move(expected), budget_));
+    own.bytes.add_value(StoreValue(std::string(expected), budget_));
   } else {
     own.bytes.add_value(held->second);
   }
@@ -301,7 +300,7 @@ Result<void> KeyValue::add(SessionId session, const StoreRequest& request, Repli
 }
 
 /// Counters are kept as decimal text, because clients read them with get.
-Result<std::int64_t> KeyValue::increase(const std::string& key, std::int64_t delta, Replies& out) {
+Result<std::int64_t> KeyValue::increase(std::string_view key, std::int64_t delta, Replies& out) {
   std::int64_t sum = 0;
   if (const auto held = data_.find(key); held != data_.end()) {
     const Result<std::int64_t> number = parse_counter(key, held->second.text());
@@ -316,9 +315,9 @@ Result<std::int64_t> KeyValue::increase(const std::string& key, std::int64_t del
 }
 
 Result<void> KeyValue::append(StoreRequest& request, Replies& out) {
-  const std::string& key = request.keys[0];
+  const std::string_view key = request.keys[0];
   const auto held = data_.find(key);
-  if (held == data_.end()) return put(key, std::move(request.values[0]), out);
+  if (held == data_.end()) return put(key, request.values.take(0), out);
   if (!is_watched(key)) {
     held->second.append(request.values[0], budget_);
     return {};
@@ -330,7 +329,7 @@ Result<void> KeyValue::append(StoreRequest& request, Replies& out) {
 }
 
 Result<void> KeyValue::barrier(SessionId session, const StoreRequest& request, Replies& out) {
-  const std::string& key = request.keys[0];
+  const std::string_view key = request.keys[0];
   const Result<std::int64_t> count = increase(key, 1, out);
   if (!count) return count.error();
   if (*count < request.number) {
@@ -345,13 +344,13 @@ Result<void> KeyValue::barrier(SessionId session, const StoreRequest& request, R
 
 /// One value ends one wait; else all but one of them would find the queue empty.
 Result<void> KeyValue::queue_push(StoreRequest& request, Replies& out) {
-  const std::string& key = request.keys[0];
+  const std::string_view key = request.keys[0];
   if (!queues_.contains(key)) {
     if (auto room = has_room_for_keys(1); !room) return room;
     entries_bytes_ += limits_.entry_bytes + key.size();
   }
   entries_bytes_ += limits_.entry_bytes;
-  queues_[key].emplace_back(std::move(request.values[0]), budget_);
+  queues_[std::string(key)].emplace_back(request.values.take(0), budget_);
   if (const auto first = waits_.take_first(key)) {
     woken_.push_back(*first);
     go_on_with_woken(out);
@@ -359,7 +358,7 @@ Result<void> KeyValue::queue_push(StoreRequest& request, Replies& out) {
   return {};
 }
 
-void KeyValue::queue_pop(SessionId session, const std::string& key, Replies& out) {
+void KeyValue::queue_pop(SessionId session, std::string_view key, Replies& out) {
   const auto queue = queues_.find(key);
   if (queue == queues_.end()) return reply_number(session, 0, out);
   reply_number(session, static_cast<std::int64_t>(queue->second.size()), out);
@@ -372,9 +371,10 @@ void KeyValue::queue_pop(SessionId session, const std::string& key, Replies& out
   waits_.on_deleted();
 }
 
-void KeyValue::delete_key(SessionId session, const std::string& key, Replies& out) {
-  auto held = data_.extract(key);
-  if (held.empty()) return reply_number(session, 0, out);
+void KeyValue::delete_key(SessionId session, std::string_view key, Replies& out) {
+  const auto found = data_.find(key);
+  if (found == data_.end()) return reply_number(session, 0, out);
+  const auto held = data_.extract(found);
   entries_bytes_ -= limits_.entry_bytes + key.size();
   key_bytes_ -= key.size();
   waits_.on_deleted();
@@ -382,7 +382,7 @@ void KeyValue::delete_key(SessionId session, const std::string& key, Replies& ou
   reply_number(session, 1, out);
 }
 
-std::int64_t KeyValue::queue_length(const std::string& key) const {
+std::int64_t KeyValue::queue_length(std::string_view key) const {
   const auto queue = queues_.find(key);
   return queue == queues_.end() ? 0 : static_cast<std::int64_t>(queue->second.size());
 }
@@ -390,17 +390,15 @@ std::int64_t KeyValue::queue_length(const std::string& key) const {
 Result<void> KeyValue::multi_set(StoreRequest& request, Replies& out) {
   if (auto room = has_room_for_keys(request.keys.size()); !room) return room;
   for (std::size_t i = 0; i < request.keys.size(); ++i) {
-    auto stored = put(request.keys[i], std::move(request.values[i]), out);
+    auto stored = put(request.keys[i], request.values.take(i), out);
     if (!stored) return stored;
   }
   return {};
 }
 
-void KeyValue::multi_get(SessionId session,
-                         const std::vector<std::string>& keys,
-                         Replies& out) const {
+void KeyValue::multi_get(SessionId session, const StoreTexts& keys, Replies& out) const {
   out.push_back({session, {}});
-  for (const std::string& key : keys) {
+  for (const std::string_view key : keys) {
     const auto held = data_.find(key);
     out.back().bytes.add_value(held == data_.end() ? no_value_ : held->second);
   }
@@ -411,7 +409,7 @@ void KeyValue::list_keys(SessionId session, Replies& out) const {
   for (const auto& [key, value] : data_) encode_string(key, out.back().bytes.own());
 }
 
-bool KeyValue::present(const std::string& key) const {
+bool KeyValue::present(std::string_view key) const {
   return data_.contains(key) || (!queues_.empty() && queues_.contains(key));
 }
 
@@ -421,7 +419,7 @@ Result<void> KeyValue::has_room_for_keys(std::size_t count) const {
   return refused(fmt::format("the store holds {} keys already", limits_.keys_max));
 }
 
-void KeyValue::on_key_appeared(const std::string& key, Replies& out) {
+void KeyValue::on_key_appeared(std::string_view key, Replies& out) {
   const std::vector<SessionId> taken = waits_.take_all(key);
   woken_.insert(woken_.end(), taken.begin(), taken.end());
   go_on_with_woken(out);
@@ -458,17 +456,18 @@ std::optional<SessionId> KeyValue::next_woken() {
 /// A session is filed under the first key that is missing, and no other: n clients waiting for n
 /// keys cost n entries, not n².
 void KeyValue::go_on(SessionId session, Replies& out) {
-  const auto is_present = [this](const std::string& key) { return present(key); };
+  const auto is_present = [this](std::string_view key) { return present(key); };
   if (waits_.go_on(session, is_present)) reply_byte(session, stop_waiting, out);
 }
 
 void KeyValue::tell_watchers(std::uint8_t kind,
-                             const std::string& key,
+                             std::string_view key,
                              const StoreValue& old_value,
                              const StoreValue& new_value,
                              Replies& out) const {
-  if (!is_watched(key)) return;
-  for (const std::int64_t session : watchers_.at(key)) {
+  const auto watchers = watchers_.empty() ? watchers_.end() : watchers_.find(key);
+  if (watchers == watchers_.end()) return;
+  for (const std::int64_t session : watchers->second) {
     reply_byte({session}, kind, out);
     ReplyBytes& bytes = out.back().bytes;
     encode_string(key, bytes.own());

@@ -85,40 +85,40 @@ class KeyValue {
   using Replies = std::vector<StoreReply>;
 
   [[nodiscard]] Result<void> perform(SessionId session, StoreRequest& request, Replies& out);
-  [[nodiscard]] Result<void> put(const std::string& key, std::string value, Replies& out);
+  [[nodiscard]] Result<void> put(std::string_view key, std::string value, Replies& out);
   [[nodiscard]] Result<void> add(SessionId session, const StoreRequest& request, Replies& out);
   [[nodiscard]] Result<void> compare_set(SessionId session, StoreRequest& request, Replies& out);
   [[nodiscard]] Result<void> append(StoreRequest& request, Replies& out);
   [[nodiscard]] Result<void> barrier(SessionId session, const StoreRequest& request, Replies& out);
   [[nodiscard]] Result<void> queue_push(StoreRequest& request, Replies& out);
-  void wait(SessionId session, std::vector<std::string> keys, Replies& out);
-  [[nodiscard]] Result<void> watch(SessionId session, const std::string& key, Replies& out);
+  void wait(SessionId session, StoreTexts keys, Replies& out);
+  [[nodiscard]] Result<void> watch(SessionId session, std::string_view key, Replies& out);
   [[nodiscard]] Result<void> multi_set(StoreRequest& request, Replies& out);
-  [[nodiscard]] std::int64_t queue_length(const std::string& key) const;
-  void queue_pop(SessionId session, const std::string& key, Replies& out);
-  void delete_key(SessionId session, const std::string& key, Replies& out);
-  void multi_get(SessionId session, const std::vector<std::string>& keys, Replies& out) const;
+  [[nodiscard]] std::int64_t queue_length(std::string_view key) const;
+  void queue_pop(SessionId session, std::string_view key, Replies& out);
+  void delete_key(SessionId session, std::string_view key, Replies& out);
+  void multi_get(SessionId session, const StoreTexts& keys, Replies& out) const;
   void list_keys(SessionId session, Replies& out) const;
 
-  [[nodiscard]] std::size_t cost_of_key(const std::string& key) const;
-  [[nodiscard]] std::size_t cost_of_notices(const std::string& key) const;
+  [[nodiscard]] std::size_t cost_of_key(std::string_view key) const;
+  [[nodiscard]] std::size_t cost_of_notices(std::string_view key) const;
   [[nodiscard]] bool keeps_nothing(const StoreRequest& request) const;
-  [[nodiscard]] bool present(const std::string& key) const;
-  [[nodiscard]] bool is_watched(const std::string& key) const {
+  [[nodiscard]] bool present(std::string_view key) const;
+  [[nodiscard]] bool is_watched(std::string_view key) const {
     return !watchers_.empty() && watchers_.contains(key);
   }
-  [[nodiscard]] bool all_present(const std::vector<std::string>& keys) const;
-  [[nodiscard]] Result<std::int64_t> increase(const std::string& key,
+  [[nodiscard]] bool all_present(const StoreTexts& keys) const;
+  [[nodiscard]] Result<std::int64_t> increase(std::string_view key,
                                               std::int64_t delta,
                                               Replies& out);
   [[nodiscard]] Result<void> has_room_for_keys(std::size_t count) const;
-  void on_key_appeared(const std::string& key, Replies& out);
+  void on_key_appeared(std::string_view key, Replies& out);
   [[nodiscard]] bool has_woken() const { return !woken_.empty() || waits_.has_successor(); }
   void go_on_with_woken(Replies& out);
   [[nodiscard]] std::optional<SessionId> next_woken();
   void go_on(SessionId session, Replies& out);
   void tell_watchers(std::uint8_t kind,
-                     const std::string& key,
+                     std::string_view key,
                      const StoreValue& old_value,
                      const StoreValue& new_value,
                      Replies& out) const;

@@ -190,7 +190,7 @@ Result<bool> StoreDecoder::take_count(std::string_view& bytes) {
 
 Result<bool> StoreDecoder::take_string(std::string_view& bytes,
                                        std::uint64_t bytes_max,
-                                       std::vector<std::string>& out) {
+                                       StoreTexts& out) {
   if (!in_string_) {
     if (!take_number(bytes, 8)) return false;
     if (number_ > bytes_max) {
@@ -205,11 +205,11 @@ Result<bool> StoreDecoder::take_string(std::string_view& bytes,
     request_bytes_ += number_;
     string_bytes_left_ = number_;
     in_string_ = true;
-    out.emplace_back();
-    held_ += sizeof(std::string);
+    out.push_back({});
+    held_ += sizeof(std::size_t);
   }
   const std::size_t taken = std::min<std::uint64_t>(string_bytes_left_, bytes.size());
-  out.back().append(bytes.substr(0, taken));
+  out.append(bytes.substr(0, taken));
   held_ += taken;
   bytes.remove_prefix(taken);
   string_bytes_left_ -= taken;
@@ -234,10 +234,7 @@ void StoreDecoder::end_request(std::vector<StoreRequest>& out) {
 }
 
 std::size_t bytes_of(const StoreRequest& request) {
-  std::size_t bytes = sizeof request;
-  for (const std::string& key : request.keys) bytes += sizeof key + key.size();
-  for (const std::string& value : request.values) bytes += sizeof value + value.size();
-  return bytes;
+  return sizeof request + request.keys.memory() + request.values.memory();
 }
 
 std::string encode_ping(std::uint32_t nonce) {

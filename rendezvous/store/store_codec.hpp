@@ -14,6 +14,7 @@
 #pragma once
 
 #include "rendezvous/result.hpp"
+#include "rendezvous/store/store_texts.hpp"
 
 #include <array>
 #include <cstddef>
@@ -70,9 +71,9 @@ constexpr std::array<std::string_view, 19> store_operation_names{"set",
 /// One whole command. Which fields are used depends on the operation; the others are empty.
 struct StoreRequest {
   StoreOperation operation = StoreOperation::set;
-  std::vector<std::string> keys;
-  std::vector<std::string> values;  ///< compare_set: expected, desired. multi_set: one per key.
-  std::int64_t number = 0;          ///< add: delta. barrier: world size. ping: nonce.
+  StoreTexts keys;
+  StoreTexts values;        ///< compare_set: expected, desired. multi_set: one per key.
+  std::int64_t number = 0;  ///< add: delta. barrier: world size. ping: nonce.
   friend bool operator==(const StoreRequest&, const StoreRequest&) = default;
 };
 
@@ -115,7 +116,7 @@ class StoreDecoder {
   [[nodiscard]] Result<bool> take_count(std::string_view& bytes);
   [[nodiscard]] Result<bool> take_string(std::string_view& bytes,
                                          std::uint64_t bytes_max,
-                                         std::vector<std::string>& out);
+                                         StoreTexts& out);
   [[nodiscard]] bool take_number(std::string_view& bytes, std::size_t width);
   void end_field(std::vector<StoreRequest>& out);
   void end_request(std::vector<StoreRequest>& out);

@@ -2,6 +2,8 @@
 // one place of a table: SipHash-2-4 of J.-P. Aumasson and D. J. Bernstein (2012), by libsodium.
 #pragma once
 
+#include "rendezvous/store/store_texts.hpp"
+
 #include <sodium.h>
 
 #include <array>
@@ -12,7 +14,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 namespace ddprun {
 
@@ -33,20 +34,9 @@ struct StoreHash {
   Seed seed{};
 };
 
-/// The hash of a list of keys: the polynomial of their hashes at a point that the seed chooses, in
-/// the field of the prime 2^61 - 1. Two lists of n keys have the same with a chance of n / 2^61 (J.
-/// L. Carter and M. N. Wegman, 1979). Without the field it would be the same for many lists of two
-/// keys, whatever the seed, where these follow Thue and Morse.
-[[nodiscard]] inline std::size_t hash_of_list(const std::vector<std::string>& keys,
-                                              const StoreHash& hash) {
-  __extension__ using Product = unsigned __int128;
-  constexpr std::uint64_t prime = (std::uint64_t{1} << 61) - 1;
-  const std::uint64_t point = hash({}) % prime;
-  std::uint64_t so_far = 1;
-  for (const std::string& key : keys) {
-    so_far = static_cast<std::uint64_t>((Product{so_far} * point + hash(key)) % prime);
-  }
-  return so_far;
+/// The hash of a list: of all its bytes, and of where its keys end.
+[[nodiscard]] inline std::size_t hash_of_list(const StoreTexts& keys, const StoreHash& hash) {
+  return hash(keys.all_bytes()) + 3 * hash(keys.all_ends());
 }
 
 template <typename Value>

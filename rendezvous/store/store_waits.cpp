@@ -8,18 +8,18 @@ namespace ddprun {
 StoreWaits::StoreWaits(std::size_t entry_bytes, const StoreHash& hash)
     : entry_bytes_(entry_bytes), hash_(hash), filed_(0, hash), at_barrier_(0, hash) {}
 
-std::size_t StoreWaits::bytes_of(const std::vector<std::string>& keys) const {
+std::size_t StoreWaits::bytes_of(const StoreTexts& keys) const {
   std::size_t bytes = entry_bytes_;
-  for (const std::string& key : keys) bytes += entry_bytes_ + key.size();
+  for (const std::string_view key : keys) bytes += entry_bytes_ + key.size();
   return bytes;
 }
 
-void StoreWaits::begin(SessionId session, std::vector<std::string> keys) {
+void StoreWaits::begin(SessionId session, StoreTexts keys) {
   waits_[session.value] = Wait{.list = shared_list(std::move(keys))};
   bytes_ += entry_bytes_;
 }
 
-std::shared_ptr<StoreWaits::KeyList> StoreWaits::shared_list(std::vector<std::string> keys) {
+std::shared_ptr<StoreWaits::KeyList> StoreWaits::shared_list(StoreTexts keys) {
   auto list = std::make_shared<KeyList>();
   list->bytes = bytes_of(keys) - entry_bytes_;
   list->hash = hash_of_list(keys, hash_);
@@ -29,11 +29,11 @@ std::shared_ptr<StoreWaits::KeyList> StoreWaits::shared_list(std::vector<std::st
   return *entry;
 }
 
-void StoreWaits::begin_at_barrier(SessionId session, const std::string& key) {
+void StoreWaits::begin_at_barrier(SessionId session, std::string_view key) {
   Wait& wait = waits_[session.value];
   wait = Wait{.list = shared_list({key}), .is_barrier = true};
   bytes_ += entry_bytes_;
-  file(session, wait, at_barrier_[key]);
+  file(session, wait, at_barrier_[std::string(key)]);
 }
 
 void StoreWaits::file(SessionId session, Wait& wait, Queue& where) {
@@ -44,7 +44,7 @@ void StoreWaits::file(SessionId session, Wait& wait, Queue& where) {
 
 StoreWaits::Queue& StoreWaits::queue_at(KeyList& list, std::size_t index) {
   if (list.queue == nullptr || list.queue_of != index || list.queues_ended != queues_ended_) {
-    list.queue = &filed_[list.keys[index]];
+    list.queue = &filed_[std::string(list.keys[index])];
     list.queue_of = index;
     list.queues_ended = queues_ended_;
   }
@@ -93,7 +93,7 @@ bool StoreWaits::go_on(SessionId session, const IsPresent& is_present) {
   return false;
 }
 
-std::vector<SessionId> StoreWaits::take_all(const std::string& key) {
+std::vector<SessionId> StoreWaits::take_all(std::string_view key) {
   ++comings_;  // W3
   std::vector<SessionId> taken;
   const auto filed = filed_.empty() ? filed_.end() : filed_.find(key);
@@ -108,12 +108,12 @@ std::vector<SessionId> StoreWaits::take_all(const std::string& key) {
   return taken;
 }
 
-std::optional<SessionId> StoreWaits::take_first(const std::string& key) {
+std::optional<SessionId> StoreWaits::take_first(std::string_view key) {
   ++comings_;  // W3
   return take_one(key);
 }
 
-std::optional<SessionId> StoreWaits::take_one(const std::string& key) {
+std::optional<SessionId> StoreWaits::take_one(std::string_view key) {
   const auto filed = filed_.empty() ? filed_.end() : filed_.find(key);
   if (filed == filed_.end()) return std::nullopt;
   const SessionId first = filed->second.begin()->second;
@@ -124,7 +124,7 @@ std::optional<SessionId> StoreWaits::take_one(const std::string& key) {
   return first;
 }
 
-void StoreWaits::pass_value_on(const std::string& key) {
+void StoreWaits::pass_value_on(std::string_view key) {
   if (const auto next = take_one(key)) successors_.push_back(*next);
 }
 
@@ -135,10 +135,11 @@ std::optional<SessionId> StoreWaits::take_successor() {
   return next;
 }
 
-std::vector<SessionId> StoreWaits::open_barrier(const std::string& key) {
+std::vector<SessionId> StoreWaits::open_barrier(std::string_view key) {
   std::vector<SessionId> passed;
-  auto waiting = at_barrier_.extract(key);
-  if (waiting.empty()) return passed;
+  const auto found = at_barrier_.find(key);
+  if (found == at_barrier_.end()) return passed;
+  const auto waiting = at_barrier_.extract(found);
   for (const auto& [place, session] : waiting.mapped()) {
     waits_.at(session.value).is_due = true;  // filed nowhere
     forget(session);

@@ -35,18 +35,18 @@ namespace ddprun {
 
 class StoreWaits {
  public:
-  using IsPresent = std::function<bool(const std::string& key)>;
+  using IsPresent = std::function<bool(std::string_view key)>;
 
   /// `entry_bytes`: what a wait, and a key in a list, cost beside the key's bytes.
   StoreWaits(std::size_t entry_bytes, const StoreHash& hash);
 
   /// The session, which does not wait, waits for all of `keys`. It is due.
-  void begin(SessionId session, std::vector<std::string> keys);
+  void begin(SessionId session, StoreTexts keys);
   /// What begin() would add to bytes(), at most.
-  [[nodiscard]] std::size_t bytes_of(const std::vector<std::string>& keys) const;
+  [[nodiscard]] std::size_t bytes_of(const StoreTexts& keys) const;
 
   /// The session, which does not wait, waits at the barrier `key`.
-  void begin_at_barrier(SessionId session, const std::string& key);
+  void begin_at_barrier(SessionId session, std::string_view key);
 
   /// A due session goes on to the first key of its list that is not present, and is filed there.
   /// True if there is none: its wait is over. Nothing, for a session that is not due.
@@ -55,14 +55,14 @@ class StoreWaits {
   [[nodiscard]] std::uint64_t looks() const { return looks_; }
 
   /// Those filed under `key`, in the order of filing, which are due now.
-  [[nodiscard]] std::vector<SessionId> take_all(const std::string& key);
+  [[nodiscard]] std::vector<SessionId> take_all(std::string_view key);
   /// The first of those: a value has come into the queue of this name.
-  [[nodiscard]] std::optional<SessionId> take_first(const std::string& key);
+  [[nodiscard]] std::optional<SessionId> take_first(std::string_view key);
   /// W4: a session that is due now, since the one before it has left the value.
   [[nodiscard]] std::optional<SessionId> take_successor();
   [[nodiscard]] bool has_successor() const { return !successors_.empty(); }
   /// Those at the barrier, in the order of arrival, which wait no longer.
-  [[nodiscard]] std::vector<SessionId> open_barrier(const std::string& key);
+  [[nodiscard]] std::vector<SessionId> open_barrier(std::string_view key);
 
   /// Ends the session's wait, if it has one.
   void forget(SessionId session);
@@ -76,7 +76,7 @@ class StoreWaits {
   using Sessions = StoreMap<Queue>;
 
   struct KeyList {
-    std::vector<std::string> keys;
+    StoreTexts keys;
     std::size_t hash = 0;
     std::size_t bytes = 0;
     // those from `present_from` to before `present_to` were present when `deletions` had been made
@@ -109,14 +109,14 @@ class StoreWaits {
     std::uint64_t place = 0;  // where it is filed
   };
 
-  [[nodiscard]] std::shared_ptr<KeyList> shared_list(std::vector<std::string> keys);
+  [[nodiscard]] std::shared_ptr<KeyList> shared_list(StoreTexts keys);
 
   void file(SessionId session, Wait& wait, Queue& where);
   /// Of those who wait for this key of the list: found once for all who share the list.
   [[nodiscard]] Queue& queue_at(KeyList& list, std::size_t index);
   void end_queue(Sessions& all, Sessions::iterator ended);
-  [[nodiscard]] std::optional<SessionId> take_one(const std::string& key);
-  void pass_value_on(const std::string& key);
+  [[nodiscard]] std::optional<SessionId> take_one(std::string_view key);
+  void pass_value_on(std::string_view key);
 
   std::size_t entry_bytes_;
   StoreHash hash_;

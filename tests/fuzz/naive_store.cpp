@@ -13,13 +13,14 @@ bool NaiveStore::on_request(std::int64_t session,
   if (dialect == StoreDialect::legacy) forget_wait(session);
   if (request.operation == StoreOperation::add) {
     Heard woken;  // hears of it after the one who asked
-    if (!add(request.keys[0], request.number, woken)) return false;
-    encode_i64(std::stoll(data_[request.keys[0]]), heard[session]);
+    const std::string key(request.keys[0]);
+    if (!add(key, request.number, woken)) return false;
+    encode_i64(std::stoll(data_[key]), heard[session]);
     for (const auto& [each, bytes] : woken) heard[each] += bytes;
     return true;
   }
   if (request.operation == StoreOperation::barrier) {
-    if (!add(request.keys[0], 1, heard)) return false;
+    if (!add(std::string(request.keys[0]), 1, heard)) return false;
     barrier(session, request, heard);
     return true;
   }
@@ -29,32 +30,33 @@ bool NaiveStore::on_request(std::int64_t session,
 
 /// Of every operation that cannot fail.
 void NaiveStore::answer(std::int64_t session, const StoreRequest& request, Heard& heard) {
-  const auto key = [&]() -> const std::string& { return request.keys[0]; };
+  const auto key = [&] { return std::string(request.keys[0]); };
   std::string& own = heard[session];
   switch (request.operation) {
     case StoreOperation::set:
     case StoreOperation::multi_set:
       for (std::size_t i = 0; i < request.keys.size(); ++i) {
-        put(request.keys[i], request.values[i], heard);
+        put(std::string(request.keys[i]), std::string(request.values[i]), heard);
       }
       return;
     case StoreOperation::append:
-      return put(key(), value_or_empty(key()) + request.values[0], heard);
+      return put(key(), value_or_empty(key()) + std::string(request.values[0]), heard);
     case StoreOperation::compare_set:
       return compare_set(session, request, heard);
     case StoreOperation::get:
     case StoreOperation::multi_get:
-      for (const std::string& each : request.keys) {
-        encode_string(value_or_empty(each), own);
+      for (const std::string_view each : request.keys) {
+        encode_string(value_or_empty(std::string(each)), own);
       }
       return;
     case StoreOperation::check: {
-      const bool all = std::ranges::all_of(request.keys, [&](auto& k) { return is_present(k); });
+      const bool all = std::ranges::all_of(
+          request.keys, [&](std::string_view each) { return is_present(std::string(each)); });
       return encode_byte(all ? 0 : 1, own);
     }
     case StoreOperation::wait:
       forget_wait(session);
-      go_on({session, request.keys}, heard);
+      go_on({session, {request.keys.begin(), request.keys.end()}}, heard);
       return;
     case StoreOperation::cancel_wait:
       forget_wait(session);
@@ -73,7 +75,7 @@ void NaiveStore::answer(std::int64_t session, const StoreRequest& request, Heard
     case StoreOperation::ping:
       return encode_u32(static_cast<std::uint32_t>(request.number), own);
     case StoreOperation::queue_push:
-      queues_[key()].push_back(request.values[0]);
+      queues_[key()].emplace_back(request.values[0]);
       return wake_for_value(key(), heard);
     case StoreOperation::queue_pop:
       return queue_pop(session, key(), heard);
@@ -122,7 +124,7 @@ bool NaiveStore::add(const std::string& key, std::int64_t delta, Heard& heard) {
 }
 
 void NaiveStore::barrier(std::int64_t session, const StoreRequest& request, Heard& heard) {
-  const std::string& key = request.keys[0];
+  const std::string key(request.keys[0]);
   if (std::stoll(data_[key]) < request.number) {
     forget_wait(session);
     waiters_.push_back({session, {key}, 0, true});
@@ -137,14 +139,15 @@ void NaiveStore::barrier(std::int64_t session, const StoreRequest& request, Hear
 }
 
 void NaiveStore::compare_set(std::int64_t session, const StoreRequest& request, Heard& heard) {
-  const auto held = data_.find(request.keys[0]);
-  const std::string& expected = request.values[0];
+  const std::string key(request.keys[0]);
+  const auto held = data_.find(key);
+  const std::string expected(request.values[0]);
   const bool matches = held == data_.end() ? expected.empty() : held->second == expected;
   if (!matches) {
     return encode_string(held == data_.end() ? expected : held->second, heard[session]);
   }
   encode_string(request.values[1], heard[session]);
-  put(request.keys[0], request.values[1], heard);
+  put(key, std::string(request.values[1]), heard);
 }
 
 void NaiveStore::queue_pop(std::int64_t session, const std::string& key, Heard& heard) {

@@ -253,7 +253,8 @@ TEST_CASE("store: a large value is sent to many and kept for the slow, and taken
   std::vector<StoreReply> replies;
   StoreRequest request{.operation = StoreOperation::set, .keys = {"k"}, .values = {value}};
   CHECK(story.store.on_request({3}, StoreDialect::validated, request, replies).has_value());
-  request = {.operation = StoreOperation::multi_get, .keys = std::vector<std::string>(50, "k")};
+  request = {.operation = StoreOperation::multi_get};
+  for (int i = 0; i < 50; ++i) request.keys.push_back("k");
   CHECK(story.store.on_request({3}, StoreDialect::validated, request, replies).has_value());
   REQUIRE(replies.size() == 3);
   CHECK(replies.back().bytes.size() == 50 * (8 + value.size()));

@@ -4,15 +4,17 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ddprun {
 namespace {
 
-std::vector<std::string> wait_list(std::size_t count) {
-  std::vector<std::string> keys;
+StoreTexts wait_list(std::size_t count) {
+  StoreTexts keys;
   for (std::size_t i = 0; i < count; ++i) keys.push_back(fmt::format("k{:04}", i));
   return keys;
 }
@@ -21,16 +23,16 @@ std::vector<std::string> wait_list(std::size_t count) {
 /// the first comes last, after `meanwhile`.
 template <typename Meanwhile>
 std::uint64_t looks_of_the_last_key(std::size_t count, const Meanwhile& meanwhile) {
-  std::set<std::string> there;
-  const auto is_present = [&](const std::string& key) { return there.contains(key); };
+  std::set<std::string, std::less<>> there;
+  const auto is_present = [&](std::string_view key) { return there.contains(key); };
   StoreWaits waits(0, {});
-  const std::vector<std::string> keys = wait_list(count);
+  const StoreTexts keys = wait_list(count);
   for (std::size_t i = 0; i < count; ++i) {
     const SessionId session{static_cast<std::int64_t>(i)};
     waits.begin(session, keys);
     CHECK(!waits.go_on(session, is_present));
   }
-  there.insert(keys.begin(), keys.end());
+  for (const std::string_view key : keys) there.emplace(key);
   meanwhile(waits);
   const std::uint64_t before = waits.looks();
   for (const SessionId session : waits.take_all(keys[0])) CHECK(waits.go_on(session, is_present));
@@ -45,8 +47,8 @@ TEST_CASE("store waits: those who wait for one list share what one of them has f
 }
 
 /// 256 keys of two kinds; the one at place i says whether 1 stands even times in i's binary digits.
-std::vector<std::string> thue_morse(const std::string& even, const std::string& odd) {
-  std::vector<std::string> keys;
+StoreTexts thue_morse(const std::string& even, const std::string& odd) {
+  StoreTexts keys;
   for (unsigned i = 0; i < 256; ++i) keys.push_back(std::popcount(i) % 2 == 0 ? even : odd);
   return keys;
 }
@@ -58,8 +60,8 @@ TEST_CASE("store waits: lists that cancel out in a sum of powers have hashes of 
 }
 
 TEST_CASE("store waits: W1 who is filed is due no longer, and who has left is not there") {
-  const auto nothing = [](const std::string&) { return false; };
-  const auto all = [](const std::string&) { return true; };
+  const auto nothing = [](std::string_view) { return false; };
+  const auto all = [](std::string_view) { return true; };
   StoreWaits waits(1, {});
   for (const std::int64_t session : {1, 2, 3}) {
     waits.begin({session}, {"a"});
@@ -77,8 +79,8 @@ TEST_CASE("store waits: W1 who is filed is due no longer, and who has left is no
 }
 
 TEST_CASE("store waits: W3 a key that was missing is looked for again once one has come") {
-  std::set<std::string> there;
-  const auto is_present = [&](const std::string& key) { return there.contains(key); };
+  std::set<std::string, std::less<>> there;
+  const auto is_present = [&](std::string_view key) { return there.contains(key); };
   StoreWaits waits(1, {});
   for (const std::int64_t session : {1, 2, 3}) {
     waits.begin({session}, {"a", "b"});
@@ -101,8 +103,8 @@ TEST_CASE("store waits: W3 a key that was missing is looked for again once one h
 }
 
 TEST_CASE("store waits: W4 who leaves a value of a queue has a successor, while the queue has it") {
-  std::set<std::string> there;
-  const auto is_present = [&](const std::string& key) { return there.contains(key); };
+  std::set<std::string, std::less<>> there;
+  const auto is_present = [&](std::string_view key) { return there.contains(key); };
   StoreWaits waits(1, {});
   waits.begin({1}, {"q", "x"});
   for (const std::int64_t session : {2, 3, 4}) waits.begin({session}, {"q"});
