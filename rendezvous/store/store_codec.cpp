@@ -137,7 +137,10 @@ Result<void> StoreDecoder::begin(std::uint8_t code) {
   if (dialect_ == StoreDialect::legacy && is_of_2_1) assume_2_1();
   const Layout* layout = layout_of(dialect_, code);
   if (layout == nullptr) return malformed(fmt::format("there is no operation {}", code));
-  request_ = StoreRequest{.operation = layout->operation};
+  request_.operation = layout->operation;
+  request_.keys.clear();
+  request_.values.clear();
+  request_.number = 0;
   request_bytes_ = 0;
   repeats_left_ = 0;
   field_ = layout->fields;

@@ -34,9 +34,9 @@ struct StoreHash {
   Seed seed{};
 };
 
-/// The hash of a list: of all its bytes, and of where its keys end.
+/// The hash of a list: of all its bytes, and of where its keys start.
 [[nodiscard]] inline std::size_t hash_of_list(const StoreTexts& keys, const StoreHash& hash) {
-  return hash(keys.all_bytes()) + 3 * hash(keys.all_ends());
+  return hash(keys.all_bytes()) + 3 * hash(keys.all_starts());
 }
 
 template <typename Value>
