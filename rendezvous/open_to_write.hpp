@@ -4,7 +4,7 @@
 // A link of this user or of root is followed, as are /dev/stderr and /proc/self/fd/1: these users
 // can write to the file anyway. Linux refuses the others itself in folders with the sticky bit, if
 // fs.protected_symlinks is set (proc_sys_fs(5)), and nowhere else. Folders in the path may be
-// links.
+// links. Or a file of another user, who can read what is written to it.
 #pragma once
 
 #include <fcntl.h>
@@ -50,6 +50,16 @@ namespace ddprun {
     followed.insert(0, path, 0, path.rfind('/') + 1);  // npos + 1 is 0
   }
   return ::open(followed.c_str(), flags | O_CLOEXEC, mode);
+}
+
+/// Whether the open `file` is a regular one of another user than `user` or root. A server may have
+/// given root's own to nobody (root_squash in exports(5)): that counts as root's for root.
+[[nodiscard]] inline bool is_of_another_user(int file, uid_t user = ::geteuid()) {
+  constexpr uid_t nobody = 65'534;
+  struct stat found {};
+  if (::fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) return false;
+  if (found.st_uid == user || found.st_uid == 0) return false;
+  return user != 0 || found.st_uid != nobody;
 }
 
 }  // namespace ddprun

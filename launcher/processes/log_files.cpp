@@ -53,13 +53,6 @@ int rename_to_new(const std::string& path, const std::string& to) {
   return error.value();
 }
 
-/// Who has made it can read what is written to it.
-bool is_of_another_user(const Fd& file) {
-  struct stat found {};
-  if (!file.is_open() || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) return false;
-  return found.st_uid != ::geteuid() && found.st_uid != 0;
-}
-
 /// Whether it is empty and no other run has taken it; then it is this one's until nobody has it
 /// open any more. Where the filesystem has no locks, nobody is known to have taken it.
 bool take(const Fd& file) {
@@ -96,11 +89,11 @@ Fd open_new_log(const std::string& path) {
     const bool was_there = !file.is_open() && errno == EEXIST;
     if (was_there) file = open_log(path, 0);
     if (!file.is_open()) return file;
-    if (!(was_there && is_of_another_user(file)) && take(file)) return file;
+    if (!(was_there && is_of_another_user(file.get())) && take(file)) return file;
     if (!rename_aside(path)) break;
   }
   Fd file = reopen_log(path);
-  if (!is_of_another_user(file)) return file;
+  if (!is_of_another_user(file.get())) return file;
   errno = EPERM;
   return {};
 }
@@ -110,7 +103,11 @@ Fd reopen_log(const std::string& path) {
 }
 
 Fd open_to_append(const std::string& path) {
-  return make_folder_of(path) ? open_for_appending(path, 0) : Fd();
+  if (!make_folder_of(path)) return {};
+  Fd file = open_for_appending(path, 0);
+  if (!file.is_open() || !is_of_another_user(file.get())) return file;
+  errno = EPERM;
+  return {};
 }
 
 /// The link is renamed into place, so that there is always one.

@@ -24,7 +24,7 @@ void put_aside(const std::string& path);
 
 /// A file for programs, with its folder: new, or the one that is there, to go on where it ended.
 /// Each write() appends as a whole, also where several processes have it open. Does not wait for
-/// the reader of a FIFO: without one it is an error.
+/// the reader of a FIFO: without one it is an error. So is another user's file, with EPERM.
 [[nodiscard]] Fd open_to_append(const std::string& path);
 
 /// Makes the folder, and `latest` beside it a link to it. That it failed is seen when a file is

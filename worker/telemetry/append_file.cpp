@@ -24,19 +24,28 @@ void make_folder(const std::filesystem::path& folder) {
   }
 }
 
+namespace {
+
+std::string_view remedy_for(int error) {
+  switch (error) {
+    case ELOOP:
+      return "; a link of another user is not followed: remove it, or name a folder of your own";
+    case EPERM:
+      return "; it may be another user's file: remove it, or name a folder of your own";
+    default:
+      return "; check that its folder exists and may be written to";
+  }
+}
+
+}  // namespace
+
 FileDescriptor open_file(const std::filesystem::path& path, int flags) {
   FileDescriptor file(open_to_write(path.string(), flags | O_RDWR, 0666));  // as umask allows
-  if (!file.is_open()) {
-    const bool is_link = errno == ELOOP;
-    throw FileError(text("cannot open ",
-                         path.string(),
-                         ": ",
-                         system_message(errno),
-                         is_link ? "; a link of another user is not followed: remove it, or name a "
-                                   "folder of your own"
-                                 : "; check that its folder exists and may be written to"));
-  }
-  return file;
+  const bool is_anothers = file.is_open() && is_of_another_user(file.get());
+  if (file.is_open() && !is_anothers) return file;
+  const int error = is_anothers ? EPERM : errno;
+  throw FileError(
+      text("cannot open ", path.string(), ": ", system_message(error), remedy_for(error)));
 }
 
 AppendFile::AppendFile(FileDescriptor file,

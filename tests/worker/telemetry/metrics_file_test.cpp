@@ -73,6 +73,24 @@ TEST_CASE("metrics file: a link of another user, in place of the file or beside 
   CHECK(read_bytes(folder / "m") == rows);
 }
 
+TEST_CASE("metrics file: another user's file in its place, or beside it, is refused") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root can make a file of another user's");
+    return;
+  }
+  const TemporaryFolder folder;
+  const std::string rows = "{\"step\":1,\"x\":1}\n";
+  for (const char* name : {"m", "other", "m.dropped"}) test::write_bytes(folder / name, rows);
+  for (const char* name : {"other", "m.dropped"}) {
+    REQUIRE(::chown((folder / name).c_str(), 4'711, 4'711) == 0);
+  }
+  CHECK_THROWS_WITH_AS(MetricsFile(folder / "other"),
+                       doctest::Contains("it may be another user's file: remove it"),
+                       FileError);
+  CHECK_THROWS_AS(MetricsFile(folder / "m", 1), FileError);
+  for (const char* name : {"m", "other", "m.dropped"}) CHECK(read_bytes(folder / name) == rows);
+}
+
 TEST_CASE("metrics file: a new start moves the rows that it repeats, and half a row, elsewhere") {
   const TemporaryFolder folder;
   const std::string two_rows = "{\"step\":1,\"x\":1}\n{\"step\":2,\"x\":2}\n";

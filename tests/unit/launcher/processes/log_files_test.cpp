@@ -81,6 +81,33 @@ TEST_CASE("log files: an empty file that another user has laid in a log's place 
   CHECK(content_of(path + ".1").empty());
 }
 
+TEST_CASE("log files: a file for programs is not another user's, but may be root's") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root can make a file of another user's");
+    return;
+  }
+  const TempFolder folder;
+  const std::string path = folder.write("events", "");
+  REQUIRE(::chmod(path.c_str(), 0666) == 0);
+  REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
+  const auto opens_as = [&](uid_t user) {
+    REQUIRE(::seteuid(user) == 0);
+    const bool is_open = open_to_append(path).is_open();
+    const int why = errno;
+    REQUIRE(::seteuid(0) == 0);
+    if (!is_open) CHECK(why == EPERM);
+    return is_open;
+  };
+  CHECK(opens_as(4'712));
+  REQUIRE(::chown(path.c_str(), 4'711, 4'711) == 0);
+  CHECK_FALSE(opens_as(4'712));
+  CHECK_FALSE(opens_as(0));
+  CHECK(opens_as(4'711));
+  REQUIRE(::chown(path.c_str(), 65'534, 65'534) == 0);  // as a server may do with root's
+  CHECK(opens_as(0));
+  CHECK_FALSE(opens_as(4'712));
+}
+
 TEST_CASE("log files: one that is being written to goes on under its new name") {
   const TempFolder folder;
   const std::string path = folder.at("0.out");
