@@ -96,13 +96,16 @@ torch::Tensor read_idx(const std::filesystem::path& path) {
   }
   std::vector<std::int64_t> shape;
   std::int64_t bytes = 1;
+  std::int64_t stride = 1;  // as LibTorch computes it: a size of 0 counts as 1
   for (int i = 0; i < magic[3]; ++i) {
     std::array<unsigned char, 4> size{};
     input.read(size.data(), size.size(), "it ends within the header");
     shape.push_back(big_endian(size.data()));
-    if (__builtin_mul_overflow(bytes, shape.back(), &bytes) || bytes > idx_bytes_max) {
+    const std::int64_t counted = std::max<std::int64_t>(shape.back(), 1);
+    if (__builtin_mul_overflow(stride, counted, &stride) || stride > idx_bytes_max) {
       input.fail("its header says that it is larger than 4 GiB");
     }
+    bytes *= shape.back();
   }
   input.expect_at_least(bytes);
   torch::Tensor tensor = torch::empty(shape, torch::kByte);

@@ -93,6 +93,9 @@ TEST_CASE("idx: what is no IDX file of bytes is refused") {
   CHECK(contains(error_for(two_by_three + "!"), "more bytes"));
   CHECK(
       contains(error_for("\0\0\x08\3\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"s), "4 GiB"));
+  // No bytes, but strides that 64 bits cannot hold.
+  CHECK(contains(error_for("\0\0\x08\4\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"s),
+                 "4 GiB"));
   const std::string missing = error_of([] { static_cast<void>(read_idx("/no/such/file")); });
   CHECK(contains(missing, "/no/such/file: No such file or directory"));
 }
