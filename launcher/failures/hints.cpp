@@ -84,6 +84,9 @@ constexpr std::string_view port_hint =
     "the program opens a port that is taken: with init_method env:// it needs none of its own, "
     "since MASTER_ADDR and MASTER_PORT lead to a store that ddprun has opened";
 
+constexpr std::string_view libuv_hint =
+    "this PyTorch was built without libuv, as Debian's is: set USE_LIBUV=0 for the workers";
+
 /// As PyTorch (c10/cuda, torch/csrc/distributed/c10d) and NCCL's ncclGetErrorString write them.
 constexpr std::array known_errors{
     KnownError{"torch.OutOfMemoryError", gpu_memory_hint},
@@ -98,6 +101,7 @@ constexpr std::array known_errors{
     KnownError{"Duplicate GPU detected", same_gpu_hint},
     KnownError{"Address already in use", port_hint},
     KnownError{"EADDRINUSE", port_hint},
+    KnownError{"use_libuv was requested but PyTorch", libuv_hint},
 };
 
 }  // namespace

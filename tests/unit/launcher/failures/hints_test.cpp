@@ -54,6 +54,9 @@ TEST_CASE("hints: the last known error of the output decides") {
                 "RuntimeError: The server socket has failed to listen on any "
                 "local network address. errno: 98 - Address already in use"},
                "the program opens a port"));
+  CHECK(
+      starts({"RuntimeError: use_libuv was requested but PyTorch was build without libuv support"},
+             "this PyTorch was built without libuv"));
 }
 
 TEST_CASE("hints: a core is where the kernel's pattern leads") {
