@@ -20,7 +20,7 @@ declare -A sets=(
         libpng-dev libhdf5-dev libtorch-dev doctest-dev"
     [data]="dataset-fashion-mnist"
     [test]="mandoc python3 python3-h5py python3-jsonschema python3-torch python3-yaml procps
-        iproute2 e2fsprogs tmux"
+        iproute2 e2fsprogs mount tmux"
     [ci]="clang clang-format clang-tidy fish libclang-rt$clang_rt-dev shellcheck python3-venv
         ca-certificates cmark-gfm tidy zsh"
     [slurm]="munge slurm-client slurmctld slurmd"
@@ -54,7 +54,8 @@ declare -A signs=(
     [dataset-fashion-mnist]=/usr/share/datasets/fashion-mnist
     [mandoc]=mandoc [python3]=python3 [python3-h5py]=python:h5py
     [python3-jsonschema]=python:jsonschema [python3-torch]=python:torch
-    [python3-yaml]=python:yaml [procps]=ps [iproute2]=ip [e2fsprogs]=mkfs.ext4 [tmux]=tmux
+    [python3-yaml]=python:yaml [procps]=ps [iproute2]=ip [e2fsprogs]=mkfs.ext4 [mount]=mount
+    [tmux]=tmux
     [clang]=clang++ [clang-format]=clang-format [clang-tidy]=clang-tidy [fish]=fish
     [shellcheck]=shellcheck [python3-venv]=python:ensurepip [ca-certificates]=/etc/ssl/certs
     [cmark-gfm]=cmark-gfm [tidy]=tidy [zsh]=zsh

@@ -26,6 +26,7 @@ git clone --quiet . "$root/root/ddprun"
 inside() {
     unshare --mount --pid --fork --kill-child --propagation private bash -c "
         set -euo pipefail
+        mount --bind '$root' '$root'  # else / is no mount point there, and cannot be made private
         mount -t proc proc '$root/proc'
         mount --rbind /sys '$root/sys'
         mount --rbind /dev '$root/dev'

@@ -17,6 +17,14 @@ pytorch_tests="^e2e (store|store command|torchrun's lines|frameworks):"
 pytorch_tests+="|^worker: .*(interoperation_test|models/|examples/lightning_test)"
 pytorch_tests+="|^install: another LibTorch"
 
+# Whether the system's PyTorch has no libuv, as Debian's: from 2.4 on it asks for it, unless
+# USE_LIBUV is 0.
+lacks_libuv() {
+    local opens='import torch.distributed as d
+d.TCPStore("localhost", 0, is_master=True, wait_for_workers=False, use_libuv=True)'
+    [[ $(/usr/bin/python3 -c "$opens" 2>&1) == *"without libuv"* ]]
+}
+
 # What no compiler is needed for.
 check_texts() {
     part "scripts" 20 check_scripts || true
@@ -100,6 +108,7 @@ case $what in
     "") .ci/packages.sh build data test ;;
     *) echo "usage: tests/run.sh [--quick | --all]" >&2; exit 2 ;;
 esac
+if lacks_libuv; then export USE_LIBUV=0; fi
 [[ -z $what ]] || check_texts
 case $what in
     --all) run_all ;;

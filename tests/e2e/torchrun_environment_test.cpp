@@ -81,7 +81,8 @@ bool differs_rightly(const std::string& line,
   if (!seen) return false;
   if (name == "MASTER_PORT") return value == "ANY" && std::stoi(*seen) > 0;
   if (name == "MASTER_ADDR") {  // needs no resolver, unless a name is asked for
-    return value == "localhost" && !has_option(line, "master-addr") && *seen == "127.0.0.1";
+    const bool is_here = *seen == "127.0.0.1" || *seen == "::1";
+    return value == "localhost" && !has_option(line, "master-addr") && is_here;
   }
   if (name == "TORCHELASTIC_RUN_ID") {  // two jobs of one name could be taken for one
     return (value == "none" || value == "UUID") && !seen->empty() && *seen != value;

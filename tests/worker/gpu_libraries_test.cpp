@@ -18,12 +18,13 @@ using test::contains;
 std::string configured(const test::TemporaryFolder& folder,
                        const std::string& gpus,
                        const std::string& version = "2.7.1") {
-  const test::CommandResult ran = test::run_command(
-      folder,
-      "rm -rf build && env -u ROCM_PATH " CMAKE " -S " FAKE_TORCH " -B build -DFAKE_GPUS=" + gpus +
-          " -DFAKE_VERSION=" + version +
-          " -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY -DCMAKE_FIND_ROOT_PATH=" +
-          folder.path().string());
+  const test::CommandResult ran =
+      test::run_command(folder,
+                        "rm -rf build && env -u ROCM_PATH " CMAKE " -G Ninja -S " FAKE_TORCH
+                        " -B build -DFAKE_GPUS=" +
+                            gpus + " -DFAKE_VERSION=" + version +
+                            " -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY -DCMAKE_FIND_ROOT_PATH=" +
+                            folder.path().string());
   const std::regex wrapped("\n [\n ]*");
   return std::regex_replace(ran.output + ran.error, wrapped, " ");
 }
