@@ -1,10 +1,11 @@
-// Opens a file to write to, in a folder where other users may have laid a trap: a symbolic link in
-// place of the file, which leads to a file of this user. For launcher and worker.
+// Opens a file to write to, in a folder where other users may have laid a trap in its place: a
+// symbolic link to a file of this user, or a file of their own, which they can read. For launcher
+// and worker.
 //
 // A link of this user or of root is followed, as are /dev/stderr and /proc/self/fd/1: these users
 // can write to the file anyway. Linux refuses the others itself in folders with the sticky bit, if
 // fs.protected_symlinks is set (proc_sys_fs(5)), and nowhere else. Folders in the path may be
-// links. Or a file of another user, who can read what is written to it.
+// links.
 #pragma once
 
 #include <fcntl.h>
@@ -16,6 +17,8 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
+#include <optional>
 #include <string>
 
 namespace ddprun {
@@ -52,14 +55,26 @@ namespace ddprun {
   return ::open(followed.c_str(), flags | O_CLOEXEC, mode);
 }
 
-/// Whether the open `file` is a regular one of another user than `user` or root. A server may have
-/// given root's own to nobody (root_squash in exports(5)): that counts as root's for root.
-[[nodiscard]] inline bool is_of_another_user(int file, uid_t user = ::geteuid()) {
-  constexpr uid_t nobody = 65'534;
+/// The user of a new file beside `path`, if one can be made. On some mounts it is not who makes it:
+/// see root_squash and anonuid in exports(5), and uid in mount.cifs(8).
+[[nodiscard]] inline std::optional<uid_t> user_of_new_files(const std::string& path) {
+  std::string probe = path + ".XXXXXX";
+  const int file = ::mkostemp(probe.data(), O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  struct stat made {};
+  const bool is_known = ::fstat(file, &made) == 0;
+  ::unlink(probe.c_str());
+  ::close(file);
+  if (!is_known) return std::nullopt;
+  return made.st_uid;
+}
+
+/// Whether the `file`, open at `path`, is a regular one that neither this user nor root has made.
+[[nodiscard]] inline bool is_of_another_user(int file, const std::string& path) {
   struct stat found {};
   if (::fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) return false;
-  if (found.st_uid == user || found.st_uid == 0) return false;
-  return user != 0 || found.st_uid != nobody;
+  if (found.st_uid == ::geteuid() || found.st_uid == 0) return false;
+  return user_of_new_files(path) != found.st_uid;
 }
 
 }  // namespace ddprun

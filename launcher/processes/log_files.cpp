@@ -89,11 +89,11 @@ Fd open_new_log(const std::string& path) {
     const bool was_there = !file.is_open() && errno == EEXIST;
     if (was_there) file = open_log(path, 0);
     if (!file.is_open()) return file;
-    if (!(was_there && is_of_another_user(file.get())) && take(file)) return file;
+    if (!(was_there && is_of_another_user(file.get(), path)) && take(file)) return file;
     if (!rename_aside(path)) break;
   }
   Fd file = reopen_log(path);
-  if (!is_of_another_user(file.get())) return file;
+  if (!is_of_another_user(file.get(), path)) return file;
   errno = EPERM;
   return {};
 }
@@ -105,7 +105,7 @@ Fd reopen_log(const std::string& path) {
 Fd open_to_append(const std::string& path) {
   if (!make_folder_of(path)) return {};
   Fd file = open_for_appending(path, 0);
-  if (!file.is_open() || !is_of_another_user(file.get())) return file;
+  if (!file.is_open() || !is_of_another_user(file.get(), path)) return file;
   errno = EPERM;
   return {};
 }

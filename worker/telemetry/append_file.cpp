@@ -41,7 +41,7 @@ std::string_view remedy_for(int error) {
 
 FileDescriptor open_file(const std::filesystem::path& path, int flags) {
   FileDescriptor file(open_to_write(path.string(), flags | O_RDWR, 0666));  // as umask allows
-  const bool is_anothers = file.is_open() && is_of_another_user(file.get());
+  const bool is_anothers = file.is_open() && is_of_another_user(file.get(), path.string());
   if (file.is_open() && !is_anothers) return file;
   const int error = is_anothers ? EPERM : errno;
   throw FileError(
