@@ -20,6 +20,8 @@ mkdir -p "$root"
 mmdebstrap --quiet --mode=root --variant=apt --include=git,ca-certificates "$suite" "$root" \
     ${DDPRUN_DEBIAN_MIRROR:+"$DDPRUN_DEBIAN_MIRROR"}
 cp /etc/resolv.conf "$root/etc/resolv.conf"
+# As Debian's installer does.
+printf '127.0.0.1 localhost\n127.0.1.1 %s\n' "$(uname -n)" >"$root/etc/hosts"
 git clone --quiet . "$root/root/ddprun"
 
 # In namespaces of its own, so that nothing is left mounted or running.

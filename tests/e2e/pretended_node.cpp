@@ -110,6 +110,16 @@ std::string address_of(const std::string& name) {
   return name;
 }
 
+/// The file of that name, or of a core's, as `open` opens it.
+FILE* opened(const char* filename, const char* modes, FILE* (*open)(const char*, const char*)) {
+  const std::string_view name(filename);
+  if (name.starts_with("/sys/devices/system/cpu/")) {
+    const auto found = texts_of_cores().find(std::string(name));
+    if (found != texts_of_cores().end()) return file_with(found->second);
+  }
+  return open(moved(filename).c_str(), modes);
+}
+
 }  // namespace
 }  // namespace e2e
 
@@ -159,12 +169,12 @@ int getsockname(int fd, sockaddr* addr, socklen_t* len) noexcept {
 }
 
 FILE* fopen64(const char* filename, const char* modes) {
-  const std::string_view name(filename);
-  if (name.starts_with("/sys/devices/system/cpu/")) {
-    const auto found = e2e::texts_of_cores().find(std::string(name));
-    if (found != e2e::texts_of_cores().end()) return e2e::file_with(found->second);
-  }
-  return e2e::real(&fopen64, "fopen64")(e2e::moved(filename).c_str(), modes);
+  return e2e::opened(filename, modes, e2e::real(&fopen64, "fopen64"));
+}
+
+/// As libstdc++ calls it from version 14 on.
+FILE* fopen(const char* filename, const char* modes) {
+  return e2e::opened(filename, modes, e2e::real(&fopen, "fopen"));
 }
 
 int openat(int fd, const char* file, int oflag, ...) {
