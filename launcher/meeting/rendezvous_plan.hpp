@@ -65,9 +65,9 @@ struct RendezvousPlan {
 [[nodiscard]] std::string store_address(const std::string& address,
                                         const std::vector<Interface>& interfaces);
 
-/// From which a node's workers may come to another. At the first one its agent listens: it is the
-/// plan's own, if that is no name, else one of the plan's interface. The others are those of
-/// `interfaces`. Loopback and link-local ones are left out, and what an offer has no place for.
+/// From which a node's workers may come to another. The first one is where its agent listens: the
+/// plan's own address or, if that is a name, one of the plan's interface. Loopback and link-local
+/// ones are left out, and what an offer has no place for.
 [[nodiscard]] std::vector<IpAddress> addresses_for_others(const RendezvousPlan& plan,
                                                           const std::vector<Interface>& interfaces);
 

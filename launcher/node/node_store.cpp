@@ -82,16 +82,16 @@ void NodeStore::open_for(const Part& part) {
       part.store_peers,
       job_.options.rendezvous.times.dead_after,
       [this](SessionId held, const std::string& objection) { store_->judge(held, objection); });
-  StoreServer::Owners owners;
-  owners.ask = [weak = std::weak_ptr(owners_)](SessionId held, const IpConnection& connection) {
+  StoreServer::OwnerQuestions questions;
+  questions.ask = [weak = std::weak_ptr(owners_)](SessionId held, const IpConnection& connection) {
     if (const auto client = weak.lock()) client->ask(held, connection);
   };
-  owners.forget = [weak = std::weak_ptr(owners_)](SessionId held) {
+  questions.forget = [weak = std::weak_ptr(owners_)](SessionId held) {
     if (const auto client = weak.lock()) client->forget(held);
   };
   store_->open_for(admission_for(part, job_, knows_users_),
                    job_.options.rendezvous.store_dialect,
-                   std::move(owners));
+                   std::move(questions));
 }
 
 }  // namespace ddprun

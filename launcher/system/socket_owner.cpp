@@ -100,8 +100,7 @@ std::optional<uid_t> owner_of_local_peer(const IpEndpoint& local, const IpEndpoi
   return found->idiag_uid;
 }
 
-/// Any other error may pass, such as a shortage: then it tells later, and nobody is admitted
-/// meanwhile.
+/// Any other error may pass, such as a shortage, or is a policy's (EPERM): nobody is admitted then.
 bool kernel_tells_owners(const IpEndpoint& listening) {
   try {
     return socket_at({listening.address, 1}, listening).has_value();

@@ -125,7 +125,8 @@ struct AckFromRelay {
   Ack ack;
   friend bool operator==(const AckFromRelay&, const AckFromRelay&) = default;
 };
-/// Of each connection, in their order, why it is none of the agent's user; empty: it is.
+/// Of each connection, in their order, why its process is neither the job's user's nor root's.
+/// Empty: it is one of theirs.
 struct OwnersTold {
   std::int64_t number = 0;
   std::vector<std::string> objections;

@@ -206,7 +206,7 @@ void OwnerInquiry::close(Instant now, Index agent, std::string why) {
   ++line.failures;
   line.waiting.insert(line.waiting.begin(), line.asked.begin(), line.asked.end());
   line.asked.clear();
-  set_timer(agent, now + pause);
+  set_timer(agent, now + std::min(pause, options_.patience / 8));
 }
 
 void OwnerInquiry::set_timer(Index agent, std::optional<Instant> at) {

@@ -5,8 +5,9 @@
 // do. Then several are asked, and one that knows the user is enough.
 //
 // Invariants
-//   Q1  Each connection is judged once: when the agents of its address have answered, or when they
-//       have not for `patience`; unless the store wants to know no longer.
+//   Q1  Each connection is judged once, unless the store has closed it: admitted when one agent of
+//       its address knows its user as the job's or root; refused when all say otherwise, or after
+//       `patience`.
 //   Q2  An agent has one question at a time; only the answer to that counts. It is put again over
 //       another connection where none comes for half of `patience`.
 // Bounds
@@ -61,7 +62,8 @@ struct OwnerInquiryOptions {
 class OwnerInquiry {
  public:
   static constexpr std::size_t sharers_max = 8;
-  static constexpr Millis pause{250};  ///< After a connection that ended, before the next.
+  /// After a connection that ended, before the next; at most an eighth of the patience.
+  static constexpr Millis pause{250};
 
   OwnerInquiry(const std::vector<StorePeer>& peers, OwnerInquiryOptions options);
 

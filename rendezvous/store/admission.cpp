@@ -63,7 +63,7 @@ std::string Admission::advice(const IpAddress& local, const IpAddress& peer) con
   const std::string text = text_of(peer);
   const std::string option =
       is_without_job_ ? "--allow " + text : "--store-allow " + text + " on all nodes";
-  if (is_loopback(peer) || peer == local) {
+  if (is_here(peer) || peer == local) {
     return "to admit all users of this machine, add " + option;
   }
   if (is_another_nodes(peer)) return "to admit all users of that node, add " + option;

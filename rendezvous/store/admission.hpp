@@ -26,9 +26,9 @@ class Admission {
   /// Why the process at `peer` that has connected to `local` is refused; empty: it is not.
   using Objection = std::function<std::string(const IpEndpoint& local, const IpEndpoint& peer)>;
 
-  /// Admits `networks`, those that the user named. And, unless there is an objection to them, the
-  /// host itself, by its loopback addresses and those of `own`. And those of `others` to whom
-  /// their node does not object. A null `objection`: the host's are not looked at.
+  /// Admits all of `networks`, which the user has named. Of `own`, the host's addresses, and of
+  /// loopback ones it admits whoever `objection` has nothing against; all, if it is null. Of
+  /// `others` the store has to ask the node.
   Admission(const std::vector<IpAddress>& own,
             const std::vector<IpAddress>& others,
             std::vector<IpNetwork> networks,

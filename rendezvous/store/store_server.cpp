@@ -74,20 +74,21 @@ class StoreServer::Impl {
     thread_.join();
   }
 
-  void open_for(Admission admission, StoreDialect ungreeted, Owners owners) {
-    Owners by_caller;
-    by_caller.ask = [this, owners](SessionId held, const IpConnection& connection) {
-      tell_caller([owners, held, connection](const NoteHandler&) { owners.ask(held, connection); });
+  void open_for(Admission admission, StoreDialect ungreeted, OwnerQuestions questions) {
+    OwnerQuestions by_caller;
+    by_caller.ask = [this, questions](SessionId held, const IpConnection& connection) {
+      tell_caller(
+          [questions, held, connection](const NoteHandler&) { questions.ask(held, connection); });
     };
-    by_caller.forget = [this, owners](SessionId held) {
-      tell_caller([owners, held](const NoteHandler&) { owners.forget(held); });
+    by_caller.forget = [this, questions](SessionId held) {
+      tell_caller([questions, held](const NoteHandler&) { questions.forget(held); });
     };
     boost::asio::post(context_,
                       [this,
                        ungreeted,
                        admission = std::move(admission),
-                       owners = std::move(by_caller)]() mutable {
-                        service_.open_for(std::move(admission), ungreeted, std::move(owners));
+                       questions = std::move(by_caller)]() mutable {
+                        service_.open_for(std::move(admission), ungreeted, std::move(questions));
                       });
   }
 
@@ -166,8 +167,8 @@ Result<std::unique_ptr<StoreServer>> StoreServer::listen(boost::asio::io_context
 }
 
 StoreServer::StoreServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-void StoreServer::open_for(Admission admission, StoreDialect ungreeted, Owners owners) {
-  impl_->open_for(std::move(admission), ungreeted, std::move(owners));
+void StoreServer::open_for(Admission admission, StoreDialect ungreeted, OwnerQuestions questions) {
+  impl_->open_for(std::move(admission), ungreeted, std::move(questions));
 }
 void StoreServer::judge(SessionId held, std::string objection) {
   impl_->judge(held, std::move(objection));

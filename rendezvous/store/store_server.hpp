@@ -47,8 +47,8 @@ class StoreServer {
                                                                    std::size_t memory_max,
                                                                    NoteHandler on_note);
 
-  /// Who knows whose a connection of another node is. They run as the handlers do.
-  struct Owners {
+  /// Asks whose a connection from another node is. They run as the handlers do.
+  struct OwnerQuestions {
     /// The answer is a call of `judge`.
     std::function<void(SessionId held, const IpConnection&)> ask;
     /// No answer is needed any more.
@@ -58,8 +58,8 @@ class StoreServer {
   /// From now on connections are taken from whoever is admitted; others are closed unread. One
   /// without a greeting is of `ungreeted`, legacy or torch_2_1. It is of the latter, too, if
   /// another one that is open has shown that its address runs PyTorch 2.1. Connections of other
-  /// nodes are held until `owners` know whose they are. Call once.
-  void open_for(Admission admission, StoreDialect ungreeted, Owners owners = {});
+  /// nodes are held until it is known whose they are. Call once.
+  void open_for(Admission admission, StoreDialect ungreeted, OwnerQuestions questions = {});
 
   /// The connection that was asked about is closed for this reason; empty: it is taken.
   void judge(SessionId held, std::string objection);

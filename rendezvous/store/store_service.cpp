@@ -83,7 +83,7 @@ StoreService::StoreService(boost::asio::io_context& context,
   handlers.on_connection = [this](tcp::socket socket, const tcp::endpoint& peer) {
     meet(std::move(socket), peer);
   };
-  handlers.make_room = [this](const std::string&) { return close_a_silent_one(); };
+  handlers.make_room = [this](const std::string&) { return close_one_for_another(); };
   handlers.on_pause = [this](const std::string& why) {
     notes_->add("store: cannot accept another connection: " + why);
   };
@@ -92,9 +92,9 @@ StoreService::StoreService(boost::asio::io_context& context,
 
 void StoreService::open_for(Admission admission,
                             StoreDialect ungreeted,
-                            StoreServer::Owners owners) {
+                            StoreServer::OwnerQuestions questions) {
   admission_ = std::move(admission);
-  owners_ = std::move(owners);
+  questions_ = std::move(questions);
   ungreeted_ = ungreeted;
   acceptor_->start();
 }
@@ -122,11 +122,11 @@ void StoreService::meet(tcp::socket socket, const tcp::endpoint& peer) {
 }
 
 void StoreService::hold(tcp::socket socket, const IpConnection& connection) {
-  if (!is_descriptor_free()) return refuse_one_more();
+  if (!has_place()) return;
   const SessionId id = ++newest_session_;
-  held_.emplace(id.value, Held{std::move(socket), connection});
+  held_.emplace(id.value, Held{std::move(socket), connection, StoreCharge(budget_, session_bytes)});
   ledger_.on_held(id, connection.peer.address);
-  owners_.ask(id, connection);
+  questions_.ask(id, connection);
 }
 
 std::optional<StoreService::Held> StoreService::let_go(SessionId held) {
@@ -146,23 +146,21 @@ void StoreService::judge(SessionId held, const std::string& objection) {
   open_session(std::move(judged->socket), judged->connection.peer);
 }
 
-bool StoreService::is_descriptor_free() {
-  return sessions_.size() + held_.size() < connections_max() || close_a_silent_one();
-}
-
-void StoreService::refuse_one_more() {
+bool StoreService::has_place() {
+  const bool has_descriptor =
+      sessions_.size() + held_.size() < connections_max() || close_one_for_another();
+  if (has_descriptor && make_room([this] { return budget_.has_room(session_bytes); })) return true;
   statistics_.on_refused();
-  notes_->add(fmt::format("store: {} connections; one more was refused (ulimit -n?)",
-                          sessions_.size() + held_.size()));
+  notes_->add(has_descriptor
+                  ? shortage("store: one more connection was refused")
+                  : fmt::format("store: {} connections; one more was refused (ulimit -n?)",
+                                sessions_.size() + held_.size()));
+  return false;
 }
 
 void StoreService::open_session(tcp::socket socket, const IpEndpoint& peer) {
   error_code error;
-  if (!is_descriptor_free()) return refuse_one_more();
-  if (!make_room([this] { return budget_.has_room(session_bytes); })) {
-    statistics_.on_refused();
-    return notes_->add(shortage("store: one more connection was refused"));
-  }
+  if (!has_place()) return;
   socket.set_option(tcp::no_delay(true), error);
   keep_alive(socket.native_handle(), client_is_there);
   const SessionId id = ++newest_session_;
@@ -178,9 +176,9 @@ void StoreService::open_session(tcp::socket socket, const IpEndpoint& peer) {
   wait_for_bytes(id);
 }
 
-bool StoreService::close_a_silent_one() {
+bool StoreService::close_one_for_another() {
   if (const auto held = ledger_.most_crowded()) {
-    owners_.forget(*held);
+    questions_.forget(*held);
     statistics_.on_refused();
     notes_->add(
         fmt::format("store: {}: closed before it was known whose it is, since connections are "

@@ -51,8 +51,8 @@ class StoreService {
                std::size_t memory_max,
                NoteHandler on_note);
 
-  /// As StoreServer's, but that `owners` run on this thread.
-  void open_for(Admission admission, StoreDialect ungreeted, StoreServer::Owners owners);
+  /// As StoreServer's, but that `questions` run on this thread.
+  void open_for(Admission admission, StoreDialect ungreeted, StoreServer::OwnerQuestions questions);
   void judge(SessionId held, const std::string& objection);
 
   /// The end of it before the server's, for this reason.
@@ -92,17 +92,18 @@ class StoreService {
   struct Held {
     boost::asio::ip::tcp::socket socket;
     IpConnection connection;
+    StoreCharge charge;
   };
 
   void meet(boost::asio::ip::tcp::socket socket, const boost::asio::ip::tcp::endpoint& peer);
   void hold(boost::asio::ip::tcp::socket socket, const IpConnection& connection);
   void open_session(boost::asio::ip::tcp::socket socket, const IpEndpoint& peer);
   [[nodiscard]] std::optional<Held> let_go(SessionId held);
-  [[nodiscard]] bool is_descriptor_free();
-  void refuse_one_more();
+  /// Closes others for it; a line says why there is none.
+  [[nodiscard]] bool has_place();
 
   /// L4 of session_ledger.hpp, else L1; false if there is none.
-  bool close_a_silent_one();
+  bool close_one_for_another();
 
   /// Closes the largest until there is room; false if that did not help.
   bool make_room(const std::function<bool()>& has_room);
@@ -166,7 +167,7 @@ class StoreService {
   NoteHandler on_note_;
   StoreDialect ungreeted_ = StoreDialect::legacy;  // what connections without a greeting are
   Admission admission_{{}, {}, {}};
-  StoreServer::Owners owners_;
+  StoreServer::OwnerQuestions questions_;
   SessionId newest_session_;
   StoreBudget budget_;  // before all that is charged to it
   StoreSockets sockets_;

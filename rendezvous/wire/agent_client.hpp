@@ -1,7 +1,7 @@
-// An agent's connections to coordinators: resolves names, tries every address, shakes hands.
+// An agent's connections to other agents: resolves names, tries every address, shakes hands.
 //
 // Bounds
-//   `connect_patience` from the call of connect until the connection is up or down;
+//   `patience` from the call of connect until the connection is up or down;
 //   `unsent_bytes_max` for each; `addresses_max` of a name.
 #pragma once
 

@@ -58,7 +58,7 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
       return true;
     };
     handlers.on_pause = [this](const std::string& why) {
-      handlers_.on_note("cannot accept another agent: " + why);
+      notes_->add("cannot accept another agent: " + why);
     };
     acceptor_ = std::make_shared<Acceptor>(context_, address, port, std::move(handlers));
     acceptor_->start();
