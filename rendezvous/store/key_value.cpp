@@ -406,7 +406,9 @@ void KeyValue::multi_get(SessionId session, const StoreTexts& keys, Replies& out
 
 void KeyValue::list_keys(SessionId session, Replies& out) const {
   reply_number(session, static_cast<std::int64_t>(data_.size()), out);
-  for (const auto& [key, value] : data_) encode_string(key, out.back().bytes.own());
+  std::string& bytes = out.back().bytes.own();
+  bytes.reserve(bytes.size() + key_bytes_ + data_.size() * sizeof(std::uint64_t));
+  for (const auto& [key, value] : data_) encode_string(key, bytes);
 }
 
 bool KeyValue::present(std::string_view key) const {

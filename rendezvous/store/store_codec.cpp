@@ -68,8 +68,10 @@ bool shows_2_1(std::uint8_t code) {
   return code >= 9 && code <= 11;
 }
 
-void encode_little_endian(std::uint64_t number, int width, std::string& out) {
-  for (int i = 0; i < width; ++i) out.push_back(static_cast<char>(number >> (8 * i) & 0xff));
+void encode_little_endian(std::uint64_t number, std::size_t width, std::string& out) {
+  std::array<char, sizeof number> bytes;
+  for (std::size_t i = 0; i < width; ++i) bytes[i] = static_cast<char>(number >> (8 * i) & 0xff);
+  out.append(bytes.data(), width);
 }
 
 std::uint64_t decode_little_endian(std::string_view bytes) {
