@@ -85,7 +85,8 @@ constexpr std::string_view port_hint =
     "since MASTER_ADDR and MASTER_PORT lead to a store that ddprun has opened";
 
 constexpr std::string_view libuv_hint =
-    "this PyTorch was built without libuv, as Debian's is: set USE_LIBUV=0 for the workers";
+    "this PyTorch was built without libuv, as Debian's is, and asks for it under every launcher: "
+    "install PyTorch from PyPI";
 
 /// As PyTorch (c10/cuda, torch/csrc/distributed/c10d) and NCCL's ncclGetErrorString write them.
 constexpr std::array known_errors{

@@ -15,6 +15,12 @@ except ImportError as error:
     print("skipped: no PyTorch here:", error)
     sys.exit(0)
 
+import agent_store  # beside this file
+
+if not agent_store.is_usable():
+    print("skipped: PyTorch was built without libuv")
+    sys.exit(0)
+
 RANK = int(os.environ["RANK"])
 WORLD = int(os.environ["WORLD_SIZE"])
 

@@ -336,8 +336,7 @@ Words Case::variables(const std::map<std::string, std::string>& more) const {
                                          {"HOME", "/"},
                                          {"TMPDIR", folder_ / "tmp"},
                                          {"DDPRUN_STATE_DIR", folder_ / "state"}};
-  for (const char* kept :
-       {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "LD_LIBRARY_PATH", "USE_LIBUV"}) {
+  for (const char* kept : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "LD_LIBRARY_PATH"}) {
     if (const char* value = std::getenv(kept)) all[kept] = value;
   }
   for (const auto& [name, value] : more) all[name] = value;

@@ -77,6 +77,7 @@ class LineCase : public Case {
       const int status = job->wait();
       CHECK_MESSAGE((status == 0) == (expected.ranks > 0), job->out, job->err);
       CHECK_MESSAGE(job->out.find(expected.out) != std::string::npos, job->out, job->err);
+      if (job->out.find("skipped: ") != std::string::npos) MESSAGE(job->out);
     }
     Words touched;
     for (int rank = 0; rank < expected.ranks; ++rank) touched.push_back(std::to_string(rank));

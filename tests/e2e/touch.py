@@ -30,6 +30,11 @@ if options.init_method:
     except ImportError:
         print("skipped: no PyTorch")
         sys.exit(0)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import agent_store
+    if not agent_store.is_usable():
+        print("skipped: PyTorch was built without libuv")
+        sys.exit(0)
     distributed.init_process_group("gloo", init_method=options.init_method,
                                    rank=int(os.environ["RANK"]),
                                    world_size=int(os.environ["WORLD_SIZE"]))
