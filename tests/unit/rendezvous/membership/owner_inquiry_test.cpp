@@ -149,6 +149,14 @@ TEST_CASE("owner inquiry: of agents with the same address, one that knows the us
   }
 }
 
+TEST_CASE("owner inquiry: of many agents with the same address some are asked") {
+  std::vector<StorePeer> peers = nodes(20);
+  for (StorePeer& each : peers) each.addresses.push_back(address(90));
+  Inquiry inquiry(peers);
+  inquiry.wants(1, from(90));
+  CHECK(inquiry.open.size() == OwnerInquiry::sharers_max);
+}
+
 TEST_CASE("owner inquiry: the answer of a slower sharer changes nothing") {
   Inquiry inquiry(sharers());
   inquiry.wants(1, from(9));
