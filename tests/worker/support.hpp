@@ -156,9 +156,8 @@ inline std::optional<std::string> run_python(const TemporaryFolder& folder,
   const char* chosen = std::getenv("TEST_PYTHON");
   const std::string python = chosen != nullptr ? chosen : "/usr/bin/python3";
   write_bytes(folder / "script.py", "try: import torch\nexcept ImportError: exit(77)\n" + script);
-  // A sanitizer's runtime must not be preloaded into Python; newer ones warn of PyTorch's folders.
-  const CommandResult ran = run_command(
-      folder, "env -u LD_PRELOAD " + python + " -W ignore::ResourceWarning script.py 2>&1");
+  // A sanitizer's runtime must not be preloaded into Python.
+  const CommandResult ran = run_command(folder, "env -u LD_PRELOAD " + python + " script.py 2>&1");
   if (ran.status == 77 || ran.status == 127) {
     std::puts(("skipped: " + python + " cannot import torch (apt install python3-torch)").c_str());
     return std::nullopt;
