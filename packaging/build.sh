@@ -52,7 +52,8 @@ build() {
     fi
     quietly "$1-configure" configure . "$work/ddprun" -DCMAKE_FIND_ROOT_PATH="$prefix" \
         -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 \
-        -DCMAKE_EXE_LINKER_FLAGS=-s -DDDPRUN_WORKER=OFF -DDDPRUN_TESTS=OFF
+        -DCMAKE_CXX_FLAGS="$flags -ffunction-sections -fdata-sections" \
+        -DCMAKE_EXE_LINKER_FLAGS="-s -Wl,--gc-sections" -DDDPRUN_WORKER=OFF -DDDPRUN_TESTS=OFF
     quietly "$1-ddprun" cmake --build "$work/ddprun" --target ddprun
     install -D "$work/ddprun/bin/ddprun" "$dist/$1/ddprun"
 }
