@@ -28,12 +28,31 @@ struct Besieged : Training {
     return options;
   }
 
+  /// talk.py on that host, with the store's address and port after `verb`; `before` it is how it
+  /// becomes another user.
+  Program& talks(int host, const std::string& verb, const Words& more = {}, Words before = {}) {
+    const std::size_t blank = master.find(' ');
+    for (const std::string& word : {std::string("python3"),
+                                    std::string(HOSTS_TALK),
+                                    verb,
+                                    master.substr(0, blank),
+                                    master.substr(blank + 1)}) {
+      before.push_back(word);
+    }
+    before.insert(before.end(), more.begin(), more.end());
+    return cluster()[host].run(before);
+  }
+  Program& another_talks(int host, const std::string& verb, const Words& more = {}) {
+    return talks(host, verb, more, {"setpriv", "--reuid=54321", "--clear-groups"});
+  }
+  std::string keys_count(int host) {
+    Program& asked = talks(host, "keys");
+    CHECK(asked.wait() == 0);
+    return asked.out();
+  }
   /// What the store answers to the stranger.
   std::string asks() {
-    const std::size_t blank = master.find(' ');
-    Host& stranger = cluster()[cluster().size() - 1];
-    Program& asked = stranger.run(
-        {"python3", HOSTS_TALK, "ask", master.substr(0, blank), master.substr(blank + 1)});
+    Program& asked = talks(cluster().size() - 1, "ask");
     CHECK(asked.wait() == 0);
     return asked.out();
   }
@@ -90,13 +109,7 @@ TEST_CASE("hosts: connections that say nothing make room for one that asks") {
   Besieged job({{"store-allow", address_of(2)}});
   const rlimit few{120, 120};
   REQUIRE(::prlimit(job.agent_process(0), RLIMIT_NOFILE, &few, nullptr) == 0);
-  const std::size_t blank = job.master.find(' ');
-  Program& silent = job[2].run({"python3",
-                                HOSTS_TALK,
-                                "hold",
-                                job.master.substr(0, blank),
-                                job.master.substr(blank + 1),
-                                "200"});
+  Program& silent = job.talks(2, "hold", {"200"});
   job.wait_until("silent connections", [&] { return silent.out() == "held\n"; });
   CHECK(job.asks() == "served\n");
   ::kill(silent.pid(), SIGKILL);
@@ -107,52 +120,21 @@ TEST_CASE("hosts: connections that say nothing make room for one that asks") {
 TEST_CASE("hosts: another user of the store's host sets no key, though he hangs up at once") {
   if (!can_hold_hosts()) return;
   Besieged job;
-  const std::size_t blank = job.master.find(' ');
-  const std::string at = job.master.substr(0, blank);
-  const std::string at_port = job.master.substr(blank + 1);
-  const auto keys_count = [&] {
-    Program& asked = job[0].run({"python3", HOSTS_TALK, "keys", at, at_port});
-    CHECK(asked.wait() == 0);
-    return asked.out();
-  };
-  const std::string before = keys_count();
-  Program& other = job[0].run({"setpriv",
-                               "--reuid=54321",
-                               "--clear-groups",
-                               "python3",
-                               HOSTS_TALK,
-                               "intrude",
-                               at,
-                               at_port,
-                               "200"});
-  (void)other.wait();  // it fails where the store was faster
-  CHECK(keys_count() == before);
+  const std::string before = job.keys_count(0);
+  (void)job.another_talks(0, "intrude", {"200"}).wait();  // it fails where the store was faster
+  CHECK(job.keys_count(0) == before);
   job.expect_success();
 }
 
 TEST_CASE("hosts: another user of another node sets no key, and is named with his uid") {
   if (!can_hold_hosts()) return;
   Besieged job;
-  const std::size_t blank = job.master.find(' ');
-  const std::string at = job.master.substr(0, blank);
-  const std::string at_port = job.master.substr(blank + 1);
-  const auto keys_count = [&] {
-    Program& asked = job[1].run({"python3", HOSTS_TALK, "keys", at, at_port});
-    CHECK(asked.wait() == 0);
-    return asked.out();
-  };
-  const std::string before = keys_count();
-  const std::vector<std::string> as_another = {"setpriv", "--reuid=54321", "--clear-groups"};
-  const auto run_as_another = [&](std::vector<std::string> talk) -> Program& {
-    talk.insert(talk.begin(), {"python3", HOSTS_TALK});
-    talk.insert(talk.begin(), as_another.begin(), as_another.end());
-    return job[1].run(talk);
-  };
-  Program& asked = run_as_another({"ask", at, at_port});
+  const std::string before = job.keys_count(1);
+  Program& asked = job.another_talks(1, "ask");
   CHECK(asked.wait() == 0);
   CHECK(asked.out() == "closed\n");
-  (void)run_as_another({"intrude", at, at_port, "200"}).wait();
-  CHECK(keys_count() == before);
+  (void)job.another_talks(1, "intrude", {"200"}).wait();
+  CHECK(job.keys_count(1) == before);
   job.expect_success();
   CHECK(job.refusals_of(address_of(1)) == 1);
   CHECK(has_said(*job.agents[0], "whose process belongs to uid 54321; to admit all users of that"));
@@ -162,14 +144,11 @@ TEST_CASE("hosts: a connection is held while its node's agent is silent, and ser
   if (!can_hold_hosts()) return;
   const Options patient{{"dead-after", "20s"}};
   Besieged job(patient);
-  const std::size_t blank = job.master.find(' ');
-  const std::string at = job.master.substr(0, blank);
-  const std::string at_port = job.master.substr(blank + 1);
   const int agent = job.agent_process(1);
   ::kill(agent, SIGSTOP);
-  Program& held = job[1].run({"python3", HOSTS_TALK, "ask", at, at_port, "0"});
+  Program& held = job.talks(1, "ask", {"0"});
   job.wait_until("a question", [&] { return held.out() == "asked\n"; });
-  Program& other = job[0].run({"python3", HOSTS_TALK, "ask", at, at_port});
+  Program& other = job.talks(0, "ask");
   CHECK(other.wait() == 0);
   CHECK(other.out() == "served\n");
   CHECK(held.out() == "asked\n");
@@ -184,36 +163,22 @@ TEST_CASE("hosts: who resets a connection sets no key by the port of the job's o
   if (!can_hold_hosts()) return;
   const Options patient{{"dead-after", "20s"}};
   Besieged job(patient);
-  const std::size_t blank = job.master.find(' ');
-  const std::string at = job.master.substr(0, blank);
-  const std::string at_port = job.master.substr(blank + 1);
-  const auto keys_count = [&] {
-    Program& asked = job[0].run({"python3", HOSTS_TALK, "keys", at, at_port});
-    CHECK(asked.wait() == 0);
-    return asked.out();
-  };
-  const std::string before = keys_count();
+  const std::string before = job.keys_count(0);
   const int agent = job.agent_process(1);
   ::kill(agent, SIGSTOP);
   const std::string own_port = "29999";
-  Program& other = job[1].run({"setpriv",
-                               "--reuid=54321",
-                               "--clear-groups",
-                               "python3",
-                               HOSTS_TALK,
-                               "reset",
-                               at,
-                               at_port,
-                               own_port});
+  Program& other = job.another_talks(1, "reset", {own_port});
+  job.wait_until("the other's question", [&] { return other.out() == "asked\n"; });
+  (void)job.keys_count(0);  // the store holds the other's connection, which came before
+  ::kill(other.pid(), SIGUSR1);
   CHECK(other.wait() == 0);
-  CHECK(other.out() == "asked\n");
-  Program& own = job[1].run({"python3", HOSTS_TALK, "ask", at, at_port, own_port});
+  Program& own = job.talks(1, "ask", {own_port});
   job.wait_until("a question", [&] { return own.out() == "asked\n"; });
-  CHECK(keys_count() == before);
+  CHECK(job.keys_count(0) == before);
   ::kill(agent, SIGCONT);
   CHECK(own.wait() == 0);
   CHECK(own.out() == "asked\nserved\n");
-  CHECK(keys_count() == before);
+  CHECK(job.keys_count(0) == before);
   job.expect_success();
 }
 

@@ -1,7 +1,7 @@
 // What the pretended hosts need of the system: namespaces, children in them, and the program ip.
 #pragma once
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <functional>
 #include <string>

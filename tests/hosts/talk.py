@@ -11,7 +11,8 @@ meanwhile.
 `hold ADDRESS PORT COUNT` makes connections that say nothing, prints "held", and keeps them.
 
 `intrude ADDRESS PORT COUNT` asks a store COUNT times to set a key, and hangs up without a pause.
-`reset ADDRESS PORT OWN_PORT` asks it once, from that port, and resets the connection.
+`reset ADDRESS PORT OWN_PORT` asks it once, from that port, prints "asked", and at SIGUSR1 resets the
+connection.
 `keys ADDRESS PORT` prints how many keys the store has.
 
 `hear PORT` and `tell ADDRESS PORT` are datagrams one way: "heard 10" and "told 10". Who tells ends
@@ -123,14 +124,16 @@ def intrude(address, port, count):
 
 
 def reset(address, port, own_port):
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
     line = connection_from(own_port, address, port)
     key = b"intruder"
     line.sendall(b"\0" + struct.pack("<Q", len(key)) + key + struct.pack("<Q", 0))
     while struct.unpack("<I", fcntl.ioctl(line, termios.TIOCOUTQ, b"\0" * 4))[0] > 0:
         select.select([], [], [], REST_S)  # until the store's kernel has it
+    say("asked")
+    signal.sigwait([signal.SIGUSR1])
     line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     line.close()
-    say("asked")
 
 
 def keys(address, port):

@@ -14,7 +14,7 @@
 // worker's children after its death.
 #pragma once
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 #include "tests/hosts/lives.hpp"
 
 #include <filesystem>
