@@ -2,7 +2,7 @@
 // more for an exchange than two system calls, so that the store's thread is what limits the rate.
 #pragma once
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "launcher/commands/folders.hpp"
 
 #include "launcher/options/read_setting.hpp"
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // store is killed. Another store may be given the same name, and then the file is that one's.
 #pragma once
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,8 @@
 #include "launcher/disk/claims_on_disk.hpp"
 
-#include "launcher/system/fd.hpp"
 #include "launcher/system/random_number.hpp"
 #include "launcher/system/whole_file.hpp"
+#include "rendezvous/fd.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/wire/claim_seal.hpp"
 #include "rendezvous/wire/message_codec.hpp"

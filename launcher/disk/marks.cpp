@@ -1,7 +1,7 @@
 #include "launcher/disk/marks.hpp"
 
-#include "launcher/system/fd.hpp"
 #include "launcher/system/whole_file.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "launcher/failures/error_file.hpp"
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 // writes ("Xid"), and processes that were killed because memory had run out.
 #pragma once
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <sys/types.h>
 

@@ -19,7 +19,7 @@
 //   A fence process that was told no lease has one successor at the next lease.
 #pragma once
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/units.hpp"
 

@@ -18,7 +18,7 @@
 
 #include "launcher/guard/fence.hpp"
 #include "launcher/guard/last_will.hpp"
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <signal.h>
 

@@ -1,7 +1,7 @@
 // The agent's end of the socketpair to the guard: it carries signals, and closes if the guard dies.
 #pragma once
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>

@@ -2,8 +2,8 @@
 
 #include "launcher/guard/guard_message.hpp"
 #include "launcher/system/clock.hpp"
-#include "launcher/system/fd.hpp"
 #include "launcher/text/endpoint.hpp"
+#include "rendezvous/fd.hpp"
 #include "rendezvous/wire/message_codec.hpp"
 #include "rendezvous/wire/secure_channel.hpp"
 

@@ -1,6 +1,6 @@
 #include "launcher/meeting/interfaces.hpp"
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <arpa/inet.h>
 #include <net/if.h>

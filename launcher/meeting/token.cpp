@@ -1,6 +1,6 @@
 #include "launcher/meeting/token.hpp"
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <fmt/format.h>
 #include <sodium.h>

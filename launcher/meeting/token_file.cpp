@@ -1,8 +1,8 @@
 #include "launcher/meeting/token_file.hpp"
 
 #include "launcher/system/clock.hpp"
-#include "launcher/system/fd.hpp"
 #include "launcher/system/random_number.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include "launcher/processes/line_filter.hpp"
 #include "launcher/processes/lines.hpp"
 #include "launcher/processes/writer.hpp"
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>

@@ -2,7 +2,7 @@
 // of other users are not followed: the errno is ELOOP.
 #pragma once
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <string>
 

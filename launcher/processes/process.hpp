@@ -2,8 +2,8 @@
 #pragma once
 
 #include "launcher/processes/command.hpp"
-#include "launcher/system/fd.hpp"
 #include "launcher/text/environment.hpp"
+#include "rendezvous/fd.hpp"
 #include "rendezvous/units.hpp"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 // The only caller of waitid in the agent: every child that ends, in the order in which they ended.
 #pragma once
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 #include "rendezvous/worker_end.hpp"
 
 #include <map>

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "launcher/processes/bottom_line.hpp"
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>

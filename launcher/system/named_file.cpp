@@ -1,6 +1,6 @@
 #include "launcher/system/named_file.hpp"
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

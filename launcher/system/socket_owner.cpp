@@ -1,6 +1,6 @@
 #include "launcher/system/socket_owner.hpp"
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <fmt/format.h>
 

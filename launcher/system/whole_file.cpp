@@ -1,7 +1,7 @@
 #include "launcher/system/whole_file.hpp"
 
-#include "launcher/system/fd.hpp"
 #include "launcher/system/random_number.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 //   `unsent_bytes_max` beyond what the kernel does, and refuses further ones.
 #pragma once
 
-#include "launcher/system/fd.hpp"
 #include "launcher/workers/control_line.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>

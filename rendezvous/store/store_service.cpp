@@ -165,7 +165,7 @@ void StoreService::open_session(tcp::socket socket, const IpEndpoint& peer) {
   keep_alive(socket.native_handle(), client_is_there);
   const SessionId id = ++newest_session_;
   const auto [entry, is_new] =
-      sessions_.emplace(id.value, Session(StoreSocket(socket.release(error)), peer, budget_));
+      sessions_.emplace(id.value, Session(StoreSocket(Fd(socket.release(error))), peer, budget_));
   if (error || !sockets_.watch(id, entry->second.socket)) {
     sessions_.erase(entry);
     statistics_.on_refused();

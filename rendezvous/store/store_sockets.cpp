@@ -4,7 +4,6 @@
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -31,12 +30,8 @@ std::size_t counted(ssize_t count, bool& has_ended) {
 
 }  // namespace
 
-StoreSocket::~StoreSocket() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
 std::size_t StoreSocket::read(std::span<char> into, bool& has_ended) {
-  const ssize_t count = ::recv(descriptor_, into.data(), into.size(), 0);
+  const ssize_t count = ::recv(descriptor(), into.data(), into.size(), 0);
   has_ended = count == 0;
   return counted(count, has_ended);
 }
@@ -45,12 +40,12 @@ std::size_t StoreSocket::write(std::span<iovec> pieces, bool& has_ended) {
   has_ended = false;
   if (pieces.size() == 1) {  // most replies are; it costs less
     const iovec& only = pieces.front();
-    return counted(::send(descriptor_, only.iov_base, only.iov_len, MSG_NOSIGNAL), has_ended);
+    return counted(::send(descriptor(), only.iov_base, only.iov_len, MSG_NOSIGNAL), has_ended);
   }
   msghdr message{};
   message.msg_iov = pieces.data();
   message.msg_iovlen = pieces.size();
-  return counted(::sendmsg(descriptor_, &message, MSG_NOSIGNAL), has_ended);
+  return counted(::sendmsg(descriptor(), &message, MSG_NOSIGNAL), has_ended);
 }
 
 StoreSockets::StoreSockets(boost::asio::io_context& context, OnReady on_ready)

@@ -6,6 +6,7 @@
 //   `events_max` sockets in a turn; then other work of the thread has its turn.
 #pragma once
 
+#include "rendezvous/fd.hpp"
 #include "rendezvous/units.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -21,28 +22,19 @@
 
 namespace ddprun {
 
-/// A connection that never blocks, closed at this object's end.
+/// A connection that never blocks.
 class StoreSocket {
  public:
-  /// Takes the descriptor.
-  explicit StoreSocket(int descriptor) : descriptor_(descriptor) {}
-  StoreSocket(StoreSocket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  StoreSocket& operator=(StoreSocket&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    return *this;
-  }
-  StoreSocket(const StoreSocket&) = delete;
-  StoreSocket& operator=(const StoreSocket&) = delete;
-  ~StoreSocket();
+  explicit StoreSocket(Fd connected) : descriptor_(std::move(connected)) {}
 
   /// How many bytes have come, or were taken; 0: none now, or the connection has ended.
   [[nodiscard]] std::size_t read(std::span<char> into, bool& has_ended);
   [[nodiscard]] std::size_t write(std::span<iovec> pieces, bool& has_ended);
 
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
  private:
-  int descriptor_;
+  Fd descriptor_;
 };
 
 class StoreSockets {

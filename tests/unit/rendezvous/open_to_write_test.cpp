@@ -1,6 +1,6 @@
 #include "rendezvous/open_to_write.hpp"
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 #include "tests/content.hpp"
 #include "tests/unit/temp_folder.hpp"
 

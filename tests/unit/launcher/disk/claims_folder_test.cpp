@@ -1,6 +1,6 @@
 #include "launcher/disk/claims_folder.hpp"
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 #include "tests/unit/rendezvous/succession/claims_kit.hpp"
 #include "tests/unit/temp_folder.hpp"
 

@@ -1,6 +1,6 @@
 #include "launcher/guard/guard_message.hpp"
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <doctest/doctest.h>
 

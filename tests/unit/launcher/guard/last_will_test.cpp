@@ -2,7 +2,7 @@
 
 #include "launcher/guard/guard_message.hpp"
 #include "launcher/system/clock.hpp"
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 #include "tests/unit/launcher/guard/will_kit.hpp"
 
 #include <boost/asio/io_context.hpp>

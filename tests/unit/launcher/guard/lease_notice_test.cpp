@@ -1,7 +1,7 @@
 #include "launcher/guard/lease_notice.hpp"
 
 #include "launcher/guard/guard_message.hpp"
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <doctest/doctest.h>
 

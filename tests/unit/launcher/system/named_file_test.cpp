@@ -1,6 +1,6 @@
 #include "launcher/system/named_file.hpp"
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 #include "tests/unit/temp_folder.hpp"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // With real sockets; those of other users are made by a process that becomes one, as root may.
 #include "launcher/system/socket_owner.hpp"
 
-#include "launcher/system/fd.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <doctest/doctest.h>
 
