@@ -11,8 +11,8 @@ meanwhile.
 `hold ADDRESS PORT COUNT` makes connections that say nothing, prints "held", and keeps them.
 
 `intrude ADDRESS PORT COUNT` asks a store COUNT times to set a key, and hangs up without a pause.
-`reset ADDRESS PORT OWN_PORT` asks it once, from that port, prints "asked", and at SIGUSR1 resets the
-connection.
+`reset ADDRESS PORT OWN_PORT` asks it once, from that port, and prints "asked". At SIGUSR1 it resets
+the connection.
 `keys ADDRESS PORT` prints how many keys the store has.
 
 `hear PORT` and `tell ADDRESS PORT` are datagrams one way: "heard 10" and "told 10". Who tells ends
