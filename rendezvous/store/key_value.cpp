@@ -9,8 +9,8 @@
 namespace ddprun {
 namespace {
 
-constexpr std::uint8_t ready = 0;
-constexpr std::uint8_t not_ready = 1;
+constexpr std::uint8_t keys_present = 0;
+constexpr std::uint8_t keys_missing = 1;
 constexpr std::uint8_t stop_waiting = 0;
 constexpr std::uint8_t wait_cancelled = 1;
 constexpr std::uint8_t watch_registered = 3;
@@ -164,7 +164,7 @@ Result<void> KeyValue::perform(SessionId session, StoreRequest& request, Replies
     case StoreOperation::add:
       return add(session, request, out);
     case StoreOperation::check:
-      reply_byte(session, all_present(keys) ? ready : not_ready, out);
+      reply_byte(session, all_present(keys) ? keys_present : keys_missing, out);
       break;
     case StoreOperation::wait:
       wait(session, std::move(keys), out);
