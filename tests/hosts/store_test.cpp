@@ -12,6 +12,9 @@
 namespace hosts {
 namespace {
 
+/// An agent is stopped for a while, and no node is lost.
+const Options dead_after_20_s{{"dead-after", "20s"}};
+
 /// Runs ddprun on all hosts but the last, which is a stranger.
 struct Besieged : Training {
   explicit Besieged(const Options& options = {}, int hosts = 3)
@@ -142,8 +145,7 @@ TEST_CASE("hosts: another user of another node sets no key, and is named with hi
 
 TEST_CASE("hosts: a connection is held while its node's agent is silent, and served after that") {
   if (!can_hold_hosts()) return;
-  const Options patient{{"dead-after", "20s"}};
-  Besieged job(patient);
+  Besieged job(dead_after_20_s);
   const int agent = job.agent_process(1);
   ::kill(agent, SIGSTOP);
   Program& held = job.talks(1, "ask", {"0"});
@@ -161,8 +163,7 @@ TEST_CASE("hosts: a connection is held while its node's agent is silent, and ser
 
 TEST_CASE("hosts: who resets a connection sets no key by the port of the job's own user") {
   if (!can_hold_hosts()) return;
-  const Options patient{{"dead-after", "20s"}};
-  Besieged job(patient);
+  Besieged job(dead_after_20_s);
   const std::string before = job.keys_count(0);
   const int agent = job.agent_process(1);
   ::kill(agent, SIGSTOP);
