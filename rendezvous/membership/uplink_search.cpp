@@ -190,7 +190,8 @@ void Uplink::stop_waiting(Actions& out) {
                                refused ? "" : "the coordinator was lost: ",
                                why);
   } else if (refused) {
-    outcome.text = why + "; is that --node-rank given twice?";
+    outcome.text = why;
+    if (!any_place_) outcome.text += "; is that --node-rank given twice?";
   } else if (shut_out_since_) {
     outcome.text = shut_out_why_;  // names its remedy
   } else if (served_) {

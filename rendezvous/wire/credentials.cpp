@@ -21,9 +21,9 @@ Error refused(const Token& token, std::string why) {
 Result<Key> key_in(const Token& token) {
   if (token.digits.size() != digits_count) {
     return refused(token,
-                   fmt::format("it has {} characters and must be {} hexadecimal digits",
-                               token.digits.size(),
-                               digits_count));
+                   fmt::format("it must be {} hexadecimal digits, and its length is {}",
+                               digits_count,
+                               token.digits.size()));
   }
   Key key{};
   std::size_t length = 0;

@@ -78,12 +78,16 @@ inline Leader leader_at(int node, std::int64_t epoch = 1) {
 /// Tells the story of one agent's connection: dead after 4 s, so that the lease is 3 s and a
 /// heartbeat comes each 500 ms. Each verb returns what had to be done.
 struct UplinkStory {
-  Uplink uplink{UplinkOptions{.agent = 7,
-                              .host = "n1",
-                              .endpoint = "n0:29400",
-                              .doors = {"n0:1", "n1:1", "n2:1"},
-                              .times = usual_times,
-                              .saving_signals = {SIGUSR1}}};
+  explicit UplinkStory(std::optional<NodeId> place = std::nullopt)
+      : uplink(UplinkOptions{.agent = 7,
+                             .host = "n1",
+                             .node = place,
+                             .endpoint = "n0:29400",
+                             .doors = {"n0:1", "n1:1", "n2:1"},
+                             .times = usual_times,
+                             .saving_signals = {SIGUSR1}}) {}
+
+  Uplink uplink;
   Instant now;
   std::optional<Instant> lease_said;  // to the guard
   std::string will_is_for;

@@ -54,10 +54,10 @@ TEST_CASE("credentials: what is not 64 hexadecimal digits is refused without bei
     return make_credentials("a", token(text)).error().message();
   };
   CHECK(error_for("") ==
-        "the job token in DDPRUN_TOKEN: it has 0 characters and must be 64 hexadecimal digits" +
+        "the job token in DDPRUN_TOKEN: it must be 64 hexadecimal digits, and its length is 0" +
             fix);
   CHECK(error_for(token_digits.substr(1)) ==
-        "the job token in DDPRUN_TOKEN: it has 63 characters and must be 64 hexadecimal digits" +
+        "the job token in DDPRUN_TOKEN: it must be 64 hexadecimal digits, and its length is 63" +
             fix);
   for (const std::size_t at : {std::size_t{0}, std::size_t{31}, token_digits.size() - 1}) {
     for (const char wrong : {'g', ' ', '\0', '\n', ':', '\xe9'}) {
