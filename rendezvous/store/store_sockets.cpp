@@ -30,13 +30,13 @@ std::size_t counted(ssize_t count, bool& has_ended) {
 
 }  // namespace
 
-std::size_t StoreSocket::read(std::span<char> into, bool& has_ended) {
+std::size_t StoreSocket::read(std::span<char> into, bool& has_ended) const {
   const ssize_t count = ::recv(descriptor(), into.data(), into.size(), 0);
   has_ended = count == 0;
   return counted(count, has_ended);
 }
 
-std::size_t StoreSocket::write(std::span<iovec> pieces, bool& has_ended) {
+std::size_t StoreSocket::write(std::span<iovec> pieces, bool& has_ended) const {
   has_ended = false;
   if (pieces.size() == 1) {  // most replies are; it costs less
     const iovec& only = pieces.front();

@@ -28,8 +28,8 @@ class StoreSocket {
   explicit StoreSocket(Fd connected) : descriptor_(std::move(connected)) {}
 
   /// How many bytes have come, or were taken; 0: none now, or the connection has ended.
-  [[nodiscard]] std::size_t read(std::span<char> into, bool& has_ended);
-  [[nodiscard]] std::size_t write(std::span<iovec> pieces, bool& has_ended);
+  [[nodiscard]] std::size_t read(std::span<char> into, bool& has_ended) const;
+  [[nodiscard]] std::size_t write(std::span<iovec> pieces, bool& has_ended) const;
 
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
