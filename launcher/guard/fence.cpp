@@ -39,8 +39,8 @@ Error no_fence(const std::string& why, const char* fix) {
           fix};
 }
 
-Error no_fence(const char* call) {
-  return no_fence(fmt::format("{}: {}", call, std::strerror(errno)), "");
+Error no_fence_after(const char* call, const char* fix) {
+  return no_fence(fmt::format("{}: {}", call, std::strerror(errno)), fix);
 }
 
 bool make_timer(timer_t& timer) {
@@ -80,8 +80,7 @@ bool has_descriptors_for(int worker_count) {
 Result<Fence> Fence::open(const FenceOptions& options) {
   timer_t timer{};
   if (!make_timer(timer)) {
-    return no_fence(fmt::format("timer_create: {}", std::strerror(errno)),
-                    errno == EAGAIN ? "raise ulimit -i" : "");
+    return no_fence_after("timer_create", errno == EAGAIN ? "raise ulimit -i" : "");
   }
   ::timer_delete(timer);
   if (!has_descriptors_for(options.worker_count)) {
@@ -91,14 +90,16 @@ Result<Fence> Fence::open(const FenceOptions& options) {
   fence.margin_ = options.margin;
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {
-    return no_fence("socketpair");
+    return no_fence_after("socketpair", "raise ulimit -n");
   }
   fence.agent_line_ = Fd(pair[0]);
   fence.line_ = Fd(pair[1]);
   const Pipe pipe = open_pipe();
   for (int i = 0; i < options.worker_count; ++i) {
     fence.group_ends_.push_back(open_again(pipe.read_end, O_RDONLY | O_NONBLOCK));
-    if (!arm(fence.group_ends_.back())) return no_fence("a pipe's signal");
+    if (!arm(fence.group_ends_.back())) {
+      return no_fence_after("a pipe's signal", "raise ulimit -n, and mount /proc");
+    }
   }
   return fence;
 }

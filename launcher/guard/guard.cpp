@@ -30,8 +30,8 @@ namespace {
 constexpr Millis kill_patience{5'000};
 constexpr std::array forwarded_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP};
 
-Failure refused(const char* what) {
-  return Failure(Error(ExitStatus::system_refused, what, std::strerror(errno), ""));
+Failure refused(const char* what, const char* fix) {
+  return Failure(Error(ExitStatus::system_refused, what, std::strerror(errno), fix));
 }
 
 int wait_for(int pid) {
@@ -172,7 +172,7 @@ int run_guarded(const GuardOptions& options, const std::function<int(GuardLink)>
   ::sigprocmask(SIG_BLOCK, &all, &link.user_signals);
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {
-    throw refused("cannot make a socketpair");
+    throw refused("cannot make a socketpair", "raise ulimit -n");
   }
   Fd own_end(pair[0]);
   link.socket = Fd(pair[1]);
@@ -185,10 +185,13 @@ int run_guarded(const GuardOptions& options, const std::function<int(GuardLink)>
     if (!is_ignored(signal)) sigaddset(&forwarded, signal);
   }
   const Fd signal_fd(::signalfd(-1, &forwarded, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signal_fd.is_open()) throw refused("cannot listen to signals");
+  if (!signal_fd.is_open()) throw refused("cannot listen to signals", "raise ulimit -n");
   std::optional<Fence> fence = open_fence(options.fence);
   const int pid = ::fork();
-  if (pid < 0) throw refused("cannot start the agent process");
+  if (pid < 0) {
+    throw refused("cannot start the agent process",
+                  "raise ulimit -u, or the limits of the container or job");
+  }
   if (pid == 0) {
     own_end.reset();
     if (fence) link.fence = fence->take_link();
