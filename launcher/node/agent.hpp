@@ -130,6 +130,7 @@ struct SpawnWorkers {
   Part part;
   friend bool operator==(const SpawnWorkers&, const SpawnWorkers&) = default;
 };
+/// Of this node; of a process that started other nodes' agents, the workers of those.
 struct SignalWorkers {
   int signal = 0;
   friend bool operator==(const SignalWorkers&, const SignalWorkers&) = default;

@@ -30,7 +30,7 @@ void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
     request_stop(now, arrived.signal, out);
   } else if (state_ == State::running && options_.snapshot_signals.contains(arrived.signal)) {
     out.emplace_back(AskToSave{arrived.signal});
-  } else if (state_ == State::running) {
+  } else if (state_ == State::running || options_.witness) {
     signals_sent_.insert(arrived.signal);
     out.emplace_back(SignalWorkers{arrived.signal});
   }

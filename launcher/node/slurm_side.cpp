@@ -24,9 +24,7 @@ SlurmSide::SlurmSide(boost::asio::io_context& context,
   batch.on_stop = [this] {
     const StopRequested stop{.time_is_up = true};
     handlers_.on_stop(stop);
-    if (!steps_) return;
-    asked_ = stop;
-    steps_->stop();
+    stop_steps(stop);
   };
   batch.may_start = handlers_.may_start;
   batch_.emplace(
@@ -65,11 +63,13 @@ void SlurmSide::on_child(const EndedChild& child) {
   if (batch_) batch_->on_child(child);
 }
 
-/// Signals that do not end the job are for all workers, and this node has none.
-void SlurmSide::on_signal(int signal) {
+void SlurmSide::signal_workers(int signal) {
+  if (steps_) steps_->signal(signal);
+}
+
+void SlurmSide::stop_steps(const StopRequested& stop) {
   if (!steps_) return;
-  if (!job_.options.stop.asks_to_stop(signal)) return steps_->signal(signal);
-  asked_ = {signal};
+  asked_ = stop;
   steps_->stop();
 }
 

@@ -48,8 +48,11 @@ class SlurmSide {
   /// A child of this process has ended; it need not be one of this.
   void on_child(const EndedChild& child);
 
-  /// The job's agents are told, too.
-  void on_signal(int signal);
+  /// The workers of all nodes, where this process started their agents.
+  void signal_workers(int signal);
+
+  /// The job's end was asked for so: no agent is started again.
+  void stop_steps(const StopRequested& stop);
 
   /// Slurm ends the job while that is being queued again, which is waited for.
   [[nodiscard]] bool is_queueing_again() const { return batch_ && batch_->is_finishing(); }

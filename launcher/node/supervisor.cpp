@@ -119,7 +119,6 @@ void Supervisor::look_at_wait() {
 void Supervisor::take_signal(int signal, bool from_terminal) {
   if (ending_.status()) return ending_.hurry(signal);
   agent_.tell(SignalArrived{signal, from_terminal});
-  slurm_.on_signal(signal);
 }
 
 void Supervisor::workers_are_gone() {
@@ -131,7 +130,10 @@ void Supervisor::perform(const AgentAction& action) {
   records_.on(action);
   std::visit(Overloaded{[this](const CloseStore&) { store_.close(); },
                         [this](const LookAtSnapshot&) { snapshot_.start(); },
-                        [this](const SignalWorkers& what) { workers_.perform(what); },
+                        [this](const SignalWorkers& what) {
+                          workers_.perform(what);
+                          slurm_.signal_workers(what.signal);
+                        },
                         [this](const AskToSave& what) { workers_.perform(what); },
                         [this](const AskForSuspension&) { ::kill(link_.guard, SIGTSTP); },
                         [this](const Suspend& what) { workers_.perform(what); },
@@ -164,6 +166,7 @@ void Supervisor::perform(const KillAll& kill) {
 
 void Supervisor::perform(const TellCoordinator& tell) {
   coordinator_->tell(tell.news);
+  if (const auto* stop = std::get_if<StopRequested>(&tell.news)) slurm_.stop_steps(*stop);
   look_at_wait();
 }
 

@@ -113,12 +113,6 @@ Result<Millis> read_grace(const Settings& all) {
 
 }  // namespace
 
-bool StopOptions::asks_to_stop(int signal) const {
-  return !is_for_workers(signal) || saving_signals.contains(signal) ||
-         stopping_signals.contains(signal) || leaving_signals.contains(signal) ||
-         evicting_signals.contains(signal);
-}
-
 Millis StopOptions::save_grace() const {
   constexpr Millis reserve{10'000};
   return before_end ? std::max(grace, *before_end - reserve) : grace;

@@ -29,9 +29,6 @@ struct StopOptions {
   std::set<int> evicting_signals{SIGTERM};
   int requeues_max = 0;  ///< How often the job may have been put back into the queue.
 
-  /// Whether that signal asks for the job's end; else it is for the workers.
-  [[nodiscard]] bool asks_to_stop(int signal) const;
-
   /// What workers have for saving: all but the last seconds before the end, in which the job may
   /// still be queued again; no less than the usual grace.
   [[nodiscard]] Millis save_grace() const;

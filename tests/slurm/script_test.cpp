@@ -134,6 +134,20 @@ TEST_CASE("slurm: an agent that is killed is started again, and its place is fre
   training.complete(job);
 }
 
+TEST_CASE("slurm: ctrl-Z changes nothing: an agent that is killed is still started again") {
+  if (!can_run_slurm()) return;
+  Training training(2);
+  const int job = training.submit_command("exec " E2E_DDPRUN " --dead-after=240s", {"--nodes=2"});
+  training.generation(1, 2);
+  training.slurm().ask({"scancel", "--batch", "--signal=TSTP", std::to_string(job)});
+  training.slurm().wait_until("ctrl-Z", [&] {
+    return training.slurm().output(job).find("ctrl-Z is ignored") != std::string::npos;
+  });
+  training.kill_agent(1);
+  CHECK(training.generation(2, 2).at(1).host == "n1");
+  training.complete(job);
+}
+
 TEST_CASE("slurm: an agent that is killed with its guard is started again, and waits its turn") {
   if (!can_run_slurm()) return;
   Training training(3);

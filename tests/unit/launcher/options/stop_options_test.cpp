@@ -61,18 +61,17 @@ TEST_CASE("stop options: USR1 and USR2 can stop the job, also by torchrun's opti
         "stop the job; write some of SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2");
 }
 
-TEST_CASE("stop options: a signal asks to stop, or is for the workers") {
+TEST_CASE("stop options: a signal has the deed that is named last, and no other") {
   const StopOptions options = read_stop({.on_signal = "USR1=stop,TERM=snapshot-exit"}).value();
-  CHECK(options.asks_to_stop(SIGINT));
-  CHECK(options.asks_to_stop(SIGTERM));
-  CHECK(options.asks_to_stop(SIGUSR1));
-  CHECK_FALSE(options.asks_to_stop(SIGUSR2));
-  CHECK(read_stop({.on_signal = "USR2=snapshot-exit"}).value().asks_to_stop(SIGUSR2));
-  CHECK_FALSE(read_stop({.on_signal = "USR1=snapshot"}).value().asks_to_stop(SIGUSR1));
-  CHECK(read_stop({.on_signal = "USR1=snapshot"}).value().snapshot_signals == std::set{SIGUSR1});
+  CHECK(options.stopping_signals == std::set{SIGUSR1});
+  CHECK(options.saving_signals == std::set{SIGTERM});
+  CHECK(options.evicting_signals.empty());
+  const StopOptions saving = read_stop({.on_signal = "USR1=snapshot"}).value();
+  CHECK(saving.snapshot_signals == std::set{SIGUSR1});
+  CHECK(saving.saving_signals.empty());
   CHECK(refusal_of({.on_signal = "TERM=snapshot"}).find("does not tell what to do") !=
         std::string::npos);
-  CHECK(read_stop({.on_signal = "USR2=leave"}).value().asks_to_stop(SIGUSR2));
+  CHECK(read_stop({.on_signal = "USR2=leave"}).value().leaving_signals == std::set{SIGUSR2});
 }
 
 TEST_CASE("stop options: SIGTERM is for one node or all, unless it is told what to do") {
