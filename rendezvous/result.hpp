@@ -21,6 +21,7 @@ enum class ExitStatus : int {
   system_refused = 71,
   run_again = 75,
   gave_up = 76,
+  hung = 124,
   cannot_execute = 126,
   program_not_found = 127,
 };

@@ -93,8 +93,9 @@ struct GenerationNumber {
   auto operator<=>(const GenerationNumber&) const = default;
 };
 
-/// The number of an election, from 2; the coordinator that founds the job has 1, and 0 before it
-/// has made a generation. Of each epoch there is one coordinator at most.
+/// The number of a coordinator: of each epoch there is one at most. Who founds the job has 1, or
+/// one more than the job had that it replaces, and 0 before it has made a generation; each election
+/// takes a higher one.
 struct Epoch {
   std::int64_t value = 0;
   auto operator<=>(const Epoch&) const = default;

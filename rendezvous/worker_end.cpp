@@ -44,9 +44,10 @@ int exit_status_of(const WorkerEnd& end) {
     case WorkerEnd::Kind::killed:
       return 128 + end.code;
     case WorkerEnd::Kind::not_executed:
-      return end.code == ENOENT ? 127 : 126;
+      return static_cast<int>(end.code == ENOENT ? ExitStatus::program_not_found
+                                                 : ExitStatus::cannot_execute);
     case WorkerEnd::Kind::hung:
-      return 124;
+      return static_cast<int>(ExitStatus::hung);
     case WorkerEnd::Kind::not_started:
       break;
   }

@@ -67,6 +67,8 @@ void MemberLink::listen(const Credentials& credentials) {
   };
   auto server = at(options_.listen_port);
   if (!server && options_.participant.founds) {
+    const bool is_taken = server.error().status() == ExitStatus::rendezvous_unavailable;
+    if (!is_taken) throw Failure(server.error());
     handlers_.on_note(server.error().message() + "; looking for a coordinator there");
     options_.participant.founds = false;
   }

@@ -74,7 +74,7 @@ void OwnerInquiry::on(Instant now, const Heard& heard, Actions& out) {
   const auto* told = std::get_if<OwnersTold>(&heard.message);
   const bool is_answer = told != nullptr && told->number == line.questions &&
                          told->objections.size() == line.asked.size();
-  if (is_answer && !line.asked.empty()) return take_answer(now, *agent, *told, out);  // Q2
+  if (is_answer && !line.asked.empty()) return take_answer(now, *agent, *told, out);  // J2
   drop(now, *agent, out);
   lines_[*agent].why = "what it says is no answer";
 }

@@ -5,10 +5,10 @@
 // do. Then several are asked, and one that knows the user is enough.
 //
 // Invariants
-//   Q1  Each connection is judged once, unless the store has closed it: admitted when one agent of
+//   J1  Each connection is judged once, unless the store has closed it: admitted when one agent of
 //       its address knows its user as the job's or root; refused when all say otherwise, or after
 //       `patience`.
-//   Q2  An agent has one question at a time; only the answer to that counts. It is put again over
+//   J2  An agent has one question at a time; only the answer to that counts. It is put again over
 //       another connection where none comes for half of `patience`.
 // Bounds
 //   `lines_max` agents are connected at once; the others wait for one that has no question.

@@ -62,7 +62,7 @@ bool StoreWaits::go_on(SessionId session, const IsPresent& is_present) {
   Wait& wait = found->second;
   KeyList& list = *wait.list;
   if (std::exchange(list.deletions, deletions_) != deletions_) {
-    list.present_from = list.present_to = 0;  // W2
+    list.present_from = list.present_to = 0;  // B2
   }
   const auto is_known = [&] {
     return list.present_from <= wait.next && wait.next < list.present_to;
@@ -75,7 +75,7 @@ bool StoreWaits::go_on(SessionId session, const IsPresent& is_present) {
   const bool was_known = is_known();
   if (was_known) wait.next = list.present_to;
   const std::size_t first = wait.next;
-  const bool is_missing = list.comings == comings_ && list.missing == first;  // W3
+  const bool is_missing = list.comings == comings_ && list.missing == first;  // B3
   if (!is_missing) {
     while (wait.next < list.keys.size() && is_present(list.keys[wait.next])) ++wait.next;
     list.missing = wait.next;
@@ -94,7 +94,7 @@ bool StoreWaits::go_on(SessionId session, const IsPresent& is_present) {
 }
 
 std::vector<SessionId> StoreWaits::take_all(std::string_view key) {
-  ++comings_;  // W3
+  ++comings_;  // B3
   std::vector<SessionId> taken;
   const auto filed = filed_.empty() ? filed_.end() : filed_.find(key);
   if (filed == filed_.end()) return taken;
@@ -109,7 +109,7 @@ std::vector<SessionId> StoreWaits::take_all(std::string_view key) {
 }
 
 std::optional<SessionId> StoreWaits::take_first(std::string_view key) {
-  ++comings_;  // W3
+  ++comings_;  // B3
   return take_one(key);
 }
 

@@ -5,12 +5,12 @@
 // client.
 //
 // Invariants
-//   W1  A session has at most one wait. It is filed under one key, the first of its list that it
+//   B1  A session has at most one wait. It is filed under one key, the first of its list that it
 //       has not seen, or is due: it has been taken from there and not gone on yet.
-//   W2  What a list remembers to be present is present: a key's end makes all lists forget it.
-//   W3  What a list remembers to be missing is missing: whenever a key comes, take_all() or
+//   B2  What a list remembers to be present is present: a key's end makes all lists forget it.
+//   B3  What a list remembers to be missing is missing: whenever a key comes, take_all() or
 //       take_first() is called for it, and makes all lists forget.
-//   W4  A value in a queue ends one wait, if any waits for the queue's key alone: a session that
+//   B4  A value in a queue ends one wait, if any waits for the queue's key alone: a session that
 //       is due by it and waits on for another key, or no longer, has a successor.
 // Bounds
 //   None of its own: bytes() is what KeyValue counts.
@@ -58,7 +58,7 @@ class StoreWaits {
   [[nodiscard]] std::vector<SessionId> take_all(std::string_view key);
   /// The first of those: a value has come into the queue of this name.
   [[nodiscard]] std::optional<SessionId> take_first(std::string_view key);
-  /// W4: a session that is due now, since the one before it has left the value.
+  /// B4: a session that is due now, since the one before it has left the value.
   [[nodiscard]] std::optional<SessionId> take_successor();
   [[nodiscard]] bool has_successor() const { return !successors_.empty(); }
   /// Those at the barrier, in the order of arrival, which wait no longer.

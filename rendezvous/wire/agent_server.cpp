@@ -239,7 +239,7 @@ Result<std::unique_ptr<AgentServer>> AgentServer::listen(boost::asio::io_context
     impl->listen(address, port);
   } catch (const boost::system::system_error& error) {
     const bool is_taken = error.code() == boost::asio::error::address_in_use;
-    return Error(ExitStatus::system_refused,
+    return Error(is_taken ? ExitStatus::rendezvous_unavailable : ExitStatus::system_refused,
                  fmt::format("cannot listen for agents on {}", endpoint_text(address, port)),
                  error.code().message(),
                  is_taken ? "end the program that has this port, or choose another one"

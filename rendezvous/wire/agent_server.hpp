@@ -48,7 +48,8 @@ class AgentServer {
   };
 
   /// Listens on `address` (IPv6 where it has a colon, both families for "::") at `port`, 0 for any
-  /// that is free, from this call on. `context` must outlive the server.
+  /// that is free, from this call on. `context` must outlive the server. The error has the status
+  /// rendezvous_unavailable where another process has the port, and system_refused otherwise.
   [[nodiscard]] static Result<std::unique_ptr<AgentServer>> listen(boost::asio::io_context& context,
                                                                    const std::string& address,
                                                                    std::uint16_t port,

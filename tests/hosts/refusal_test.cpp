@@ -81,6 +81,23 @@ TEST_CASE("hosts: without a token several hosts are refused, but with --insecure
   CHECK(says(both, "--require-token: there is no token"));
 }
 
+TEST_CASE("hosts: a founder that may not listen at its port ends at once, and looks for no job") {
+  if (!can_hold_hosts()) return;
+  Cluster cluster(1);
+  Program& ended = cluster[0].run({"setpriv",
+                                   "--reuid=54321",
+                                   "--clear-groups",
+                                   E2E_DDPRUN,
+                                   "--insecure",
+                                   "--nnodes=1:2",
+                                   "--node-rank=0",
+                                   "--rdzv-endpoint=n0:80",
+                                   "--no-python",
+                                   "/bin/true"});
+  CHECK(ended.wait() == 71);
+  CHECK_MESSAGE(says(ended, "Permission denied; check address and port\n"), ended.err());
+}
+
 TEST_CASE("hosts: too few nodes end with status 69 and how many there were") {
   if (!can_hold_hosts()) return;
   Training job(2, {{"nnodes", "3"}, {"join-timeout", "3s"}});

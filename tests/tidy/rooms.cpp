@@ -103,9 +103,10 @@ bool Room::allows(std::string_view include) const {
   const std::string parent = parent_of(path_of(include));
   const std::string library = path.substr(0, path.find('/'));
   if (parent == path || parent == library) return true;
+  const bool sees_folders = library != "worker";  // of a library that its room names
   return std::ranges::any_of(may_include, [&](const std::string& entry) {
     const bool is_library = entry.find('/') == std::string::npos;
-    return parent == entry || (is_library && lies_in(include, entry));
+    return parent == entry || (sees_folders && is_library && lies_in(include, entry));
   });
 }
 

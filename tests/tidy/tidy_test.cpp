@@ -126,6 +126,8 @@ TEST_CASE("tidy: includes go one way") {
   CHECK(breaks("launcher/node/x.cpp", "#include \"ddprun/run.hpp\"\n"));
   CHECK(breaks("worker/x.cpp", "#include \"launcher/node/agent.hpp\"\n"));
   CHECK(breaks("worker/x.cpp", "#include \"rendezvous/store/store_server.hpp\"\n"));
+  CHECK(breaks("worker/pt/x.cpp", "#include \"rendezvous/store/store_server.hpp\"\n"));
+  CHECK_FALSE(breaks("worker/pt/x.cpp", "#include \"rendezvous/snapshot_name.hpp\"\n"));
   CHECK(breaks("tests/unit/x_test.cpp", "#include \"ddprun/run.hpp\"\n"));
   CHECK(breaks("launcher/node/x.cpp", "#include \"agent.hpp\"\n"));
   CHECK(breaks("launcher/node/x.cpp", "#include <torch/torch.h>\n"));

@@ -60,11 +60,11 @@ struct Inquiry {
         asked.erase(end->connection);
       } else if (const auto* send = std::get_if<SendUp>(&each)) {
         CHECK(open.contains(send->connection));
-        CHECK_FALSE(asked.contains(send->connection));  // Q2
+        CHECK_FALSE(asked.contains(send->connection));  // J2
         asked[send->connection] = std::get<OwnersAsked>(send->message);
       } else {
         const auto& found = std::get<OwnerFound>(each);
-        CHECK(judged.emplace(found.held.value, found.objection).second);  // Q1
+        CHECK(judged.emplace(found.held.value, found.objection).second);  // J1
       }
     }
     CHECK(open.size() <= OwnerInquiryOptions{}.lines_max);

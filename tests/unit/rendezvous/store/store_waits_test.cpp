@@ -52,7 +52,7 @@ TEST_CASE("store waits: lists whose keys start elsewhere, or come in another ord
   CHECK(hash_of_list({"a"}, {}) != hash_of_list({"a", "a"}, {}));
 }
 
-TEST_CASE("store waits: W1 who is filed is due no longer, and who has left is not there") {
+TEST_CASE("store waits: B1 who is filed is due no longer, and who has left is not there") {
   const auto nothing = [](std::string_view) { return false; };
   const auto all = [](std::string_view) { return true; };
   StoreWaits waits(1, {});
@@ -71,7 +71,7 @@ TEST_CASE("store waits: W1 who is filed is due no longer, and who has left is no
   CHECK(waits.bytes() == 0);
 }
 
-TEST_CASE("store waits: W3 a key that was missing is looked for again once one has come") {
+TEST_CASE("store waits: B3 a key that was missing is looked for again once one has come") {
   std::set<std::string, std::less<>> there;
   const auto is_present = [&](std::string_view key) { return there.contains(key); };
   StoreWaits waits(1, {});
@@ -82,7 +82,7 @@ TEST_CASE("store waits: W3 a key that was missing is looked for again once one h
   there.insert("a");
   CHECK(waits.take_first("a") == SessionId{1});
   CHECK(!waits.go_on({1}, is_present));        // filed at b
-  for (const std::int64_t session : {2, 3}) {  // W4
+  for (const std::int64_t session : {2, 3}) {  // B4
     CHECK(waits.take_successor() == SessionId{session});
     CHECK(!waits.go_on({session}, is_present));
   }
@@ -95,7 +95,7 @@ TEST_CASE("store waits: W3 a key that was missing is looked for again once one h
   CHECK(waits.bytes() == 0);
 }
 
-TEST_CASE("store waits: W4 who leaves a value of a queue has a successor, while the queue has it") {
+TEST_CASE("store waits: B4 who leaves a value of a queue has a successor, while the queue has it") {
   std::set<std::string, std::less<>> there;
   const auto is_present = [&](std::string_view key) { return there.contains(key); };
   StoreWaits waits(1, {});

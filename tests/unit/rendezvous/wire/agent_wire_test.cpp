@@ -288,7 +288,10 @@ TEST_CASE("agent wire: a port that is taken is told with its address") {
                                         endpoint_text("127.0.0.1", wire.server->port()) +
                                         ": Address already in use; end the program that has this "
                                         "port, or choose another one");
-  CHECK_FALSE(AgentServer::listen(wire.context, "nowhere", 0, credentials_of(), {}).has_value());
+  CHECK(second.error().status() == ExitStatus::rendezvous_unavailable);
+  const auto nowhere = AgentServer::listen(wire.context, "nowhere", 0, credentials_of(), {});
+  REQUIRE_FALSE(nowhere.has_value());
+  CHECK(nowhere.error().status() == ExitStatus::system_refused);
 }
 
 TEST_CASE("agent wire: of two that listen at one port at the same moment, one does") {
