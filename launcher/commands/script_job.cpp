@@ -70,6 +70,7 @@ Job script_job(const Source& command_line,
   steps.nodes_min = options.rendezvous.gathering.nodes_min;
   steps.nodes_max = options.rendezvous.gathering.nodes_max;
   steps.join_timeout = options.rendezvous.gathering.join_timeout;
+  steps.saving_signals = options.stop.saving_signals;
   steps.nodes.resize(std::min(steps.nodes.size(), static_cast<std::size_t>(steps.nodes_max)));
   options.rendezvous.gathering.hosts = steps.nodes;
 

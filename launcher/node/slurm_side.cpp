@@ -1,7 +1,5 @@
 #include "launcher/node/slurm_side.hpp"
 
-#include "rendezvous/result.hpp"
-
 #include <unistd.h>
 
 #include <utility>
@@ -37,13 +35,7 @@ void SlurmSide::start_steps(const Endpoint& endpoint) {
   steps.endpoint = text_of(endpoint);
   NodeSteps::Handlers handlers;
   handlers.on_note = handlers_.on_note;
-  handlers.on_abandon = [this](const std::string& why) {
-    constexpr auto status = static_cast<int>(ExitStatus::rendezvous_unavailable);
-    handlers_.on_give_up(Outcome{status, why, {}});
-  };
-  handlers.on_none_left = [this] {
-    handlers_.on_give_up(outcome_of(asked_, job_.options.stop.saving_signals));
-  };
+  handlers.on_end = handlers_.on_give_up;
   steps_.emplace(context_, writer_, std::move(steps), user_signals_, std::move(handlers));
   if (!job_.options.stdin_rank) return;
   input_.emplace(context_, STDIN_FILENO, [this] {
@@ -68,9 +60,7 @@ void SlurmSide::signal_workers(int signal) {
 }
 
 void SlurmSide::stop_steps(const StopRequested& stop) {
-  if (!steps_) return;
-  asked_ = stop;
-  steps_->stop();
+  if (steps_) steps_->stop(stop);
 }
 
 void SlurmSide::job_is_over() {

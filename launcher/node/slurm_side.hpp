@@ -73,7 +73,6 @@ class SlurmSide {
   std::optional<NodeSteps> steps_;    // in a batch script
   std::optional<UnreadInput> input_;  // likewise
   std::optional<BatchJob> batch_;     // inside of Slurm
-  StopRequested asked_;               // how its end was asked for, with `steps_`
 };
 
 }  // namespace ddprun

@@ -18,6 +18,7 @@ StepKeeperOptions keeper_options(const AgentSteps& steps) {
   StepKeeperOptions options;
   options.nodes = steps.nodes;
   options.nodes_min = steps.nodes_min;
+  options.saving_signals = steps.saving_signals;
   options.join_timeout = steps.join_timeout;
   return options;
 }
@@ -109,12 +110,8 @@ void NodeSteps::perform(const KillStep& kill) {
   if (step != steps_.end()) ::kill(step->second.pid, SIGKILL);
 }
 
-void NodeSteps::perform(const AbandonJob& abandon) const {
-  handlers_.on_abandon(abandon.why);
-}
-
-void NodeSteps::perform(const NoneLeft&) const {
-  handlers_.on_none_left();
+void NodeSteps::perform(const EndJob& end) const {
+  handlers_.on_end(end.outcome);
 }
 
 void NodeSteps::perform(const Note& note) const {

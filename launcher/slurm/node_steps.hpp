@@ -23,9 +23,8 @@ namespace ddprun {
 class NodeSteps {
  public:
   struct Handlers {
-    std::function<void(std::string)> on_note;     ///< One line for people.
-    std::function<void(std::string)> on_abandon;  ///< The job cannot go on, for this reason.
-    std::function<void()> on_none_left;           ///< After `stop`: all steps have ended.
+    std::function<void(std::string)> on_note;    ///< One line for people.
+    std::function<void(const Outcome&)> on_end;  ///< The job ends like that.
   };
 
   /// Starts the steps at once.
@@ -45,7 +44,7 @@ class NodeSteps {
   void signal(int number) const;
 
   /// Its end was asked for: nothing is started any more.
-  void stop() { tell(StopAsked{}); }
+  void stop(const StopRequested& how) { tell(StopAsked{how}); }
 
   /// The same, and lost nodes are not waited for.
   void job_is_over();
@@ -63,8 +62,7 @@ class NodeSteps {
   void tell(const StepEvent& event);
   void perform(const StartStep& start);
   void perform(const KillStep& kill);
-  void perform(const AbandonJob& abandon) const;
-  void perform(const NoneLeft&) const;
+  void perform(const EndJob& end) const;
   void perform(const Note& note) const;
   [[nodiscard]] std::shared_ptr<ChildOutput> open_output(Fd pipe,
                                                          const std::shared_ptr<Sink>& console,

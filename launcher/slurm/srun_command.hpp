@@ -7,6 +7,7 @@
 #include "rendezvous/generations/gathering.hpp"
 #include "rendezvous/units.hpp"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct AgentSteps {
   std::vector<int> gpus;  ///< To ask for on each of them; empty: what the job has asked for.
   int nodes_min = 1;
   int nodes_max = 1;
+  std::set<int> saving_signals;  ///< After an end by these the job is to go on.
   Millis join_timeout = GatheringOptions{}.join_timeout;
   std::string job_id;
   std::string endpoint;     ///< Of the coordinator.

@@ -1,6 +1,7 @@
 #include "launcher/slurm/step_keeper.hpp"
 
 #include "launcher/text/text_of_count.hpp"
+#include "rendezvous/result.hpp"
 
 #include <fmt/format.h>
 
@@ -26,7 +27,7 @@ void StepKeeper::on_event(Instant now, const StepEvent& event, Actions& out) {
 
 std::optional<Instant> StepKeeper::next_deadline() const {
   if (end_deadline_) return steps_count() > 0 ? end_deadline_ : std::nullopt;
-  if (stops_) return std::nullopt;
+  if (stop_) return std::nullopt;
   std::optional<Instant> next = none_deadline_;
   for (const Node& node : nodes_) {
     if (node.state != State::waiting && node.state != State::lost) continue;
@@ -50,7 +51,7 @@ void StepKeeper::on(Instant now, const StepEnded& ended, Actions& out) {
   node->starts_in_vain = had_settled ? 1 : node->starts_in_vain + 1;
   enter(now, *node, State::waiting);
   if (end_deadline_) return;  // K2
-  if (stops_) return say_if_none_left(out);
+  if (stop_) return end_if_none_left(out);
   const int starts_max = any_joined_ ? options_.starts_max : options_.first_starts_max;
   if (is_refused || node->starts_in_vain >= starts_max) {
     return give_up(now, *node, ended.how, out);
@@ -82,14 +83,16 @@ void StepKeeper::on(Instant now, const AgentLost& lost, Actions&) {
   node->due = now + options_.lost_for_good;
 }
 
-void StepKeeper::on(Instant, const StopAsked&, Actions& out) {
-  if (stops_ || end_deadline_) return;
-  stops_ = true;
-  say_if_none_left(out);
+void StepKeeper::on(Instant, const StopAsked& asked, Actions& out) {
+  if (end_deadline_) return;
+  const bool is_first = !stop_;
+  stop_ = asked.how;
+  if (is_first) end_if_none_left(out);
 }
 
-void StepKeeper::say_if_none_left(Actions& out) const {
-  if (steps_count() == 0) out.emplace_back(NoneLeft{});
+/// No coordinator may be left to end the job.
+void StepKeeper::end_if_none_left(Actions& out) const {
+  if (steps_count() == 0) out.emplace_back(EndJob{outcome_of(*stop_, options_.saving_signals)});
 }
 
 /// A lost node has no agent that could get a message.
@@ -106,7 +109,7 @@ void StepKeeper::on(Instant now, const JobEnds&, Actions& out) {
 
 void StepKeeper::on(Instant now, const Timeout&, Actions& out) {
   if (end_deadline_) return end_all(now, out);
-  if (stops_) return;
+  if (stop_) return;
   if (none_deadline_ && now >= *none_deadline_) {
     return abandon(fmt::format("no agent has joined from any of {} nodes within {:g} s: check with "
                                "squeue --steps that srun has started them, and --interface, the "
@@ -166,7 +169,8 @@ void StepKeeper::abandon(std::string why, Actions& out) {
   none_deadline_.reset();
   if (abandoned_) return;
   abandoned_ = true;
-  out.emplace_back(AbandonJob{std::move(why)});
+  constexpr auto status = static_cast<int>(ExitStatus::rendezvous_unavailable);
+  out.emplace_back(EndJob{{status, std::move(why), {}}});
 }
 
 Millis StepKeeper::delay_of(const Node& node) const {

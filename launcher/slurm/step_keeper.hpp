@@ -22,12 +22,15 @@
 //   `join_timeout` at most, since steps that hang do not end.
 #pragma once
 
+#include "rendezvous/generations/coordinator_events.hpp"
 #include "rendezvous/generations/gathering.hpp"
 #include "rendezvous/machine_events.hpp"
+#include "rendezvous/outcome.hpp"
 #include "rendezvous/units.hpp"
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -37,6 +40,7 @@ namespace ddprun {
 struct StepKeeperOptions {
   std::vector<std::string> nodes;  ///< Their names.
   int nodes_min = 1;               ///< Fewer are not enough for the job.
+  std::set<int> saving_signals;    ///< After an end by these the job is to go on.
   Millis retry_first{250};
   Millis retry_max{30'000};
   int starts_max = 16;  ///< Five minutes, in which a node is back or was given up by Slurm.
@@ -60,7 +64,9 @@ struct AgentLost {
   NodeId node;
 };
 /// The end of the job was requested; Slurm may have ended the steps, too.
-struct StopAsked {};
+struct StopAsked {
+  StopRequested how;
+};
 /// Agents have been told, and end by themselves.
 struct JobEnds {};
 using StepEvent = std::variant<StepEnded, AgentJoined, AgentLost, StopAsked, JobEnds, Timeout>;
@@ -74,17 +80,13 @@ struct KillStep {
   NodeId node;
   friend bool operator==(const KillStep&, const KillStep&) = default;
 };
-/// Too few nodes can be started, or no agent has joined. This ends the job, and then the
-/// remaining steps.
-struct AbandonJob {
-  std::string why;
-  friend bool operator==(const AbandonJob&, const AbandonJob&) = default;
+/// Too few nodes can be started, or no agent has joined; or stop was requested, and no step is
+/// left. This ends the job, and then the remaining steps.
+struct EndJob {
+  Outcome outcome;
+  friend bool operator==(const EndJob&, const EndJob&) = default;
 };
-/// Stop was requested and no coordinator remains to confirm it.
-struct NoneLeft {
-  friend bool operator==(const NoneLeft&, const NoneLeft&) = default;
-};
-using StepAction = std::variant<StartStep, KillStep, AbandonJob, NoneLeft, Note>;
+using StepAction = std::variant<StartStep, KillStep, EndJob, Note>;
 
 class StepKeeper {
  public:
@@ -120,10 +122,10 @@ class StepKeeper {
   void on(Instant now, const StepEnded& ended, Actions& out);
   void on(Instant now, const AgentJoined& joined, Actions& out);
   void on(Instant now, const AgentLost& lost, Actions& out);
-  void on(Instant now, const StopAsked&, Actions& out);
+  void on(Instant now, const StopAsked& asked, Actions& out);
   void on(Instant now, const JobEnds&, Actions& out);
   void on(Instant now, const Timeout&, Actions& out);
-  void say_if_none_left(Actions& out) const;
+  void end_if_none_left(Actions& out) const;
   void end_all(Instant now, Actions& out);
   void start_step(Instant now, NodeId id, Actions& out);
   void give_up(Instant now, Node& node, const std::string& how, Actions& out);
@@ -136,7 +138,7 @@ class StepKeeper {
   std::vector<Node> nodes_;
   bool any_joined_ = false;               // ever
   std::optional<Instant> none_deadline_;  // until then one has
-  bool stops_ = false;
+  std::optional<StopRequested> stop_;     // the newest request
   bool abandoned_ = false;
   std::optional<Instant> end_deadline_;  // once the job is over
 };

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,8 @@ std::string line_of(const StartStep& start) {
 std::string line_of(const KillStep& kill) {
   return fmt::format("kill {}", kill.node.value);
 }
-std::string line_of(const AbandonJob& abandon) {
-  return "abandon: " + abandon.why;
-}
-std::string line_of(const NoneLeft&) {
-  return "none left";
+std::string line_of(const EndJob& end) {
+  return fmt::format("end with {}: {}", end.outcome.exit_status, end.outcome.text);
 }
 std::string line_of(const Note& note) {
   return "note: " + note.text;
@@ -29,7 +27,8 @@ std::string line_of(const Note& note) {
 
 struct Story {
   explicit Story(int nodes_min = 2)
-      : keeper({.nodes = {"n0", "n1", "n2"}, .nodes_min = nodes_min}) {}
+      : keeper({.nodes = {"n0", "n1", "n2"}, .nodes_min = nodes_min, .saving_signals = {SIGUSR1}}) {
+  }
 
   Lines begins() {
     std::vector<StepAction> actions;
@@ -82,10 +81,11 @@ TEST_CASE("step keeper: steps that hang, of which no agent ever comes, end the j
   (void)story.begins();
   CHECK(story.keeper.next_deadline() == story.now + Millis{600'000});
   CHECK(story.after(599'999).empty());
-  CHECK(story.after(1) ==
-        Lines{"abandon: no agent has joined from any of 3 nodes within 600 s: check with squeue "
-              "--steps that srun has started them, and --interface, the address of this host that "
-              "they use"});
+  CHECK(
+      story.after(1) ==
+      Lines{"end with 69: no agent has joined from any of 3 nodes within 600 s: check with squeue "
+            "--steps that srun has started them, and --interface, the address of this host that "
+            "they use"});
   CHECK_FALSE(story.keeper.next_deadline());
   CHECK(story.after(600'000).empty());
   CHECK(story.meets(JobEnds{}) == Lines{"kill 0", "kill 1", "kill 2"});
@@ -118,7 +118,7 @@ TEST_CASE("step keeper: an agent that makes no sense of its options is not start
   (void)story.begins();
   CHECK(story.meets(StepEnded{NodeId{1}, "exit status 2", true}) ==
         Lines{"note: n1 is given up: its agent was started 1 time without success",
-              "abandon: agents can be started on 2 of 3 nodes, but the job needs 3; on n1 srun "
+              "end with 69: agents can be started on 2 of 3 nodes, but the job needs 3; on n1 srun "
               "ended with exit status 2"});
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("step keeper: where no agent ever joined the job is soon abandoned") {
         Lines{"note: n0 is given up: its agent was started 4 times without success"});
   CHECK(story.ends(2) ==
         Lines{"note: n2 is given up: its agent was started 4 times without success",
-              "abandon: agents can be started on 1 of 3 nodes, but the job needs 2; on n2 srun "
+              "end with 69: agents can be started on 1 of 3 nodes, but the job needs 2; on n2 srun "
               "ended with exit status 1"});
   CHECK(story.meets(JobEnds{}) == Lines{"kill 1"});
   CHECK(story.ends(1).empty());
@@ -228,19 +228,23 @@ TEST_CASE("step keeper: K2 once the end was asked for nothing is started, and th
   Story story = joined();
   (void)story.meets(AgentLost{NodeId{2}});
   (void)story.ends(0);
-  CHECK(story.meets(StopAsked{}).empty());
+  CHECK(story.meets(StopAsked{{SIGUSR1}}).empty());
   CHECK_FALSE(story.keeper.next_deadline());
   CHECK(story.after(100'000).empty());
   CHECK(story.ends(1).empty());
-  CHECK(story.ends(2) == Lines{"none left"});
-  CHECK(story.meets(StopAsked{}).empty());
+  Story again = story;
+  CHECK(story.ends(2) ==
+        Lines{"end with 75: stopped by SIGUSR1 (10); what was saved is kept: run again"});
+  CHECK(again.meets(StopAsked{{SIGTERM}}).empty());
+  CHECK(again.ends(2) == Lines{"end with 143: stopped by SIGTERM (15)"});
+  CHECK(story.meets(StopAsked{{SIGUSR1}}).empty());
   CHECK(story.meets(JobEnds{}).empty());
 }
 
 TEST_CASE("step keeper: asked to stop between two starts of the only step, it says so at once") {
   Story story = joined();
   for (const int node : {0, 1, 2}) (void)story.ends(node);
-  CHECK(story.meets(StopAsked{}) == Lines{"none left"});
+  CHECK(story.meets(StopAsked{{SIGTERM}}) == Lines{"end with 143: stopped by SIGTERM (15)"});
 }
 
 TEST_CASE("step keeper: events of nodes that there are not change nothing") {
