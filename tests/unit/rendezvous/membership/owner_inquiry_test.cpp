@@ -87,7 +87,7 @@ struct Inquiry {
     now = now + time;
     meets(Timeout{});
   }
-  ConnectionId line_to(int number) const {
+  [[nodiscard]] ConnectionId line_to(int number) const {
     const auto found =
         std::ranges::find(open, agent_at(number), [](const auto& entry) { return entry.second; });
     return found == open.end() ? ConnectionId{} : found->first;
