@@ -20,7 +20,7 @@ struct JobStarted {
   std::string version;
   int nodes_min = 1;
   int nodes_max = 1;
-  int worker_count = 0;  ///< On this node; 0: this process only coordinates.
+  int worker_count = 0;  ///< That this process starts, none at a witness.
   int restarts_max = 0;
 };
 struct JobFinished {

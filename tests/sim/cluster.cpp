@@ -70,6 +70,7 @@ HostOptions Cluster::host_options(int index) {
   host.has_place = story_.have_places;
   const int doors_count = story_.know_hosts ? story_.hosts_count() : 1;
   for (int door = 0; door < doors_count; ++door) host.doors.push_back(address_of(door));
+  host.is_witness = drawn.witness;
   host.worker_count = drawn.workers;
   host.snapshots = story_.snapshots;
   host.drift_ppm = drawn.drift_ppm;
@@ -79,7 +80,7 @@ HostOptions Cluster::host_options(int index) {
   host.job = options_;
   host.keeps_marks = story_.marks;
   if (story_.relay_group > 0) host.relays = {.above = 0, .group_min = story_.relay_group};
-  if (story_.claims && drawn.workers > 0) {
+  if (story_.claims && !drawn.witness) {
     host.folder = index == story_.other_folder ? &other_folder_ : &folder_;
   }
   return host;

@@ -21,7 +21,7 @@ Options own_options(const HostOptions& options) {
 }
 
 AgentOptions agent_options_of(const HostOptions& options) {
-  AgentOptions agent = agent_options(own_options(options), options.is_witness());
+  AgentOptions agent = agent_options(own_options(options), options.is_witness);
   agent.host = name_of(options.index);
   agent.sees_snapshots = options.snapshots != Snapshots::unseen;
   return agent;
@@ -32,7 +32,7 @@ ParticipantOptions participant_options_of(const HostOptions& options) {
   plan.is_head = options.founds;
   plan.is_at_endpoint = options.index == 0;
   ParticipantOptions participant =
-      participant_options(own_options(options), plan, options.is_witness());
+      participant_options(own_options(options), plan, options.is_witness);
   participant.host = name_of(options.index);
   participant.contact = address_of(options.index);
   participant.endpoint = address_of(0);

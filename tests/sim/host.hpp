@@ -26,7 +26,8 @@ struct HostOptions {
   bool founds = false;
   bool has_place = false;  ///< Its agent is given its place in the order of nodes.
   std::vector<std::string> doors;
-  int worker_count = 1;  ///< 0: a witness.
+  bool is_witness = false;
+  int worker_count = 1;  ///< Of another than a witness.
   Snapshots snapshots = Snapshots::unseen;
   std::int64_t drift_ppm = 0;
   Millis kill_min{1};
@@ -37,7 +38,6 @@ struct HostOptions {
   RelayOptions relays;
   ClaimFolder* folder = nullptr;  ///< None: its job votes.
   Millis folder_slow_max{100};    ///< For one task.
-  [[nodiscard]] bool is_witness() const { return worker_count == 0; }
 };
 
 class Cluster;
@@ -89,7 +89,7 @@ class Host : public ParticipantObserver {
   [[nodiscard]] AgentId job() const { return job_; }
   /// Of the generation whose workers live here; or null.
   [[nodiscard]] const Part* living() const { return alive_ > 0 && !doomed_ ? &part_ : nullptr; }
-  [[nodiscard]] bool is_witness() const { return options_.is_witness(); }
+  [[nodiscard]] bool is_witness() const { return options_.is_witness; }
   /// By a signal, and still runs.
   [[nodiscard]] bool is_to_leave() const { return agent_ && is_to_leave_; }
   [[nodiscard]] const std::optional<Outcome>& outcome() const { return outcome_; }

@@ -132,6 +132,7 @@ void visit_settings(Of& story, Visit visit) {
 
 template <typename Of, typename Visit>
 void visit_host(Of& host, Visit visit) {
+  visit("witness", host.witness);
   visit("workers", host.workers);
   visit("drift_ppm", host.drift_ppm);
   visit("start", host.start);

@@ -99,7 +99,8 @@ enum class Snapshots : std::uint8_t { unseen, growing, stalled };
 }
 
 struct StoryHost {
-  int workers = 1;  ///< 0: a witness.
+  bool witness = false;
+  int workers = 1;  ///< Of another than a witness.
   std::int64_t drift_ppm = 0;
   Instant start;
   friend bool operator==(const StoryHost&, const StoryHost&) = default;
@@ -161,7 +162,7 @@ struct Story {
   /// When the last fault is over.
   [[nodiscard]] Instant calm_from() const { return Instant{} + faults_for + Millis{21'000}; }
   [[nodiscard]] int hosts_count() const { return static_cast<int>(hosts.size()); }
-  [[nodiscard]] bool has_witness() const { return !hosts.empty() && hosts[0].workers == 0; }
+  [[nodiscard]] bool has_witness() const { return !hosts.empty() && hosts[0].witness; }
   [[nodiscard]] int nodes_all() const { return hosts_count() - (has_witness() ? 1 : 0); }
 };
 

@@ -324,7 +324,10 @@ Story draw_story(std::uint64_t seed, const Wishes& wishes) {
     host.drift_ppm = chance.between(-500, 500);
     host.start = Instant{chance.between(0, 5'000)};
   }
-  if (witness || wishes.witness || story.anchored) story.hosts.front().workers = 0;
+  if (witness || wishes.witness || story.anchored) {
+    story.hosts.front().witness = true;
+    story.hosts.front().workers = 1;
+  }
   draw_nodes(chance, story);
   draw_times(chance, story);
   draw_ending(chance, story);
