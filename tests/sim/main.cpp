@@ -25,7 +25,7 @@ constexpr auto usage =
     "fails,\n"
     "                                                       or reaches the cell\n"
     "       sim --hashes N | --check-hashes FILE            of what happens in N stories\n"
-    "       sim --scale N,M                                 messages of jobs of so many hosts\n"
+    "       sim --scale N,M                                 cost of jobs of so many hosts\n"
     "--hosts, --faults, --anchored, --witness, --claims, --votes and --relays are asked of all\n"
     "stories; the rest is drawn.\n"
     "--near makes seeds vary what is written in each file.\n"

@@ -80,6 +80,8 @@ class Shrinker {
       story.nodes_min = std::min(story.nodes_min, story.nodes_max);
       const int left = story.hosts_count();
       story.ending_host = std::min(story.ending_host, left - 1);
+      story.founder = std::min(story.founder, left - 1);
+      if (story.other_folder >= left) story.other_folder = Story{}.other_folder;
       std::erase_if(story.faults,
                     [&](const Fault& each) { return each.host >= left || each.other >= left; });
     };
