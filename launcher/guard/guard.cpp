@@ -2,6 +2,7 @@
 
 #include "launcher/guard/guard_message.hpp"
 #include "launcher/processes/descendants.hpp"
+#include "launcher/processes/kill_patience.hpp"
 #include "launcher/system/clock.hpp"
 #include "launcher/system/complain.hpp"
 #include "launcher/system/ignored_signal.hpp"
@@ -27,7 +28,6 @@
 namespace ddprun {
 namespace {
 
-constexpr Millis kill_patience{5'000};
 constexpr std::array forwarded_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP};
 
 Failure refused(const char* what, const char* fix) {
@@ -101,14 +101,14 @@ class Signals {
 
 /// What the agent tells its guard.
 struct Told {
-  GuardedLease lease;
+  LeaseWatch lease;
   WillAddress will;
 
   /// False at the end of the agent.
   bool take(int socket) {
-    GuardMessage message = lease;
+    GuardMessage message;
     if (receive(socket, 0, message) <= 0) return false;
-    if (const auto* newer = std::get_if<GuardedLease>(&message)) lease = *newer;
+    if (const auto* newer = std::get_if<GuardedLease>(&message)) lease.take(*newer);
     if (const auto* newer = std::get_if<WillAddress>(&message)) will = *newer;
     return true;
   }
@@ -118,21 +118,21 @@ struct Told {
 /// which only its death does.
 void watch(
     int agent_pid, int agent_socket, int signal_fd, std::optional<Fence>& fence, Told& told) {
-  GuardedLease& lease = told.lease;
+  LeaseWatch& lease = told.lease;
   Signals signals(agent_pid, agent_socket, signal_fd);
   while (true) {
     std::array<pollfd, 3> ready{pollfd{agent_socket, POLLIN, 0},
                                 pollfd{signal_fd, POLLIN, 0},
                                 pollfd{fence ? fence->process_end() : -1, 0, 0}};
-    const int time_left = lease.workers_live ? poll_time(lease.end) : -1;
+    const auto deadline = lease.next_deadline();
+    const int time_left = deadline ? poll_time(*deadline) : -1;
     if (::poll(ready.data(), ready.size(), time_left) < 0) continue;
     if (ready[2].revents != 0) fence->on_process_end();
     if (ready[1].revents != 0) signals.take();
     if (ready[0].revents != 0) {
       if (!told.take(agent_socket)) return;
-      if (fence && lease.workers_live) fence->on_lease();
-    } else if (lease.workers_live && now() >= lease.end) {
-      lease.workers_live = false;
+      if (fence && lease.workers_live()) fence->on_lease();
+    } else if (lease.ends_by(now())) {
       kill_below(agent_pid);
       kill_below(agent_pid);  // processes that the agent has inherited, such as orphans
     }

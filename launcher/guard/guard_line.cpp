@@ -23,8 +23,7 @@ void GuardLine::listen() {
 void GuardLine::read() {
   std::array<unsigned char, 64> bytes{};
   const ssize_t count = ::read(line_.native_handle(), bytes.data(), bytes.size());
-  is_lost_ = count <= 0;
-  if (is_lost_) return handlers_.on_lost();
+  if (count <= 0) return handlers_.on_lost();
   for (ssize_t i = 0; i < count; ++i) {
     const unsigned char byte = bytes.at(static_cast<std::size_t>(i));
     handlers_.on_signal(byte & ~from_terminal_bit, (byte & from_terminal_bit) != 0);

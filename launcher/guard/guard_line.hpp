@@ -25,14 +25,11 @@ class GuardLine {
   /// Stays this line's.
   [[nodiscard]] int socket() { return line_.native_handle(); }
 
-  [[nodiscard]] bool is_lost() const { return is_lost_; }
-
  private:
   void read();
 
   boost::asio::posix::stream_descriptor line_;
   Handlers handlers_;
-  bool is_lost_ = false;
 };
 
 }  // namespace ddprun

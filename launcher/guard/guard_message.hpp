@@ -3,21 +3,15 @@
 // agent the signals that it has got, a byte each, by the same socketpair.
 #pragma once
 
-#include "rendezvous/units.hpp"
+#include "launcher/guard/lease_watch.hpp"
 
 #include <sys/types.h>
 
 #include <array>
+#include <functional>
 #include <variant>
 
 namespace ddprun {
-
-/// While workers may live, the guard kills them at `end` unless it has been told another end. The
-/// newest counts.
-struct GuardedLease {
-  bool workers_live = false;
-  Instant end;  ///< By now() of clock.hpp.
-};
 
 /// Whom to tell if the agent dies: ADDRESS:PORT, or nobody. The newest counts.
 struct WillAddress {
@@ -28,6 +22,11 @@ using GuardMessage = std::variant<GuardedLease, WillAddress>;
 
 /// Never waits: dropped if the other side's queue is full, or it is dead.
 void send(int socket, const GuardMessage& message);
+
+/// Sends each lease to the guard's and the fence's socketpair, of which this is the agent's end and
+/// stays the owner's; -1: there is none.
+[[nodiscard]] std::function<void(const GuardedLease&)> to_guard_and_fence(int guard_socket,
+                                                                          int fence_line);
 
 /// As recv(2) with these flags: 0 at the other side's end, once all that it has sent was received.
 /// `message` changes if one has come.

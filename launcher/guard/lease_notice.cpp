@@ -1,7 +1,5 @@
 #include "launcher/guard/lease_notice.hpp"
 
-#include "launcher/guard/guard_message.hpp"
-
 namespace ddprun {
 
 void LeaseNotice::renew(std::optional<Instant> end) {
@@ -21,14 +19,8 @@ void LeaseNotice::workers_are_gone() {
   tell();
 }
 
-/// Without waiting. A guard that was stopped for minutes has not read the newest lease, and may
-/// kill when it resumes.
 void LeaseNotice::tell() const {
-  if (!end_) return;
-  const GuardedLease lease{workers_live_, *end_};
-  for (const int socket : sockets_) {
-    if (socket >= 0) send(socket, lease);
-  }
+  if (end_) tell_({workers_live_, *end_});
 }
 
 }  // namespace ddprun

@@ -1,4 +1,4 @@
-// Sends guard and fence the deadline of this node's workers.
+// Tells guard and fence the deadline of this node's workers. A pure state machine.
 //
 // The guard kills workers whose lease has ended, since the agent may be stopped at any moment,
 // even between the end of the lease and its own kill. So the agent sends no message at the end of
@@ -6,17 +6,19 @@
 // that no worker is left.
 #pragma once
 
+#include "launcher/guard/lease_watch.hpp"
 #include "rendezvous/units.hpp"
 
-#include <array>
+#include <functional>
 #include <optional>
+#include <utility>
 
 namespace ddprun {
 
 class LeaseNotice {
  public:
-  /// The agent's ends of the guard's and the fence's socketpairs, which stay the owner's; -1: none.
-  LeaseNotice(int guard_socket, int fence_line) : sockets_{guard_socket, fence_line} {}
+  /// `tell` is called inside of the verbs.
+  explicit LeaseNotice(std::function<void(const GuardedLease&)> tell) : tell_(std::move(tell)) {}
 
   /// The lease has another end now; nothing: it is over, and its workers have to be killed.
   void renew(std::optional<Instant> end);
@@ -31,7 +33,7 @@ class LeaseNotice {
  private:
   void tell() const;
 
-  std::array<int, 2> sockets_;
+  std::function<void(const GuardedLease&)> tell_;
   bool workers_live_ = false;
   std::optional<Instant> end_;
 };

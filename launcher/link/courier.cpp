@@ -2,6 +2,7 @@
 
 #include "launcher/system/clock.hpp"
 #include "launcher/text/endpoint.hpp"
+#include "rendezvous/patience.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,7 +19,7 @@ Courier::Courier(boost::asio::io_context& context, const Credentials& credential
 void Courier::send(const std::string& address, const Ballot& ballot) {
   if (!lines_.contains(address)) make_room();
   Line& line = lines_[address];
-  const Millis patience = line.up ? line_age_max : connect_patience;
+  const Millis patience = line.up ? ballot_line_age_max : ballot_connect_patience;
   if (line.id == ConnectionId{} || now() - line.opened > patience) open(address, line);
   if (line.up) return client_.send(line.id, ToCoordinator(ballot));
   line.waiting.push_back(ballot);

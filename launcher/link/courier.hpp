@@ -24,11 +24,6 @@ class Courier {
  public:
   static constexpr std::size_t lines_max = 64;
   static constexpr std::size_t waiting_max = 8;
-  /// A lost packet is repeated by the kernel after longer and longer pauses, which a new connection
-  /// does not inherit.
-  static constexpr Millis line_age_max{1'000};
-  /// Nor does it wait for a second, as an attempt to connect does that met an outage.
-  static constexpr Millis connect_patience{400};
 
   Courier(boost::asio::io_context& context, const Credentials& credentials);
 

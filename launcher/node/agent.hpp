@@ -24,6 +24,7 @@
 //   events end.
 #pragma once
 
+#include "launcher/processes/kill_patience.hpp"
 #include "launcher/progress/hang_watch.hpp"
 #include "launcher/progress/progress.hpp"
 #include "launcher/workers/terminal_owner.hpp"
@@ -56,7 +57,7 @@ struct AgentOptions {
   bool can_be_suspended = false;     ///< No other node takes it for lost.
   bool sees_snapshots = false;       ///< The shell knows where they are.
   Millis snapshot_patience{200};     ///< From LookAtSnapshot; a filesystem may stall.
-  Millis kill_patience{5'000};       ///< After SIGKILL; what lives on is stuck inside the kernel.
+  Millis kill_patience = ddprun::kill_patience;
   /// timeout(1), shells and terminals say TERM and HUP twice, to us and to our group.
   Millis same_request_patience{1'000};
   /// scancel and terminals may signal workers before they signal us.

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
-#include <utility>
+#include <variant>
+#include <vector>
 
 namespace ddprun {
 
@@ -15,60 +15,69 @@ Ending::Ending(boost::asio::io_context& context, Console& console, const Job& jo
     : console_(console),
       job_(job),
       parts_(parts),
-      will_(parts.guard.socket(), {job.meeting.will, job.meeting.credentials}),
+      will_(parts.guard_socket, {job.meeting.will, job.meeting.credentials}),
       output_(context, console.writers(), parts.records.events_writer(), [this] {
         say_events_are_late();
       }) {}
 
 void Ending::exit(const Outcome& outcome, JobLink& link) {
   link_ = &link;
-  settle(outcome);
-  if (parts_.guard.is_lost()) return end_without_guard();
-  parts_.slurm.job_is_over();  // while other agents are told so, and end
-  link.when_told(outcome, [this] {
-    parts_.slurm.finish(outcome_, link_->coordinates(), [this](const Outcome& final) {
-      settle(final);
-      record();
-      output_.write_out([this] { report(); });
-    });
-  });
+  tell(EndBegins{outcome, !parts_.workers.none_left()});
 }
 
-void Ending::settle(const Outcome& outcome) {
-  outcome_ = outcome;
-  output_.exits_with(is_reported_by_script(job_, told_) ? 0 : outcome.exit_status);
+void Ending::tell(const LastStepEvent& event) {
+  std::vector<LastStepAction> actions;
+  steps_.on_event(event, actions);
+  if (const auto& outcome = steps_.outcome()) {
+    output_.exits_with(is_reported_by_script(job_, told_) ? 0 : outcome->exit_status);
+  }
+  for (const LastStepAction& action : actions) {
+    std::visit([this](const auto& what) { perform(what); }, action);
+  }
 }
 
-/// Once: whoever hurries does it before the outcome is final.
-void Ending::record() {
-  if (std::exchange(is_recorded_, true)) return;
-  facts_ = parts_.workers.facts_of(outcome_);
-  parts_.records.job_ends(outcome_, facts_, parts_.progress, link_->newest());
+void Ending::perform(const TellOthers& tell_others) {
+  parts_.slurm.job_is_over();
+  link_->when_told(tell_others.outcome, [this] { tell(OthersTold{}); });
 }
 
-/// No process waits for the rest of the output.
-void Ending::end_without_guard() {
-  record();
-  remove_folder(job_.setup.error_folder);
-  if (parts_.workers.none_left() && !link_->coordinates()) will_.deliver_here();
-  output_.exit_with_files();
+void Ending::perform(const EndSteps&) {
+  parts_.slurm.finish_steps([this] { tell(StepsEnded{link_->coordinates()}); });
 }
 
-void Ending::hurry(int signal) {
-  if (signal != SIGINT && parts_.slurm.is_queueing_again()) return;
-  record();
+void Ending::perform(const QueueAgain& queue) {
+  parts_.slurm.queue_again(queue.outcome,
+                           [this](const Outcome& final) { tell(QueueAnswered{final}); });
+}
+
+void Ending::perform(const RecordEnd& end) {
+  facts_ = parts_.workers.facts_of(end.outcome);
+  parts_.records.job_ends(end.outcome, facts_, parts_.progress, link_->newest());
+}
+
+void Ending::perform(const WriteOut&) {
+  output_.write_out([this] { report(); });
+}
+
+void Ending::perform(const EndSoon&) {
   output_.exit_soon();
 }
 
-void Ending::lose_guard() {
-  if (status()) end_without_guard();
+void Ending::perform(const DeliverWill&) {
+  will_.deliver_here();
+}
+
+void Ending::perform(const EndWithFiles&) {
+  remove_folder(job_.setup.error_folder);
+  output_.exit_with_files();
 }
 
 void Ending::report() const {
-  if (outcome_.exit_status == 0) return;
-  if (facts_) console_.write(failure_details(outcome_, *facts_));
+  const Outcome& outcome = *steps_.outcome();
+  if (outcome.exit_status == 0) return;
+  if (facts_) console_.write(failure_details(outcome, *facts_));
   if (is_reported_by_script(job_, told_)) return;
-  console_.say(fmt::format("exit status {}: {}", outcome_.exit_status, outcome_.text));
+  console_.say(fmt::format("exit status {}: {}", outcome.exit_status, outcome.text));
 }
 
 void Ending::say_events_are_late() const {

@@ -1,15 +1,13 @@
-// How the agent's process ends once the agent knows the outcome: others are told, Slurm may queue
-// the job again, the output is written, and the last line says the status. A further signal or the
-// guard's death cuts this short.
+// Performs the last steps of the agent's process, in the order that LastSteps has.
 #pragma once
 
-#include "launcher/guard/guard_line.hpp"
 #include "launcher/guard/last_will.hpp"
 #include "launcher/link/job_link.hpp"
 #include "launcher/node/console.hpp"
 #include "launcher/node/job.hpp"
 #include "launcher/node/job_records.hpp"
 #include "launcher/node/last_output.hpp"
+#include "launcher/node/last_steps.hpp"
 #include "launcher/node/node_workers.hpp"
 #include "launcher/node/slurm_side.hpp"
 #include "launcher/progress/progress.hpp"
@@ -25,7 +23,7 @@ class Ending {
  public:
   /// What it asks and tells at the end.
   struct Parts {
-    GuardLine& guard;
+    int guard_socket;
     JobRecords& records;
     const NodeWorkers& workers;
     const Progress& progress;
@@ -48,18 +46,20 @@ class Ending {
   /// this.
   void exit(const Outcome& outcome, JobLink& link);
 
-  /// A signal has come after `exit`: the records are written, and the rest is done in a moment, or
-  /// not at all.
-  void hurry(int signal);
-
-  /// The guard is dead. After `exit` the process ends soon, since nobody waits for the rest of its
-  /// output; before, nothing happens.
-  void lose_guard();
+  /// A signal has come after `exit`; the guard is dead, whenever that is.
+  void take_signal(int signal) { tell(SignalArrived{signal}); }
+  void lose_guard() { tell(GuardLost{}); }
 
  private:
-  void settle(const Outcome& outcome);
-  void record();
-  void end_without_guard();
+  void tell(const LastStepEvent& event);
+  void perform(const TellOthers& tell_others);
+  void perform(const EndSteps&);
+  void perform(const QueueAgain& queue);
+  void perform(const RecordEnd& end);
+  void perform(const WriteOut&);
+  void perform(const EndSoon&);
+  void perform(const DeliverWill&);
+  void perform(const EndWithFiles&);
   void report() const;
   void say_events_are_late() const;
 
@@ -68,11 +68,10 @@ class Ending {
   Parts parts_;
   WillNotice will_;
   LastOutput output_;
+  LastSteps steps_;
   bool told_ = false;        // by the coordinator how the job has ended
-  JobLink* link_ = nullptr;  // from `exit` on, as are:
-  Outcome outcome_;
+  JobLink* link_ = nullptr;  // from `exit` on
   std::optional<FailureFacts> facts_;
-  bool is_recorded_ = false;
 };
 
 }  // namespace ddprun

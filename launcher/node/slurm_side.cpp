@@ -67,13 +67,12 @@ void SlurmSide::job_is_over() {
   if (steps_) steps_->job_is_over();
 }
 
-/// Only the coordinator does it: a job is queued again once.
-void SlurmSide::finish(const Outcome& outcome, bool coordinates, Finished done) {
-  const auto queue_again = [this, outcome, coordinates, done = std::move(done)] {
-    if (!batch_ || !coordinates) return done(outcome);
-    batch_->finish(outcome, done);
-  };
-  steps_ ? steps_->finish(queue_again) : queue_again();
+void SlurmSide::finish_steps(std::function<void()> done) {
+  steps_ ? steps_->finish(std::move(done)) : done();
+}
+
+void SlurmSide::queue_again(const Outcome& outcome, Finished done) {
+  batch_ ? batch_->finish(outcome, std::move(done)) : done(outcome);
 }
 
 }  // namespace ddprun

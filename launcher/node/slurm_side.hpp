@@ -54,15 +54,15 @@ class SlurmSide {
   /// The job's end was asked for so: no agent is started again.
   void stop_steps(const StopRequested& stop);
 
-  /// Slurm ends the job while that is being queued again, which is waited for.
-  [[nodiscard]] bool is_queueing_again() const { return batch_ && batch_->is_finishing(); }
-
   /// From now on no agent is started again.
   void job_is_over();
 
-  /// The job has ended so. Calls `done` with how this process is to end, once no step is left, and
-  /// where it `coordinates`, the job is in the queue again if it is to be.
-  void finish(const Outcome& outcome, bool coordinates, Finished done);
+  /// Calls `done` once no step is left.
+  void finish_steps(std::function<void()> done);
+
+  /// The job has ended so. Calls `done` with how it ends then, once it is in the queue again, if it
+  /// is to be. By then Slurm may be about to end this process.
+  void queue_again(const Outcome& outcome, Finished done);
 
  private:
   boost::asio::io_context& context_;

@@ -26,7 +26,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
                 ending_.lose_guard();
                 agent_.tell(GuardLost{});
               }}),
-      lease_(guard_.socket(), link_.fence.line.get()),
+      lease_(to_guard_and_fence(guard_.socket(), link_.fence.line.get())),
       agent_(
           context_,
           Agent(agent_options(job_)),
@@ -67,7 +67,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
               [this](const Outcome& outcome) { agent_.tell(GiveUp{outcome}); },
               [this](const StopRequested& stop) { coordinator_->tell(stop); },
               [this] { return !workers_.is_killing(); }}),
-      ending_(context_, console_, job_, {guard_, records_, workers_, progress_, slurm_}) {}
+      ending_(context_, console_, job_, {guard_.socket(), records_, workers_, progress_, slurm_}) {}
 
 int Supervisor::run() {
   const std::string note = replaced_variables_note(job_.setup.inherited);
@@ -117,7 +117,7 @@ void Supervisor::look_at_wait() {
 }
 
 void Supervisor::take_signal(int signal, bool from_terminal) {
-  if (ending_.status()) return ending_.hurry(signal);
+  if (ending_.status()) return ending_.take_signal(signal);
   agent_.tell(SignalArrived{signal, from_terminal});
 }
 

@@ -44,9 +44,6 @@ class BatchJob {
 
   using OnFinished = std::function<void(const Outcome&)>;
 
-  /// Whether `finish` has not called back yet.
-  [[nodiscard]] bool is_finishing() const { return done_ != nullptr; }
-
   /// Calls `done`, with another outcome where it is Slurm that needs the nodes, once the job is in
   /// the queue again, if it is to be, or Slurm has refused that or does not answer. By then Slurm
   /// may be about to end this process.

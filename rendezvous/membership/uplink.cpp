@@ -213,9 +213,10 @@ void Uplink::enter(Instant now, ConnectionId connection, Actions& out) {
   repeat_news(connection, out);
 }
 
-/// Once the job is over nobody waits for this node.
+/// Once the job is over nobody waits for this node, nor does a coordinator that dies with it.
 void Uplink::leave_will_to(const std::string& address, Actions& out) {
-  const std::string whom = job_is_over_ ? "" : address;
+  const bool is_here = coordinator_ == options_.agent;
+  const std::string whom = job_is_over_ || is_here ? "" : address;
   if (std::exchange(will_is_for_, whom) != whom) out.emplace_back(WillIsFor{whom});
 }
 

@@ -129,7 +129,7 @@ struct LeaseChanged {
   std::optional<Instant> until;
 };
 /// Who has to hear of it if this process dies: the leader that has admitted this agent, by its
-/// address as ConnectionUp told it. Empty: nobody.
+/// address as ConnectionUp told it. Empty: nobody, as where this process leads.
 struct WillIsFor {
   std::string address;
 };

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "rendezvous/membership/messages.hpp"
+#include "rendezvous/patience.hpp"
 #include "rendezvous/units.hpp"
 #include "rendezvous/wire/connection_end.hpp"
 #include "rendezvous/wire/credentials.hpp"
@@ -22,7 +23,6 @@ class io_context;
 
 namespace ddprun {
 
-constexpr Millis connect_patience{3'000};
 constexpr std::size_t addresses_max = 64;
 
 class AgentClient {

@@ -82,8 +82,6 @@ constexpr std::array impossible{
     Impossible{"succession finished: SurveyRequest", asked_by_own_founder},
     Impossible{"succession standing: SurveyAnswer", answers_in_time},
     Impossible{"succession finished: SurveyAnswer", answers_in_time},
-    Impossible{"succession standing: FolderAnswer",
-               "who may vote is asked nothing of a folder but by its founder, before"},
     Impossible{"succession following: Propose", no_coordinator},
     Impossible{"succession standing: Propose", no_coordinator},
     Impossible{"succession finished: Propose", no_coordinator},

@@ -60,10 +60,13 @@ void Host::power_on() {
   folder_free_at_ = {};
   outcome_.reset();
   will_is_for_.clear();
+  lease_ = lease_notice();
+  guard_ = {};
   has_guard_ = true;
   was_leased_ = false;
   cluster_.began(options_.index);
   agent_ = std::make_unique<Agent>(agent_options_of(options_));
+  last_steps_ = {};
   ParticipantOptions options = participant_options_of(options_);
   options.agent = agent_id_;
   options.secret = secret_of(agent_id_);
@@ -86,7 +89,6 @@ void Host::power_off() {
   alarm_at_.reset();
   alive_ = 0;
   sweeping_ = false;
-  guarded_until_.reset();
   leased_until_.reset();
   lines_.clear();
   sessions_.clear();
@@ -105,17 +107,17 @@ void Host::power_off() {
 
 void Host::kill_agent() {
   if (!agent_) return;
-  const std::string address = will_is_for_;
+  const std::string address = has_guard_ ? will_is_for_ : "";
   for (const auto& [connection, line] : std::map(lines_)) disconnect(connection);
   for (const auto& [session, line] : sessions_) send_back(line, ConnectionDown{line.connection});
   power_off();  // the guard has killed the workers before it ends
   on_ = true;
-  if (!address.empty()) deliver_will(agent_id_, address);
+  deliver_will(agent_id_, address);
 }
 
 /// What workers have printed is still to be written.
 void Host::leave() {
-  leaving_ = true;
+  if (std::exchange(leaving_, true)) return;
   const Millis time{cluster_.chance().between(0, 200)};
   cluster_.schedule().after(time, [this, boot = boot_] {
     if (boot != boot_) return;
@@ -212,6 +214,12 @@ void Host::feed(const ParticipantEvent& event) {
   for (const ParticipantAction& action : actions) perform(action);
 }
 
+void Host::feed(const LastStepEvent& event) {
+  std::vector<LastStepAction> actions;
+  last_steps_.on_event(event, actions);
+  for (const LastStepAction& action : actions) perform(action);
+}
+
 void Host::told(const Uplink& uplink, const UplinkEvent& event) {
   cluster_.tell(options_.index, uplink, event);
   if (const auto* follow = std::get_if<Follow>(&event)) {
@@ -295,9 +303,9 @@ void Host::perform(const AgentAction& action) {
                  [&](const ExitWith& exit) {
                    outcome_ = exit.outcome;
                    cluster_.ended(options_.index, exit.outcome);
-                   feed(ParticipantEvent(JobOver{exit.outcome.everywhere}));
+                   feed(LastStepEvent(EndBegins{exit.outcome, alive_ > 0}));
                  },
-                 [&](const NeedNoLease&) { feed(ParticipantEvent(WorkersGone{})); },
+                 [&](const NeedNoLease&) { workers_are_gone(); },
                  [&](const TellCoordinator& tell) {
                    post([this, news = tell.news] { feed(ParticipantEvent(TellNews{news})); });
                  }},
@@ -317,11 +325,26 @@ void Host::perform(const ParticipantAction& action) {
                           if (mark_ && mark_->epoch <= what.founded) mark_.reset();
                         },
                         [&](const TellAgent& what) { tell_agent(what.event); },
-                        [&](const LeaseChanged& what) { guard_lease(what.until); },
+                        [&](const LeaseChanged& what) { lease_.renew(what.until); },
                         [&](const WillIsFor& what) { will_is_for_ = what.address; },
                         [](const LookUpOwners&) {},  // a store asks, and there is none here
                         [&](const Note& what) { cluster_.noted(options_.index, what.text); },
-                        [&](const AllTold&) { leave(); }},
+                        [&](const AllTold&) { feed(LastStepEvent(OthersTold{})); }},
+             action);
+}
+
+/// No Slurm is here, and no output but what workers have printed.
+void Host::perform(const LastStepAction& action) {
+  std::visit(Overloaded{[&](const TellOthers& what) {
+                          feed(ParticipantEvent(JobOver{what.outcome.everywhere}));
+                        },
+                        [&](const EndSteps&) { feed(LastStepEvent(StepsEnded{})); },
+                        [](const QueueAgain&) {},
+                        [](const RecordEnd&) {},
+                        [&](const WriteOut&) { leave(); },
+                        [&](const EndSoon&) { leave(); },
+                        [&](const DeliverWill&) { deliver_will(agent_id_, will_is_for_); },
+                        [&](const EndWithFiles&) { leave(); }},
              action);
 }
 

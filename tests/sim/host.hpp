@@ -2,7 +2,10 @@
 // clock, guard, folder and connections around them.
 #pragma once
 
+#include "launcher/guard/lease_notice.hpp"
+#include "launcher/guard/lease_watch.hpp"
 #include "launcher/node/agent.hpp"
+#include "launcher/node/last_steps.hpp"
 #include "rendezvous/membership/participant.hpp"
 #include "tests/sim/causes.hpp"
 #include "tests/sim/claim_folder.hpp"
@@ -164,7 +167,9 @@ class Host : public ParticipantObserver {
   void feed(const AgentEvent& event);
   void feed(const ParticipantEvent& event);
   void perform(const AgentAction& action);
+  void feed(const LastStepEvent& event);
   void perform(const ParticipantAction& action);
+  void perform(const LastStepAction& action);
   void told(const Uplink& uplink, const UplinkEvent& event) override;
   void told(const Succession& succession, const SuccessionEvent& event) override;
   void told(const Coordinator& coordinator, const CoordinatorEvent& event) override;
@@ -194,7 +199,9 @@ class Host : public ParticipantObserver {
   void signal_workers();
   void kill_workers();
   void end_workers(int count, WorkerEnd end);
-  void guard_lease(std::optional<Instant> until);
+  [[nodiscard]] LeaseNotice lease_notice();
+  void tell_guard(const GuardedLease& told);
+  void workers_are_gone();
   void look_at_snapshot();
   void save();
 
@@ -208,6 +215,7 @@ class Host : public ParticipantObserver {
   bool timer_due_ = false;
   bool draining_ = false;
   std::unique_ptr<Agent> agent_;
+  LastSteps last_steps_;
   std::unique_ptr<Participant> participant_;
   AgentId agent_id_ = 0;
   Instant began_at_;
@@ -238,7 +246,8 @@ class Host : public ParticipantObserver {
   Reign followed_;  // by the uplink
   std::optional<Instant> leased_until_;
   bool was_leased_ = false;
-  std::optional<Instant> guarded_until_;
+  LeaseNotice lease_ = lease_notice();
+  LeaseWatch guard_;
   bool has_guard_ = true;
   std::optional<Instant> alarm_at_;
   std::string will_is_for_;  // as its guard knows

@@ -1,12 +1,11 @@
 // A host's connections and ballots: what its kernel and its network do.
+#include "rendezvous/patience.hpp"
 #include "tests/sim/cluster.hpp"
 #include "tests/sim/host.hpp"
 
 namespace ddprun::sim {
 namespace {
 
-constexpr Millis connect_patience{1'000};
-constexpr Millis ballot_patience{1'000};
 constexpr Millis repeat_max{6'000};  // longer than a lease
 
 }  // namespace
@@ -89,7 +88,7 @@ void Host::send_ballot(const SendBallot& send) {
   Network& network = cluster_.network();
   const Instant now = cluster_.schedule().now();
   BallotLine& line = ballot_lines_[to];
-  if (!line.pipe || now - line.opened > ballot_patience) {
+  if (!line.pipe || now - line.opened > ballot_line_age_max) {
     line = {network.open(options_.index, to), now};
   }
   Host& other = cluster_.host(to);
@@ -115,6 +114,7 @@ void Host::send_ballot(const SendBallot& send) {
 /// It may come late, more than once or never; and somebody without the secret says the same of
 /// another agent.
 void Host::deliver_will(AgentId agent, const std::string& address) {
+  if (address.empty()) return;
   const int to = host_at(address);
   Prng& chance = cluster_.chance();
   const Will will{agent, secret_of(agent)};

@@ -36,21 +36,33 @@ void Host::workers_succeed() {
   end_workers(alive_, {WorkerEnd::Kind::exited, 0});
 }
 
-void Host::guard_lease(std::optional<Instant> until) {
-  if (!until || !has_guard_) return;
-  const Instant end = global(*until);
-  guarded_until_ = end;
-  cluster_.schedule().at(end, [this, end, boot = boot_] {
-    if (boot == boot_ && guarded_until_ == end && alive_ > 0) kill_workers();
+LeaseNotice Host::lease_notice() {
+  return LeaseNotice([this](const GuardedLease& told) { tell_guard(told); });
+}
+
+void Host::tell_guard(const GuardedLease& told) {
+  if (!has_guard_) return;
+  guard_.take(told);
+  const auto deadline = guard_.next_deadline();
+  if (!deadline) return;
+  cluster_.schedule().at(global(*deadline), [this, boot = boot_] {
+    if (boot == boot_ && has_guard_ && guard_.ends_by(local_now())) kill_workers();
   });
+}
+
+void Host::workers_are_gone() {
+  lease_.workers_are_gone();
+  feed(ParticipantEvent(WorkersGone{}));
 }
 
 /// Nobody kills at the lease's end any more but the agent.
 void Host::loses_guard() {
   if (!agent_) return;
   has_guard_ = false;
-  guarded_until_.reset();
-  post([this] { feed(AgentEvent(GuardLost{})); });
+  post([this] {
+    feed(LastStepEvent(GuardLost{}));
+    feed(AgentEvent(GuardLost{}));
+  });
 }
 
 void Host::complain(GenerationNumber generation) {
@@ -64,6 +76,7 @@ void Host::gets(int signal) {
   if (!agent_) return;
   post([this, signal] {
     is_to_leave_ = signal != SIGINT;
+    feed(LastStepEvent(SignalArrived{signal}));
     feed(AgentEvent(SignalArrived{signal}));
   });
 }
@@ -100,6 +113,7 @@ void Host::spawn(const Part& part) {
   alive_ = options_.worker_count;
   cluster_.started(options_.index, part);
   feed(ParticipantEvent(WorkersStarted{}));
+  lease_.workers_start();
   if (!std::exchange(spawn_fails_, false)) return;
   cluster_.worker_failed(options_.index, part_, Causes::Why::itself);
   end_workers(1, {WorkerEnd::Kind::not_started, EAGAIN});
@@ -133,7 +147,7 @@ void Host::kill_workers() {
     end_workers(alive_, {WorkerEnd::Kind::killed, SIGKILL});
     if (!std::exchange(sweeping_, false)) return;
     post([this] {
-      feed(ParticipantEvent(WorkersGone{}));
+      workers_are_gone();
       feed(AgentEvent(AllGone{}));
     });
   });

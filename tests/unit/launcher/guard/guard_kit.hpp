@@ -2,6 +2,7 @@
 #pragma once
 
 #include "launcher/guard/guard.hpp"
+#include "launcher/guard/guard_message.hpp"
 #include "launcher/guard/lease_notice.hpp"
 #include "launcher/processes/descendants.hpp"
 #include "launcher/processes/process.hpp"
@@ -122,7 +123,7 @@ class Guarded {
   int obey(GuardLink link) {
     orders_.write_end.reset();
     ::fcntl(orders_.read_end.get(), F_SETFL, 0);
-    LeaseNotice notice(link.socket.get(), link.fence.line.get());
+    LeaseNotice notice(to_guard_and_fence(link.socket.get(), link.fence.line.get()));
     WillNotice(link.socket.get(), {}).is_for(coordinator_);
     Order order{};
     while (::read(orders_.read_end.get(), &order, sizeof order) == sizeof order) {

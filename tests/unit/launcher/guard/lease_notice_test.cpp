@@ -1,47 +1,29 @@
 #include "launcher/guard/lease_notice.hpp"
 
-#include "launcher/guard/guard_message.hpp"
-#include "rendezvous/fd.hpp"
-
 #include <doctest/doctest.h>
 
-#include <sys/socket.h>
-
-#include <array>
 #include <string>
+#include <utility>
 
 namespace ddprun {
 namespace {
 
-/// What a guard at the other end would hear.
+/// What a guard would hear.
 struct Hearing {
-  Hearing() {
-    std::array<int, 2> ends{};
-    REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);
-    own = Fd(ends[0]);
-    agents = Fd(ends[1]);
-  }
+  LeaseNotice notice{[this](const GuardedLease& told) {
+    text += (told.workers_live ? std::to_string(told.end.ms) : "-") + " ";
+  }};
+  std::string text;
 
   /// All that was said since the last time: the ends of leases, and "-" for no workers.
-  [[nodiscard]] std::string heard() const {
-    std::string text;
-    GuardMessage message;
-    while (receive(own.get(), MSG_DONTWAIT, message) > 0) {
-      const auto told = std::get<GuardedLease>(message);
-      text += (told.workers_live ? std::to_string(told.end.ms) : "-") + " ";
-    }
-    return text;
-  }
-
-  Fd own;
-  Fd agents;
+  [[nodiscard]] std::string heard() { return std::exchange(text, {}); }
 };
 
 }  // namespace
 
 TEST_CASE("lease notice: a lease is told before workers start, and each one while they live") {
-  const Hearing guard;
-  LeaseNotice notice(guard.agents.get(), -1);
+  Hearing guard;
+  LeaseNotice& notice = guard.notice;
   notice.renew(Instant{10});
   CHECK(guard.heard().empty());
   notice.workers_start();
@@ -52,8 +34,8 @@ TEST_CASE("lease notice: a lease is told before workers start, and each one whil
 
 TEST_CASE(
     "lease notice: the end of a lease is not told, and the lease is kept for who starts late") {
-  const Hearing guard;
-  LeaseNotice notice(guard.agents.get(), -1);
+  Hearing guard;
+  LeaseNotice& notice = guard.notice;
   notice.renew(Instant{10});
   notice.workers_start();
   notice.renew(std::nullopt);
@@ -62,8 +44,8 @@ TEST_CASE(
 }
 
 TEST_CASE("lease notice: it is told once that no worker lives, and no lease after that") {
-  const Hearing guard;
-  LeaseNotice notice(guard.agents.get(), -1);
+  Hearing guard;
+  LeaseNotice& notice = guard.notice;
   notice.renew(Instant{10});
   notice.workers_start();
   notice.workers_are_gone();
@@ -75,8 +57,8 @@ TEST_CASE("lease notice: it is told once that no worker lives, and no lease afte
 }
 
 TEST_CASE("lease notice: where nothing needs a lease nothing is told") {
-  const Hearing guard;
-  LeaseNotice notice(guard.agents.get(), -1);
+  Hearing guard;
+  LeaseNotice& notice = guard.notice;
   notice.workers_start();
   notice.workers_are_gone();
   CHECK(guard.heard().empty());

@@ -1,0 +1,36 @@
+#include "launcher/guard/lease_watch.hpp"
+
+#include <doctest/doctest.h>
+
+namespace ddprun {
+
+TEST_SUITE("lease watch") {
+  TEST_CASE("nothing is killed before a lease was told") {
+    LeaseWatch watch;
+    CHECK_FALSE(watch.next_deadline());
+    CHECK_FALSE(watch.ends_by(Instant{1'000'000}));
+  }
+
+  TEST_CASE("workers are killed once, at the end that was told last") {
+    LeaseWatch watch;
+    watch.take({true, Instant{10}});
+    watch.take({true, Instant{20}});
+    CHECK(watch.next_deadline() == Instant{20});
+    CHECK_FALSE(watch.ends_by(Instant{19}));
+    CHECK(watch.ends_by(Instant{20}));
+    CHECK_FALSE(watch.ends_by(Instant{21}));
+    CHECK_FALSE(watch.next_deadline());
+    watch.take({true, Instant{30}});
+    CHECK(watch.ends_by(Instant{30}));
+  }
+
+  TEST_CASE("no worker is left to be killed once the agent has said so") {
+    LeaseWatch watch;
+    watch.take({true, Instant{10}});
+    watch.take({false, Instant{10}});
+    CHECK_FALSE(watch.next_deadline());
+    CHECK_FALSE(watch.ends_by(Instant{10}));
+  }
+}
+
+}  // namespace ddprun
