@@ -60,6 +60,8 @@ struct AgentOptions {
   Millis kill_patience = ddprun::kill_patience;
   /// timeout(1), shells and terminals say TERM and HUP twice, to us and to our group.
   Millis same_request_patience{1'000};
+  /// Nobody presses ctrl-C twice within it, and timeout(1) says INT twice, too.
+  Millis same_interrupt_patience{200};
   /// scancel and terminals may signal workers before they signal us.
   Millis own_signal_patience{500};
   /// A key may reach the worker that has the terminal before it reaches us.
@@ -235,6 +237,7 @@ class Agent {
 
   [[nodiscard]] bool asks_to_stop(int signal) const;
   void say_request(int signal, Actions& out) const;
+  [[nodiscard]] bool is_same_request(Instant now, int signal) const;
   void request_stop(Instant now, int signal, Actions& out);
   [[nodiscard]] bool leaves_by(int signal) const;
   void suspend(Actions& out) const;
@@ -266,6 +269,7 @@ class Agent {
   std::set<LocalRank> alive_;           // workers of it that have not ended
   std::set<int> signals_sent_;          // to them
   std::optional<Instant> asked_;        // when the end of the job was asked for last
+  int asked_by_ = 0;                    // by this signal
   bool asked_to_leave_ = false;         // then, and that of this node alone
   int terminal_signal_ = 0;             // the newest one that came from a key
   std::optional<Instant> interrupted_;  // the newest ctrl-C that was left to a worker

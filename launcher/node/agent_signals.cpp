@@ -36,11 +36,19 @@ void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
   }
 }
 
+/// SIGINT says more than the signals before, unless that was SIGINT at once before.
+bool Agent::is_same_request(Instant now, int signal) const {
+  if (!asked_) return false;
+  const Millis since = now - *asked_;
+  if (signal != SIGINT) return since <= options_.same_request_patience;
+  return asked_by_ == SIGINT && since <= options_.same_interrupt_patience;
+}
+
 void Agent::request_stop(Instant now, int signal, Actions& out) {
-  const bool same_request = asked_ && now - *asked_ <= options_.same_request_patience;
-  if (same_request && signal != SIGINT) return;
+  if (is_same_request(now, signal)) return;
   say_request(signal, out);
   asked_ = now;
+  asked_by_ = signal;
   asked_to_leave_ = leaves_by(signal);
   if (state_ == State::running) {
     held_.reset();

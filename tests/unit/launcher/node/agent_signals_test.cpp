@@ -163,7 +163,7 @@ TEST_CASE("agent: a signal passed on to one generation is not remembered for the
   CHECK(node.ends(0, killed(SIGUSR1)).empty());
 }
 
-TEST_CASE("agent: TERM or HUP said twice at once is one request, INT counts each time") {
+TEST_CASE("agent: a signal that is said twice at once is one request") {
   const Lines hup{"tell: stop by SIGHUP (1)"};
   const Lines interrupt{"note: SIGINT (2): killing the workers", "tell: stop by SIGINT (2)"};
   Node node = running_node();
@@ -171,6 +171,10 @@ TEST_CASE("agent: TERM or HUP said twice at once is one request, INT counts each
         Lines{"note: SIGHUP (1): stopping the job", hup.front()});
   CHECK(node.meets(SignalArrived{SIGHUP}).empty());
   CHECK(node.meets(SignalArrived{SIGINT}) == interrupt);
+  CHECK(node.meets(SignalArrived{SIGINT}).empty());
+  CHECK(node.after(Millis{200}).empty());
+  CHECK(node.meets(SignalArrived{SIGINT}).empty());
+  CHECK(node.after(Millis{1}).empty());
   CHECK(node.meets(SignalArrived{SIGINT}) == interrupt);
   CHECK(node.after(Millis{1'001}).empty());
   CHECK(node.meets(SignalArrived{SIGHUP}) == hup);

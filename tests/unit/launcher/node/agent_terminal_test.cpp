@@ -42,7 +42,7 @@ TEST_CASE("agent: ctrl-C three times in a row stops the job, and once more kills
   CHECK(presses(node, Millis{1'000}).empty());
   CHECK(presses(node, Millis{1'000}) == told_stop_int);
   CHECK(node.is_stopped(1, SIGINT, Millis{10'000}) == Lines{"signal SIGINT (2)"});
-  CHECK(presses(node) ==
+  CHECK(presses(node, Millis{300}) ==
         Lines{"note: SIGINT (2): killing the workers", "tell: stop by SIGINT (2)"});
 }
 
