@@ -156,6 +156,7 @@ void Agent::on(Instant, const FinishJob& finish, Actions& out) {
   }
   if (state_ != State::binding && state_ != State::joined) return;  // A5
   close_store(out);
+  say_none_ran(finish, out);
   exit_with(finish.outcome, out);
 }
 

@@ -246,6 +246,7 @@ class Agent {
   void say_why(const StopGeneration& stop, Actions& out) const;
   void say_hung(const WorkerHung& hung, Actions& out) const;
   [[nodiscard]] std::string why_it_waits() const;
+  void say_none_ran(const FinishJob& finish, Actions& out) const;
   void bind(Instant now, Actions& out);
   void join_if_ready(Actions& out);
   void join(Actions& out);

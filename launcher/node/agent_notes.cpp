@@ -43,6 +43,15 @@ std::string Agent::waits_for(Instant now) const {
   return fmt::format("{} to end, or SIGKILL in {:.0f} s{}", alive_text(), left, why_it_waits());
 }
 
+/// A job's success would look like one of this node's program.
+void Agent::say_none_ran(const FinishJob& finish, Actions& out) const {
+  const bool has_run = part_.number > GenerationNumber{};
+  if (options_.witness || has_run || finish.leaves || finish.outcome.exit_status != 0) return;
+  out.emplace_back(
+      Note{"no worker ran here: other nodes had all places of the job until it ended; if this was "
+           "to be another job, give it an --rdzv-id and a port of its own"});
+}
+
 /// Why the newest generation here was stopped.
 std::string Agent::why_it_waits() const {
   const bool was_stopped = stop_.generation == part_.number && !stop_.why.empty();

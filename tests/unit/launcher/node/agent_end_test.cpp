@@ -69,6 +69,28 @@ TEST_CASE("agent: A5 the end is heeded between what was stuck and the next offer
   CHECK(bound.meets(SnapshotSeen{}).empty());
 }
 
+TEST_CASE("agent: a node whose program never ran says so at the job's success") {
+  const FinishJob success{NodeId{1}, {}, false};
+  const std::string said =
+      "note: no worker ran here: other nodes had all places of the job until it ended; if this was "
+      "to be another job, give it an --rdzv-id and a port of its own";
+  Node spare((AgentOptions()));
+  (void)spare.store_opens();
+  CHECK(spare.meets(success) == Lines{"close the store", said, "exit with status 0: "});
+  Node other = node_after_its_workers();
+  (void)other.store_opens();
+  (void)other.meets(SnapshotSeen{});
+  CHECK(other.meets(success) == Lines{"close the store", "exit with status 0: "});
+  Node refused((AgentOptions()));
+  (void)refused.store_opens();
+  CHECK(refused.meets(FinishJob{NodeId{1}, {1, "rank 0 exited", {}}}).size() == 2);
+  Node left((AgentOptions()));
+  (void)left.store_opens();
+  CHECK(left.meets(FinishJob{NodeId{1}, {}, true}).size() == 2);
+  Node witness({.witness = true});
+  CHECK(witness.meets(success) == Lines{"exit with status 0: "});
+}
+
 TEST_CASE("agent: A4 the store outlives what SIGKILL could not end, which is told") {
   Node node = running_node();
   (void)node.is_stopped(1, SIGTERM, Millis{0});
