@@ -184,6 +184,12 @@ Result<void> read_node_rank(const Setting& rank, RendezvousOptions& options) {
 
 /// An error for a contradiction or a missing option.
 Result<void> check(const Settings& all, const RendezvousOptions& options) {
+  if (!options.has_many_nodes() && options.gathering.spares > 0) {
+    return refused_setting("spares",
+                           all.at("spares"),
+                           "is more than a job of one node can use",
+                           "raise --nnodes, or write --nnodes=1:2 for a job that grows");
+  }
   if (!options.has_many_nodes()) return {};
   if (all.at("standalone").value == "true") {
     return Error(

@@ -89,7 +89,14 @@ TEST_CASE("rendezvous options: a node has a place among those of the job") {
   CHECK(alone("1").error() ==
         "--node-rank: '1' from the command line is beyond the 1 node of the job; write 0, or raise "
         "--nnodes");
-  CHECK_FALSE(alone("1").with("spares", "1").error().empty());  // one node has no use for them
+}
+
+TEST_CASE("rendezvous options: a job of one node has no use for spares") {
+  CHECK(AskedOfNodes().with("spares", "1").error() ==
+        "--spares: '1' from the command line is more than a job of one node can use; raise "
+        "--nnodes, or write --nnodes=1:2 for a job that grows");
+  CHECK(AskedOfNodes().with("spares", "0").options().gathering.spares == 0);
+  CHECK(meeting_at("n0").with("nnodes", "1:2").with("spares", "1").options().gathering.spares == 1);
 }
 
 TEST_CASE("rendezvous options: a job has 20,000 nodes at most, spares included") {
