@@ -55,6 +55,8 @@ NodeWorkers::NodeWorkers(boost::asio::io_context& context,
 void NodeWorkers::start(const Part& part, std::optional<Instant> lease_end) {
   failure_.begin(part);
   progress_.begin(part);
+  hang_.begin(now());
+  hang_timer_.arm(hang_.next_deadline(progress_));
   const std::vector<WorkerEnded> refused = group_.spawn(part, lease_end);
   const int count = part.worker_count;
   handlers_.say(fmt::format("generation {} ({}): {} on {}, {}",
@@ -130,6 +132,13 @@ void NodeWorkers::look_for_hang() {
     }
     agent_.push(*hung);
   }
+  if (hang_.watches_nobody(now(), progress_)) {
+    handlers_.say(
+        fmt::format("--hang-timeout watches nobody: no worker here has said hello over "
+                    "DDPRUN_CONTROL_FD in its first {:g} s; only programs that do are watched, see "
+                    "ddprun-worker(7)",
+                    in_seconds(*job_.options.hang_timeout)));
+  }
   hang_timer_.arm(hang_.next_deadline(progress_));
   agent_.drain();
 }
@@ -159,6 +168,7 @@ void NodeWorkers::kill_left() {
     return;
   }
   killing_ = false;
+  hang_.end();
   group_.finish_output();
   handlers_.on_all_gone();
   agent_.push(AllGone{});

@@ -9,6 +9,22 @@ constexpr Millis late{1'000};
 }  // namespace
 
 std::optional<Instant> HangWatch::next_deadline(const Progress& progress) const {
+  const auto look = next_look(progress);
+  return look ? look : hello_due(progress);
+}
+
+std::optional<Instant> HangWatch::hello_due(const Progress& progress) const {
+  if (!timeout_ || !begun_ || has_told_ || !progress.ranks().empty()) return std::nullopt;
+  return *begun_ + *timeout_;
+}
+
+bool HangWatch::watches_nobody(Instant now, const Progress& progress) {
+  const auto due = hello_due(progress);
+  has_told_ = has_told_ || (due && now >= *due);
+  return due && has_told_;
+}
+
+std::optional<Instant> HangWatch::next_look(const Progress& progress) const {
   const auto silence = progress.longest_silence();
   if (!timeout_ || !silence) return std::nullopt;
   return silence->since + *timeout_;
@@ -17,7 +33,7 @@ std::optional<Instant> HangWatch::next_deadline(const Progress& progress) const 
 std::optional<WorkerHung> HangWatch::look(Instant now,
                                           SilenceExcuse excuse,
                                           Progress& progress) const {
-  const auto deadline = next_deadline(progress);
+  const auto deadline = next_look(progress);
   if (!deadline || now < *deadline) return std::nullopt;
   if (excuse.terminal_worker || excuse.output_blocked || now - *deadline > late) {
     progress.begin_anew(now);

@@ -32,6 +32,10 @@ class HangWatch {
   /// Without a time no worker ever hangs.
   explicit HangWatch(std::optional<Millis> timeout) : timeout_(timeout) {}
 
+  /// The workers of a generation start; all of them have ended.
+  void begin(Instant now) { begun_ = now; }
+  void end() { begun_.reset(); }
+
   /// When to look, if no worker tells anything before.
   [[nodiscard]] std::optional<Instant> next_deadline(const Progress& progress) const;
 
@@ -42,8 +46,16 @@ class HangWatch {
                                                SilenceExcuse excuse,
                                                Progress& progress) const;
 
+  /// Whether no worker has said hello for as long since they started. True once in a job.
+  [[nodiscard]] bool watches_nobody(Instant now, const Progress& progress);
+
  private:
+  [[nodiscard]] std::optional<Instant> next_look(const Progress& progress) const;
+  [[nodiscard]] std::optional<Instant> hello_due(const Progress& progress) const;
+
   std::optional<Millis> timeout_;
+  std::optional<Instant> begun_;  // while workers live
+  bool has_told_ = false;         // that it watches nobody
 };
 
 }  // namespace ddprun

@@ -56,6 +56,36 @@ TEST_CASE("hang watch: whatever a worker tells is a sign of life") {
   }
 }
 
+TEST_CASE("hang watch: that nobody can be watched is told once") {
+  HangStory story;
+  story.watch.begin(Instant{1'000});
+  CHECK(story.deadline() == Instant{11'000});
+  CHECK_FALSE(story.watch.watches_nobody(Instant{10'999}, story.progress));
+  CHECK_FALSE(story.at(11'000));
+  CHECK(story.watch.watches_nobody(Instant{11'000}, story.progress));
+  CHECK_FALSE(story.watch.watches_nobody(Instant{11'001}, story.progress));
+  story.watch.begin(Instant{20'000});  // another generation
+  CHECK_FALSE(story.deadline());
+}
+
+TEST_CASE("hang watch: a hello, the workers' end or no timeout leave nothing to tell") {
+  HangStory greeted;
+  greeted.watch.begin(Instant{0});
+  greeted.hears(5'000, 1);
+  CHECK(greeted.deadline() == Instant{15'000});
+  CHECK_FALSE(greeted.watch.watches_nobody(Instant{20'000}, greeted.progress));
+  HangStory ended;
+  ended.watch.begin(Instant{0});
+  ended.watch.end();
+  CHECK_FALSE(ended.deadline());
+  CHECK_FALSE(ended.watch.watches_nobody(Instant{20'000}, ended.progress));
+  HangStory off;
+  off.watch = HangWatch(std::nullopt);
+  off.watch.begin(Instant{0});
+  CHECK_FALSE(off.deadline());
+  CHECK_FALSE(off.watch.watches_nobody(Instant{20'000}, off.progress));
+}
+
 TEST_CASE("hang watch: who says no hello, has ended or has closed its end does not hang") {
   HangStory story;
   CHECK_FALSE(story.deadline());
