@@ -5,6 +5,7 @@
 #include "rendezvous/overloaded.hpp"
 
 #include <boost/asio/post.hpp>
+#include <fmt/format.h>
 
 #include <utility>
 #include <variant>
@@ -69,7 +70,9 @@ void MemberLink::listen(const Credentials& credentials) {
   if (!server && options_.participant.founds) {
     const bool is_taken = server.error().status() == ExitStatus::rendezvous_unavailable;
     if (!is_taken) throw Failure(server.error());
-    handlers_.on_note(server.error().message() + "; looking for a coordinator there");
+    handlers_.on_note(
+        fmt::format("another process listens at {}: looking for the job's coordinator there",
+                    text_of(Endpoint{options_.listen_address, options_.listen_port})));
     options_.participant.founds = false;
   }
   server_ = server ? *std::move(server) : std::move(at(0)).value();

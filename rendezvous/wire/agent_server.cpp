@@ -242,8 +242,7 @@ Result<std::unique_ptr<AgentServer>> AgentServer::listen(boost::asio::io_context
     return Error(is_taken ? ExitStatus::rendezvous_unavailable : ExitStatus::system_refused,
                  fmt::format("cannot listen for agents on {}", endpoint_text(address, port)),
                  error.code().message(),
-                 is_taken ? "end the program that has this port, or choose another one"
-                          : "check address and port");
+                 is_taken ? "" : "check address and port");
   }
   return std::unique_ptr<AgentServer>(new AgentServer(std::move(impl)));
 }
