@@ -58,7 +58,7 @@ void change_number(Prng& chance, Story& story) {
 void change_nodes(Prng& chance, Story& story) {
   const int nodes_min = story.nodes_min + static_cast<int>(chance.between(-1, 1));
   const int nodes_max = story.nodes_max + static_cast<int>(chance.between(-1, 1));
-  story.nodes_max = std::clamp(nodes_max, 1, story.nodes_all());
+  story.nodes_max = std::clamp(nodes_max, std::min(2, story.nodes_all()), story.nodes_all());
   story.nodes_min = std::clamp(nodes_min, 1, story.nodes_max);
 }
 
