@@ -27,6 +27,8 @@ stage() {
     for page in man/*.[1-9]; do
         install -D -m 644 "$page" "$2/share/man/man${page##*.}/$(basename "$page")"
     done
+    install -D -m 644 -t "$2/share/doc/ddprun/configs" configs/*
+    install -D -m 755 -t "$2/share/doc/ddprun/examples/slurm" examples/slurm/*.sh
     for name in "${!licences[@]}"; do
         (cd "$cache" && install -D -m 644 "${licences[$name]}" "$2/share/doc/ddprun/licences/$name")
     done

@@ -185,10 +185,17 @@ has_pages() {
     diff <(printf '%s\n' "${wanted[@]}" | sort) <(echo "$found")
 }
 
+# has_examples PREFIX
+has_examples() {
+    diff -r configs "$1/share/doc/ddprun/configs" &&
+        diff -r examples/slurm "$1/share/doc/ddprun/examples/slurm"
+}
+
 test_tarball() {
     mkdir "$work/tarball"
     tar -xf "$(one "ddprun-*-linux-$machine.tar.gz")" -C "$work/tarball" --strip-components=1
     check "tarball: it has all manuals" has_pages "$work/tarball"
+    check "tarball: it has the job files and the batch scripts" has_examples "$work/tarball"
     check_jobs tarball "$work/tarball/bin/ddprun"
     check "tarball: libraries of others on LD_LIBRARY_PATH change nothing" \
         beside_conda "$work/tarball/bin/ddprun"

@@ -92,7 +92,7 @@ constexpr std::string_view module_hint =
     "the interpreter does not find the module: --dry-run shows which python3 runs the program; "
     "activate its environment, or set PYTHON_EXEC to another one's path";
 
-/// As Python, PyTorch (c10/cuda, torch/csrc/distributed/c10d) and NCCL's ncclGetErrorString write them.
+/// As Python, PyTorch (c10/cuda, torch/csrc/distributed/c10d) and NCCL (ncclGetErrorString) do.
 constexpr std::array known_errors{
     KnownError{"torch.OutOfMemoryError", gpu_memory_hint},
     KnownError{"torch.cuda.OutOfMemoryError", gpu_memory_hint},
@@ -107,7 +107,7 @@ constexpr std::array known_errors{
     KnownError{"Address already in use", port_hint},
     KnownError{"EADDRINUSE", port_hint},
     KnownError{"use_libuv was requested but PyTorch", libuv_hint},
-    KnownError{"ModuleNotFoundError: No module named", module_hint},
+    KnownError{"ModuleNotFoundError", module_hint},
 };
 
 }  // namespace

@@ -13,3 +13,7 @@ for page in "$SOURCE"/man/*.[157]; do
     installed=$prefix/share/man/man${page##*.}/${page##*/}
     cmp "$page" "$installed" || fail "$installed is not $page"
 done
+
+for folder in configs examples/slurm; do
+    diff -r "$SOURCE/$folder" "$prefix/share/doc/ddprun/$folder" || fail "$folder is another one"
+done

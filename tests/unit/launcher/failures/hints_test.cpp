@@ -57,9 +57,9 @@ TEST_CASE("hints: the last known error of the output decides") {
   CHECK(
       starts({"RuntimeError: use_libuv was requested but PyTorch was build without libuv support"},
              "this PyTorch was built without libuv"));
-  CHECK(starts({"Traceback (most recent call last):",
-                "ModuleNotFoundError: No module named 'torch'"},
-               "the interpreter does not find the module"));
+  CHECK(
+      starts({"Traceback (most recent call last):", "ModuleNotFoundError: No module named 'torch'"},
+             "the interpreter does not find the module"));
 }
 
 TEST_CASE("hints: a core is where the kernel's pattern leads") {
