@@ -14,8 +14,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <map>
-#include <set>
 #include <utility>
 
 namespace ddprun {
@@ -26,8 +26,13 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-std::chrono::milliseconds milliseconds(Millis duration) {
-  return std::chrono::milliseconds(duration.count);
+Instant now() {
+  const auto since = Clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
+}
+
+Clock::time_point time_point_of(Instant at) {
+  return Clock::time_point(std::chrono::milliseconds(at.ms));
 }
 
 }  // namespace
@@ -43,7 +48,8 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
         room_(context),
         credentials_(credentials),
         handlers_(std::move(handlers)),
-        limits_(limits),
+        connections_max_(limits.connections_max),
+        strangers_(limits.strangers),
         notes_(std::make_shared<StrangerNotes>(context, handlers_.on_note)) {}
 
   void listen(const std::string& address, std::uint16_t port) {
@@ -53,9 +59,9 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
     };
     handlers.has_room = [this] { return has_room(); };
     handlers.make_room = [this](const std::string& why) {
-      if (strangers_.empty() && silent_.empty()) return false;
-      dismiss(next_to_go(), "it was closed for the next one: " + why);
-      return true;
+      const auto next = strangers_.to_make_room(why);
+      if (next) dismiss(*next);
+      return next.has_value();
     };
     handlers.on_pause = [this](const std::string& why) {
       notes_->add("cannot accept another agent: " + why);
@@ -70,8 +76,6 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
     room_.cancel();
     for (const auto& [id, session] : sessions_) session.connection->close();
     sessions_.clear();
-    strangers_.clear();
-    silent_.clear();
   }
 
   [[nodiscard]] std::uint16_t port() const { return acceptor_->port(); }
@@ -93,39 +97,33 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
   struct Session {
     std::shared_ptr<FrameConnection> connection;
     std::string peer;
-    Clock::time_point began;
   };
 
   void open_session(tcp::socket socket, const tcp::endpoint& endpoint) {
     const std::string peer = endpoint_text(address_text(endpoint.address()), endpoint.port());
-    if (sessions_.size() >= limits_.connections_max) {
+    if (sessions_.size() >= connections_max_) {
       return notes_->add(
           fmt::format("a connection from {}: there are {} already", peer, sessions_.size()));
     }
     const SessionId id = ++newest_session_;
-    strangers_.insert(id);
+    strangers_.on_opened(now(), id);
     sessions_[id] = {
         FrameConnection::start(
             std::move(socket),
             SecureChannel(Side::coordinator, credentials_, random_ephemeral_key(), peer),
             handlers_of(id)),
-        peer,
-        Clock::now()};
-    if (strangers_.size() == 1) wait_for_patience();
+        peer};
+    if (!waits_for_patience_) wait_for_patience();
   }
 
   /// For one more stranger. If there is none, accepting goes on once a stranger has left.
   bool has_room() {
-    if (strangers_.size() + silent_.size() < limits_.strangers_max) return true;
-    const SessionId next = next_to_go();
-    const Clock::time_point may_go = sessions_.at(next).began + milliseconds(limits_.stranger_time);
-    if (may_go <= Clock::now()) {
-      dismiss(next,
-              fmt::format("it had {} when too many others connected",
-                          strangers_.contains(next) ? "not authenticated" : "said nothing"));
+    if (!strangers_.are_full()) return true;
+    if (const auto next = strangers_.crowded_out(now())) {
+      dismiss(*next);
       return true;
     }
-    room_.expires_at(may_go);
+    room_.expires_at(time_point_of(strangers_.room_at()));
     room_.async_wait([weak = weak_from_this()](error_code error) {
       const auto self = weak.lock();
       if (self && !error) self->acceptor_->resume();
@@ -133,18 +131,13 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
     return false;
   }
 
-  /// Who has proven nothing yet goes first.
-  [[nodiscard]] SessionId next_to_go() const {
-    return strangers_.empty() ? *silent_.begin() : *strangers_.begin();
-  }
-
   void forget_stranger(SessionId id) {
-    if (strangers_.erase(id) + silent_.erase(id) > 0) acceptor_->resume();
+    if (strangers_.forget(id)) acceptor_->resume();
   }
 
   FrameHandlers handlers_of(SessionId id) {
     return {[weak = weak_from_this(), id] {
-              if (const auto self = weak.lock()) self->on_proven(id);
+              if (const auto self = weak.lock()) self->strangers_.on_proven(id);
             },
             [weak = weak_from_this(), id](const std::string& message) {
               if (const auto self = weak.lock()) self->on_message(id, message);
@@ -156,35 +149,25 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
 
   /// Until the oldest stranger's patience is over, whoever that is by then.
   void wait_for_patience() {
-    if (strangers_.empty()) return;
-    patience_.expires_at(overdue_at(*strangers_.begin()));
+    const auto deadline = strangers_.next_deadline();
+    waits_for_patience_ = deadline.has_value();
+    if (!deadline) return;
+    patience_.expires_at(time_point_of(*deadline));
     patience_.async_wait([weak = weak_from_this()](error_code error) {
       const auto self = weak.lock();
       if (self && !error) self->dismiss_overdue();
     });
   }
 
-  [[nodiscard]] Clock::time_point overdue_at(SessionId stranger) const {
-    return sessions_.at(stranger).began + milliseconds(limits_.stranger_patience);
-  }
-
   void dismiss_overdue() {
-    const Clock::time_point now = Clock::now();
-    while (!strangers_.empty() && overdue_at(*strangers_.begin()) <= now) {
-      dismiss(*strangers_.begin(),
-              fmt::format("it had not authenticated after {} ms", limits_.stranger_patience.count));
-    }
+    const Instant at = now();
+    while (const auto next = strangers_.overdue(at)) dismiss(*next);
     wait_for_patience();
   }
 
-  void dismiss(SessionId id, const std::string& why) {
-    notes_->add(fmt::format("a connection from {}: {}", sessions_.at(id).peer, why));
-    close(id);
-  }
-
-  /// A proof alone holds no place where places are short.
-  void on_proven(SessionId id) {
-    if (strangers_.erase(id) > 0) silent_.insert(id);
+  void dismiss(const Dismissal& next) {
+    notes_->add(fmt::format("a connection from {}: {}", sessions_.at(next.id).peer, next.why));
+    close(next.id);
   }
 
   void on_message(SessionId id, const std::string& bytes) {
@@ -201,13 +184,14 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void on_end(SessionId id, const ConnectionEnd& why) {
-    const bool is_lost = !strangers_.contains(id) && why.kind == ConnectionEnd::Kind::lost;
+    const bool is_lost =
+        !strangers_.has_proven_nothing(id) && why.kind == ConnectionEnd::Kind::lost;
     if (!is_lost) notes_->add(why.why.message());
     end(id);
   }
 
   void end(SessionId id) {
-    const bool was_heard = !strangers_.contains(id) && !silent_.contains(id);
+    const bool was_heard = !strangers_.contain(id);
     close(id);
     if (was_heard) handlers_.on_closed(id);
   }
@@ -218,12 +202,12 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
   boost::asio::steady_timer room_;
   Credentials credentials_;
   Handlers handlers_;
-  AgentServerLimits limits_;
+  std::size_t connections_max_;
+  Strangers strangers_;
   std::shared_ptr<StrangerNotes> notes_;
   SessionId newest_session_;
   std::map<SessionId, Session> sessions_;
-  std::set<SessionId> strangers_;  // of the sessions, oldest first
-  std::set<SessionId> silent_;     // that have proven themselves and said nothing, likewise
+  bool waits_for_patience_ = false;
 };
 
 Result<std::unique_ptr<AgentServer>> AgentServer::listen(boost::asio::io_context& context,
@@ -232,8 +216,8 @@ Result<std::unique_ptr<AgentServer>> AgentServer::listen(boost::asio::io_context
                                                          const Credentials& credentials,
                                                          Handlers handlers,
                                                          AgentServerLimits limits) {
-  limits.strangers_max =
-      std::min(limits.strangers_max, descriptors_max(limits.strangers_max * 8) / 8);
+  std::size_t& strangers_max = limits.strangers.count_max;
+  strangers_max = std::min(strangers_max, descriptors_max(strangers_max * 8) / 8);
   auto impl = std::make_shared<Impl>(context, credentials, std::move(handlers), limits);
   try {
     impl->listen(address, port);

@@ -1,11 +1,10 @@
 // The coordinator's listening side: accepts connections, keeps those that prove to be of the job,
 // and delivers their messages.
 //
-// A connection without that proof is a stranger. A stranger costs only a descriptor for a few
-// seconds. If there are too many, the oldest is closed for the next one once it has had
-// `stranger_time`; until then the next one waits in the kernel's queue. An agent needs one round
-// trip, so it gets in even among many strangers, or among many agents that come at once. Who has
-// given the proof and said nothing since counts as well, and goes after the strangers.
+// A connection that has not proven itself and said something is a stranger, and costs only a
+// descriptor for a few seconds; Strangers decides which of them goes for the next one. Until one
+// may go, the next one waits in the kernel's queue. An agent needs one round trip, so it gets in
+// even among many strangers, or among many agents that come at once.
 //
 // Bounds
 //   `AgentServerLimits`; `unsent_bytes_max` for each session. Strangers, and connections that break
@@ -16,6 +15,7 @@
 #include "rendezvous/result.hpp"
 #include "rendezvous/units.hpp"
 #include "rendezvous/wire/credentials.hpp"
+#include "rendezvous/wire/strangers.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,9 +31,7 @@ namespace ddprun {
 
 struct AgentServerLimits {
   std::size_t connections_max = 65'536;
-  std::size_t strangers_max = 4'096;  ///< Nor more than an eighth of the process's descriptors.
-  Millis stranger_time{250};          ///< At least, even if others wait,
-  Millis stranger_patience{5'000};    ///< and at most.
+  StrangerLimits strangers;  ///< Nor more than an eighth of the process's descriptors.
 };
 
 class AgentServer {

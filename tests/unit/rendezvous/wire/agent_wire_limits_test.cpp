@@ -24,7 +24,7 @@ namespace {
 using namespace agent_wire;
 
 TEST_CASE("agent wire: a thousand silent strangers keep no agent out, and no descriptors") {
-  AgentWire wire({.strangers_max = 256, .stranger_time = Millis{10}});
+  AgentWire wire({.strangers = {.count_max = 256, .time = Millis{10}}});
   std::vector<tcp::socket> strangers;
   WireAgent agent(wire.context);
   for (int i = 0; i < 1'000; ++i) {
@@ -45,7 +45,7 @@ TEST_CASE("agent wire: a thousand silent strangers keep no agent out, and no des
 }
 
 TEST_CASE("agent wire: agents that come at once, more than strangers may, are all let in") {
-  AgentWire wire({.strangers_max = 8, .stranger_time = Millis{60'000}});
+  AgentWire wire({.strangers = {.count_max = 8, .time = Millis{60'000}}});
   std::vector<std::unique_ptr<WireAgent>> agents;
   for (int i = 0; i < 64; ++i) {
     agents.push_back(std::make_unique<WireAgent>(wire.context));
@@ -62,7 +62,7 @@ TEST_CASE("agent wire: agents that come at once, more than strangers may, are al
 }
 
 TEST_CASE("agent wire: a stranger is closed when its time is over, and others are not") {
-  AgentWire wire({.stranger_patience = Millis{30}});
+  AgentWire wire({.strangers = {.patience = Millis{30}}});
   WireAgent agent(wire.context);
   agent.client.connect({1}, "127.0.0.1", wire.server->port());
   REQUIRE(wire.until([&] { return !agent.up.empty(); }));
@@ -82,8 +82,7 @@ TEST_CASE("agent wire: a stranger is closed when its time is over, and others ar
 }
 
 TEST_CASE("agent wire: whoever proves to be of the job and says nothing holds no place") {
-  AgentWire wire(
-      {.strangers_max = 2, .stranger_time = Millis{20}, .stranger_patience = Millis{60}});
+  AgentWire wire({.strangers = {.count_max = 2, .time = Millis{20}, .patience = Millis{60}}});
   WireAgent agent(wire.context);
   agent.client.connect({1}, "127.0.0.1", wire.server->port());
   REQUIRE(wire.until([&] { return !agent.up.empty(); }));
@@ -105,7 +104,7 @@ TEST_CASE("agent wire: strangers have an eighth of the process's descriptors at 
   rlimit few = before;
   few.rlim_cur = 256;
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
-  AgentWire wire({.stranger_time = Millis{0}});
+  AgentWire wire({.strangers = {.time = Millis{0}}});
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
   std::vector<tcp::socket> strangers;
   for (int i = 0; i < 40; ++i) strangers.push_back(wire.dial());
