@@ -104,6 +104,7 @@ void NodeWorkers::perform(const Suspend&) {
   group_.signal(SIGCONT);
   const Millis stopped_for = now() - before;
   progress_.resumed(now(), stopped_for);
+  hang_.resumed(stopped_for);
   agent_.push(Resumed{stopped_for});
 }
 
@@ -132,7 +133,7 @@ void NodeWorkers::look_for_hang() {
     }
     agent_.push(*hung);
   }
-  if (hang_.watches_nobody(now(), progress_)) {
+  if (hang_.watches_nobody(now(), excuse, progress_)) {
     handlers_.say(
         fmt::format("--hang-timeout watches nobody: no worker here has said hello over "
                     "DDPRUN_CONTROL_FD in its first {:g} s; only programs that do are watched, see "
@@ -153,7 +154,10 @@ void NodeWorkers::reap() {
   }
   reaping_ = false;
   if (const auto answer = progress_.take_answer()) agent_.push(*answer);
-  if (group_.living().empty()) status_.steps_over();
+  if (group_.living().empty()) {
+    status_.steps_over();
+    hang_.end();
+  }
   for (const EndedChild& child : others) handlers_.on_other_child(child);
   if (killing_) kill_left();
   if (group_.waits_for_terminal()) agent_.push(WorkerLacksTerminal{});
@@ -168,7 +172,6 @@ void NodeWorkers::kill_left() {
     return;
   }
   killing_ = false;
-  hang_.end();
   group_.finish_output();
   handlers_.on_all_gone();
   agent_.push(AllGone{});

@@ -6,6 +6,10 @@ namespace {
 /// A look later than this means that this process was stopped.
 constexpr Millis late{1'000};
 
+bool is_excused(Instant now, Instant deadline, SilenceExcuse excuse) {
+  return excuse.terminal_worker || excuse.output_blocked || now - deadline > late;
+}
+
 }  // namespace
 
 std::optional<Instant> HangWatch::next_deadline(const Progress& progress) const {
@@ -18,10 +22,15 @@ std::optional<Instant> HangWatch::hello_due(const Progress& progress) const {
   return *begun_ + *timeout_;
 }
 
-bool HangWatch::watches_nobody(Instant now, const Progress& progress) {
+bool HangWatch::watches_nobody(Instant now, SilenceExcuse excuse, const Progress& progress) {
   const auto due = hello_due(progress);
-  has_told_ = has_told_ || (due && now >= *due);
-  return due && has_told_;
+  if (!due || now < *due) return false;
+  if (is_excused(now, *due, excuse)) {
+    begun_ = now;
+    return false;
+  }
+  has_told_ = true;
+  return true;
 }
 
 std::optional<Instant> HangWatch::next_look(const Progress& progress) const {
@@ -35,7 +44,7 @@ std::optional<WorkerHung> HangWatch::look(Instant now,
                                           Progress& progress) const {
   const auto deadline = next_look(progress);
   if (!deadline || now < *deadline) return std::nullopt;
-  if (excuse.terminal_worker || excuse.output_blocked || now - *deadline > late) {
+  if (is_excused(now, *deadline, excuse)) {
     progress.begin_anew(now);
     return std::nullopt;
   }

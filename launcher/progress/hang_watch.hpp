@@ -35,6 +35,10 @@ class HangWatch {
   /// The workers of a generation start; all of them have ended.
   void begin(Instant now) { begun_ = now; }
   void end() { begun_.reset(); }
+  /// Workers and this program were stopped for so long.
+  void resumed(Millis stopped_for) {
+    if (begun_) begun_ = *begun_ + stopped_for;
+  }
 
   /// When to look, if no worker tells anything before.
   [[nodiscard]] std::optional<Instant> next_deadline(const Progress& progress) const;
@@ -46,8 +50,9 @@ class HangWatch {
                                                SilenceExcuse excuse,
                                                Progress& progress) const;
 
-  /// Whether no worker has said hello for as long since they started. True once in a job.
-  [[nodiscard]] bool watches_nobody(Instant now, const Progress& progress);
+  /// Whether no worker has said hello for as long since they started. True once in a job; an
+  /// excuse or a late look counts as in `look`.
+  [[nodiscard]] bool watches_nobody(Instant now, SilenceExcuse excuse, const Progress& progress);
 
  private:
   [[nodiscard]] std::optional<Instant> next_look(const Progress& progress) const;

@@ -21,6 +21,9 @@ struct HangStory {
   std::optional<WorkerHung> at(std::int64_t time, SilenceExcuse excuse = {}) {
     return watch.look(Instant{time}, excuse, progress);
   }
+  bool nobody_at(std::int64_t time, SilenceExcuse excuse = {}) {
+    return watch.watches_nobody(Instant{time}, excuse, progress);
+  }
   [[nodiscard]] std::optional<Instant> deadline() const { return watch.next_deadline(progress); }
 };
 
@@ -60,12 +63,27 @@ TEST_CASE("hang watch: that nobody can be watched is told once") {
   HangStory story;
   story.watch.begin(Instant{1'000});
   CHECK(story.deadline() == Instant{11'000});
-  CHECK_FALSE(story.watch.watches_nobody(Instant{10'999}, story.progress));
+  CHECK_FALSE(story.nobody_at(10'999));
   CHECK_FALSE(story.at(11'000));
-  CHECK(story.watch.watches_nobody(Instant{11'000}, story.progress));
-  CHECK_FALSE(story.watch.watches_nobody(Instant{11'001}, story.progress));
+  CHECK(story.nobody_at(11'000));
+  CHECK_FALSE(story.nobody_at(11'001));
   story.watch.begin(Instant{20'000});  // another generation
   CHECK_FALSE(story.deadline());
+}
+
+TEST_CASE("hang watch: a stop, a debugger and a late look leave workers their time for a hello") {
+  HangStory stopped;
+  stopped.watch.begin(Instant{1'000});
+  stopped.watch.resumed(Millis{60'000});
+  CHECK(stopped.deadline() == Instant{71'000});
+  HangStory excused;
+  excused.watch.begin(Instant{0});
+  CHECK_FALSE(excused.nobody_at(10'000, {.terminal_worker = true}));
+  CHECK(excused.deadline() == Instant{20'000});
+  CHECK_FALSE(excused.nobody_at(20'000, {.output_blocked = true}));
+  CHECK_FALSE(excused.nobody_at(31'001));
+  CHECK(excused.deadline() == Instant{41'001});
+  CHECK(excused.nobody_at(42'001));
 }
 
 TEST_CASE("hang watch: a hello, the workers' end or no timeout leave nothing to tell") {
@@ -73,17 +91,17 @@ TEST_CASE("hang watch: a hello, the workers' end or no timeout leave nothing to 
   greeted.watch.begin(Instant{0});
   greeted.hears(5'000, 1);
   CHECK(greeted.deadline() == Instant{15'000});
-  CHECK_FALSE(greeted.watch.watches_nobody(Instant{20'000}, greeted.progress));
+  CHECK_FALSE(greeted.nobody_at(20'000));
   HangStory ended;
   ended.watch.begin(Instant{0});
   ended.watch.end();
   CHECK_FALSE(ended.deadline());
-  CHECK_FALSE(ended.watch.watches_nobody(Instant{20'000}, ended.progress));
+  CHECK_FALSE(ended.nobody_at(20'000));
   HangStory off;
   off.watch = HangWatch(std::nullopt);
   off.watch.begin(Instant{0});
   CHECK_FALSE(off.deadline());
-  CHECK_FALSE(off.watch.watches_nobody(Instant{20'000}, off.progress));
+  CHECK_FALSE(off.nobody_at(20'000));
 }
 
 TEST_CASE("hang watch: who says no hello, has ended or has closed its end does not hang") {
