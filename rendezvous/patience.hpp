@@ -11,7 +11,8 @@ constexpr Millis connect_patience{3'000};
 /// A ballot's connection is replaced after this age: a lost packet is repeated by the kernel after
 /// longer and longer pauses, which a new connection does not inherit.
 constexpr Millis ballot_line_age_max{1'000};
-/// Nor does that wait for a second, as an attempt to connect does that met an outage.
+/// The kernel repeats an attempt to connect that is lost only after a second; so a new attempt
+/// begins after this time.
 constexpr Millis ballot_connect_patience{400};
 
 }  // namespace ddprun

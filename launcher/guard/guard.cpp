@@ -132,7 +132,7 @@ void watch(
     if (ready[0].revents != 0) {
       if (!told.take(agent_socket)) return;
       if (fence && lease.workers_live()) fence->on_lease();
-    } else if (lease.ends_by(now())) {
+    } else if (lease.take_end(now())) {
       kill_below(agent_pid);
       kill_below(agent_pid);  // processes that the agent has inherited, such as orphans
     }

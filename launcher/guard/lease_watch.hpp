@@ -22,13 +22,13 @@ class LeaseWatch {
 
   [[nodiscard]] bool workers_live() const { return lease_.workers_live; }
 
-  /// When `ends_by` is to be asked; nothing: not before the next lease is told.
+  /// When `take_end` is to be asked; nothing: not before the next lease is told.
   [[nodiscard]] std::optional<Instant> next_deadline() const {
     return lease_.workers_live ? std::optional(lease_.end) : std::nullopt;
   }
 
   /// Whether the workers are to be killed now. True once for each lease.
-  [[nodiscard]] bool ends_by(Instant now) {
+  [[nodiscard]] bool take_end(Instant now) {
     if (!lease_.workers_live || now < lease_.end) return false;
     return std::exchange(lease_.workers_live, false);
   }

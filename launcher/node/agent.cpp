@@ -94,6 +94,7 @@ void Agent::on(Instant, const StartGeneration& start, Actions& out) {
   if (state_ != State::joined) return;  // A1
   part_ = start.part;
   newest_told_ = part_.number;
+  has_started_ = true;
   node_ = start.node;
   alive_.clear();
   for (int rank = 0; rank < part_.worker_count; ++rank) alive_.insert(LocalRank{rank});
@@ -306,7 +307,7 @@ void Agent::exit_with(Outcome outcome, Actions& out) {
   state_ = State::finished;
   deadline_.reset();
   in_vain_at_.reset();
-  out.emplace_back(ExitWith{std::move(outcome)});
+  out.emplace_back(ExitWith{std::move(outcome), asked_});
 }
 
 }  // namespace ddprun

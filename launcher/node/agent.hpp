@@ -24,6 +24,7 @@
 //   events end.
 #pragma once
 
+#include "launcher/node/stop_signal.hpp"
 #include "launcher/processes/kill_patience.hpp"
 #include "launcher/progress/hang_watch.hpp"
 #include "launcher/progress/progress.hpp"
@@ -58,10 +59,6 @@ struct AgentOptions {
   bool sees_snapshots = false;       ///< The shell knows where they are.
   Millis snapshot_patience{200};     ///< From LookAtSnapshot; a filesystem may stall.
   Millis kill_patience = ddprun::kill_patience;
-  /// timeout(1), shells and terminals say TERM and HUP twice, to us and to our group.
-  Millis same_request_patience{1'000};
-  /// Nobody presses ctrl-C twice within it, and timeout(1) says INT twice, too.
-  Millis same_interrupt_patience{200};
   /// scancel and terminals may signal workers before they signal us.
   Millis own_signal_patience{500};
   /// A key may reach the worker that has the terminal before it reaches us.
@@ -165,6 +162,7 @@ struct AskForSuspension {
 /// Print the outcome and exit with its status.
 struct ExitWith {
   Outcome outcome;
+  std::optional<StopSignal> asked = {};  ///< The newest signal that asked for an end.
   friend bool operator==(const ExitWith&, const ExitWith&) = default;
 };
 using AgentAction = std::variant<BindStore,
@@ -237,7 +235,6 @@ class Agent {
 
   [[nodiscard]] bool asks_to_stop(int signal) const;
   void say_request(int signal, Actions& out) const;
-  [[nodiscard]] bool is_same_request(Instant now, int signal) const;
   void request_stop(Instant now, int signal, Actions& out);
   [[nodiscard]] bool leaves_by(int signal) const;
   void suspend(Actions& out) const;
@@ -267,10 +264,10 @@ class Agent {
   Part part_;                           // in the newest generation; number 0 before the first
   GenerationNumber newest_told_;        // to start or to stop, in this life
   NodeId node_;                         // its place in the order of nodes, once it was told
+  bool has_started_ = false;            // workers, once
   std::set<LocalRank> alive_;           // workers of it that have not ended
   std::set<int> signals_sent_;          // to them
-  std::optional<Instant> asked_;        // when the end of the job was asked for last
-  int asked_by_ = 0;                    // by this signal
+  std::optional<StopSignal> asked_;     // the newest request for an end
   bool asked_to_leave_ = false;         // then, and that of this node alone
   int terminal_signal_ = 0;             // the newest one that came from a key
   std::optional<Instant> interrupted_;  // the newest ctrl-C that was left to a worker

@@ -45,11 +45,11 @@ std::string Agent::waits_for(Instant now) const {
 
 /// A job's success would look like one of this node's program.
 void Agent::say_none_ran(const FinishJob& finish, Actions& out) const {
-  const bool has_run = part_.number > GenerationNumber{};
-  if (options_.witness || has_run || finish.leaves || finish.outcome.exit_status != 0) return;
+  const bool is_success = finish.outcome.exit_status == 0;
+  if (options_.witness || has_started_ || finish.leaves || !is_success) return;
   out.emplace_back(
-      Note{"no worker ran here: other nodes had all places of the job until it ended; if this was "
-           "to be another job, give it an --rdzv-id and a port of its own"});
+      Note{"no worker ran here: the job ended before it needed this node; if this was to be "
+           "another job, give it an --rdzv-id and a port of its own"});
 }
 
 /// Why the newest generation here was stopped.

@@ -36,19 +36,10 @@ void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
   }
 }
 
-/// SIGINT says more than the signals before, unless that was SIGINT at once before.
-bool Agent::is_same_request(Instant now, int signal) const {
-  if (!asked_) return false;
-  const Millis since = now - *asked_;
-  if (signal != SIGINT) return since <= options_.same_request_patience;
-  return asked_by_ == SIGINT && since <= options_.same_interrupt_patience;
-}
-
 void Agent::request_stop(Instant now, int signal, Actions& out) {
-  if (is_same_request(now, signal)) return;
+  if (asked_ && says_again(*asked_, now, signal)) return;
   say_request(signal, out);
-  asked_ = now;
-  asked_by_ = signal;
+  asked_ = StopSignal{now, signal};
   asked_to_leave_ = leaves_by(signal);
   if (state_ == State::running) {
     held_.reset();

@@ -2,6 +2,7 @@
 
 #include "launcher/failures/failure_details.hpp"
 #include "launcher/node/report.hpp"
+#include "launcher/system/clock.hpp"
 #include "launcher/system/temporary_folder.hpp"
 
 #include <fmt/format.h>
@@ -20,14 +21,18 @@ Ending::Ending(boost::asio::io_context& context, Console& console, const Job& jo
         say_events_are_late();
       }) {}
 
-void Ending::exit(const Outcome& outcome, JobLink& link) {
+void Ending::exit(const ExitWith& exit, JobLink& link) {
   link_ = &link;
-  tell(EndBegins{outcome, !parts_.workers.none_left()});
+  tell(EndBegins{exit, !parts_.workers.none_left()});
+}
+
+void Ending::lose_guard() {
+  tell(GuardDied{!parts_.workers.none_left()});
 }
 
 void Ending::tell(const LastStepEvent& event) {
   std::vector<LastStepAction> actions;
-  steps_.on_event(event, actions);
+  steps_.on_event(now(), event, actions);
   if (const auto& outcome = steps_.outcome()) {
     output_.exits_with(is_reported_by_script(job_, told_) ? 0 : outcome->exit_status);
   }
@@ -38,11 +43,11 @@ void Ending::tell(const LastStepEvent& event) {
 
 void Ending::perform(const TellOthers& tell_others) {
   parts_.slurm.job_is_over();
-  link_->when_told(tell_others.outcome, [this] { tell(OthersTold{}); });
+  link_->when_told(tell_others.outcome, [this] { tell(OthersTold{link_->coordinates()}); });
 }
 
 void Ending::perform(const EndSteps&) {
-  parts_.slurm.finish_steps([this] { tell(StepsEnded{link_->coordinates()}); });
+  parts_.slurm.finish_steps([this] { tell(StepsEnded{}); });
 }
 
 void Ending::perform(const QueueAgain& queue) {

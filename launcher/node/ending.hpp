@@ -44,11 +44,11 @@ class Ending {
 
   /// Stops the context, or exits, once others are told and the output is written. `link` outlives
   /// this.
-  void exit(const Outcome& outcome, JobLink& link);
+  void exit(const ExitWith& exit, JobLink& link);
 
   /// A signal has come after `exit`; the guard is dead, whenever that is.
   void take_signal(int signal) { tell(SignalArrived{signal}); }
-  void lose_guard() { tell(GuardLost{}); }
+  void lose_guard();
 
  private:
   void tell(const LastStepEvent& event);

@@ -5,46 +5,49 @@
 
 namespace ddprun {
 
-void LastSteps::on_event(const LastStepEvent& event, Actions& out) {
+void LastSteps::on_event(Instant now, const LastStepEvent& event, Actions& out) {
   if (step_ == Step::cut_short) return;
-  std::visit([&](const auto& what) { on(what, out); }, event);
+  std::visit([&](const auto& what) { on(now, what, out); }, event);
 }
 
-void LastSteps::on(const EndBegins& begins, Actions& out) {
-  outcome_ = begins.outcome;
-  workers_left_ = begins.workers_left;
-  if (guard_lost_) return cut_short(out);
+void LastSteps::on(Instant, const EndBegins& begins, Actions& out) {
+  if (step_ != Step::none) return;
+  outcome_ = begins.exit.outcome;
+  asked_ = begins.exit.asked;
+  if (guard_lost_) return cut_short(begins.workers_left, out);
   step_ = Step::others;
-  out.emplace_back(TellOthers{begins.outcome});
+  out.emplace_back(TellOthers{*outcome_});
 }
 
-void LastSteps::on(const OthersTold&, Actions& out) {
+void LastSteps::on(Instant, const OthersTold& told, Actions& out) {
   if (step_ != Step::others) return;
+  coordinates_ = told.coordinates;
   step_ = Step::steps;
   out.emplace_back(EndSteps{});
 }
 
-void LastSteps::on(const StepsEnded& ended, Actions& out) {
+void LastSteps::on(Instant, const StepsEnded&, Actions& out) {
   if (step_ != Step::steps) return;
-  if (!ended.coordinates) return write_out(out);
+  if (!coordinates_) return write_out(out);
   step_ = Step::queue;
   out.emplace_back(QueueAgain{*outcome_});
 }
 
-void LastSteps::on(const QueueAnswered& answered, Actions& out) {
+void LastSteps::on(Instant, const QueueAnswered& answered, Actions& out) {
   if (step_ != Step::queue) return;
   outcome_ = answered.outcome;
   write_out(out);
 }
 
-void LastSteps::on(const GuardLost&, Actions& out) {
+void LastSteps::on(Instant, const GuardDied& died, Actions& out) {
   guard_lost_ = true;
-  if (step_ != Step::none) cut_short(out);
+  if (step_ != Step::none) cut_short(died.workers_left, out);
 }
 
 /// Slurm sends other signals than SIGINT while it queues the job again, and that is waited for.
-void LastSteps::on(const SignalArrived& arrived, Actions& out) {
+void LastSteps::on(Instant now, const SignalArrived& arrived, Actions& out) {
   if (step_ == Step::none || (step_ == Step::queue && arrived.signal != SIGINT)) return;
+  if (asked_ && says_again(*asked_, now, arrived.signal)) return;
   record(out);
   out.emplace_back(EndSoon{});
 }
@@ -55,10 +58,10 @@ void LastSteps::write_out(Actions& out) {
   out.emplace_back(WriteOut{});
 }
 
-void LastSteps::cut_short(Actions& out) {
+void LastSteps::cut_short(bool workers_left, Actions& out) {
   step_ = Step::cut_short;
   record(out);
-  if (!workers_left_) out.emplace_back(DeliverWill{});
+  if (!workers_left) out.emplace_back(DeliverWill{});
   out.emplace_back(EndWithFiles{});
 }
 

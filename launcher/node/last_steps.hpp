@@ -6,8 +6,8 @@
 //   queue     the job is queued again, where it is to be;
 //   output    is written after the records, and the process ends.
 //
-// A process without a guard, or one that is asked to end once more, leaves out what is still to be
-// done: nobody waits for the rest of its output.
+// A process whose guard is lost leaves out what is still to be done, since nobody waits for the
+// rest of its output. A signal leaves it a moment more.
 #pragma once
 
 #include "launcher/node/agent.hpp"
@@ -20,22 +20,25 @@
 
 namespace ddprun {
 
-/// The agent exits with this. Workers that are left could not be killed.
+/// The agent exits so. Processes may be left that could not be killed.
 struct EndBegins {
-  Outcome outcome;
+  ExitWith exit;
   bool workers_left = false;
 };
-struct OthersTold {};
 /// Whether the coordinator is in this process: it alone queues the job again.
-struct StepsEnded {
+struct OthersTold {
   bool coordinates = false;
 };
+struct StepsEnded {};
 /// The job ends so: otherwise than before where it is Slurm that needs the nodes.
 struct QueueAnswered {
   Outcome outcome;
 };
+struct GuardDied {
+  bool workers_left = false;
+};
 using LastStepEvent =
-    std::variant<EndBegins, OthersTold, StepsEnded, QueueAnswered, GuardLost, SignalArrived>;
+    std::variant<EndBegins, OthersTold, StepsEnded, QueueAnswered, GuardDied, SignalArrived>;
 
 /// Tell the others, and start no agent again. OthersTold follows once none waits to hear it.
 struct TellOthers {
@@ -83,7 +86,7 @@ using LastStepAction = std::variant<TellOthers,
 
 class LastSteps {
  public:
-  void on_event(const LastStepEvent& event, std::vector<LastStepAction>& out);
+  void on_event(Instant now, const LastStepEvent& event, std::vector<LastStepAction>& out);
 
   /// How the process ends as far as is known; nothing until it is to end.
   [[nodiscard]] const std::optional<Outcome>& outcome() const { return outcome_; }
@@ -92,20 +95,21 @@ class LastSteps {
   using Actions = std::vector<LastStepAction>;
   enum class Step : std::uint8_t { none, others, steps, queue, output, cut_short };
 
-  void on(const EndBegins& begins, Actions& out);
-  void on(const OthersTold&, Actions& out);
-  void on(const StepsEnded& ended, Actions& out);
-  void on(const QueueAnswered& answered, Actions& out);
-  void on(const GuardLost&, Actions& out);
-  void on(const SignalArrived& arrived, Actions& out);
+  void on(Instant now, const EndBegins& begins, Actions& out);
+  void on(Instant now, const OthersTold& told, Actions& out);
+  void on(Instant now, const StepsEnded&, Actions& out);
+  void on(Instant now, const QueueAnswered& answered, Actions& out);
+  void on(Instant now, const GuardDied& died, Actions& out);
+  void on(Instant now, const SignalArrived& arrived, Actions& out);
 
   void write_out(Actions& out);
-  void cut_short(Actions& out);
+  void cut_short(bool workers_left, Actions& out);
   void record(Actions& out);
 
   Step step_ = Step::none;
   std::optional<Outcome> outcome_;
-  bool workers_left_ = false;
+  std::optional<StopSignal> asked_;
+  bool coordinates_ = false;
   bool guard_lost_ = false;
   bool is_recorded_ = false;
 };

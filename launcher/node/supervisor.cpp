@@ -172,7 +172,7 @@ void Supervisor::perform(const TellCoordinator& tell) {
 
 void Supervisor::perform(const ExitWith& exit) {
   wait_.end();
-  ending_.exit(exit.outcome, *coordinator_);
+  ending_.exit(exit, *coordinator_);
 }
 
 }  // namespace ddprun

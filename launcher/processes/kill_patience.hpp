@@ -5,7 +5,7 @@
 
 namespace ddprun {
 
-/// What lives on after it is stuck inside the kernel.
+/// A process that still lives so long after SIGKILL is stuck inside the kernel.
 constexpr Millis kill_patience{5'000};
 
 }  // namespace ddprun

@@ -257,7 +257,7 @@ class Uplink {
   std::optional<Leader> followed_;
   std::optional<Leader> served_;  // the leader of this life
   std::string served_at_;         // the address where it last answered
-  std::string will_is_for_;       // the same, until the job is over
+  std::string will_is_for_;       // whom the guard tells; empty where this process leads, too
   bool job_is_over_ = false;      // as this life was told
   bool let_in_ = false;           // some leader has ever admitted this agent
   Epoch knows_;

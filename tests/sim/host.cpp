@@ -107,12 +107,25 @@ void Host::power_off() {
 
 void Host::kill_agent() {
   if (!agent_) return;
-  const std::string address = has_guard_ ? will_is_for_ : "";
+  const bool is_clean = alive_ == 0 || cluster_.schedule().now() >= stuck_until_;
+  const std::string address = has_guard_ && is_clean ? will_is_for_ : "";
   for (const auto& [connection, line] : std::map(lines_)) disconnect(connection);
   for (const auto& [session, line] : sessions_) send_back(line, ConnectionDown{line.connection});
-  power_off();  // the guard has killed the workers before it ends
+  power_off();  // a guard kills the workers before it ends
   on_ = true;
   deliver_will(agent_id_, address);
+}
+
+void Host::note_request(const News& news) {
+  is_to_leave_ = std::holds_alternative<LeaveRequested>(news) ||
+                 (is_to_leave_ && !std::holds_alternative<StopRequested>(news));
+}
+
+/// Slurm has its time to answer.
+void Host::queue_again(const Outcome& outcome) {
+  const Millis time{cluster_.chance().between(0, 500)};
+  cluster_.schedule().after(time,
+                            mine([this, outcome] { feed(LastStepEvent(QueueAnswered{outcome})); }));
 }
 
 /// What workers have printed is still to be written.
@@ -216,7 +229,7 @@ void Host::feed(const ParticipantEvent& event) {
 
 void Host::feed(const LastStepEvent& event) {
   std::vector<LastStepAction> actions;
-  last_steps_.on_event(event, actions);
+  last_steps_.on_event(local_now(), event, actions);
   for (const LastStepAction& action : actions) perform(action);
 }
 
@@ -303,10 +316,11 @@ void Host::perform(const AgentAction& action) {
                  [&](const ExitWith& exit) {
                    outcome_ = exit.outcome;
                    cluster_.ended(options_.index, exit.outcome);
-                   feed(LastStepEvent(EndBegins{exit.outcome, alive_ > 0}));
+                   feed(LastStepEvent(EndBegins{exit, alive_ > 0}));
                  },
                  [&](const NeedNoLease&) { workers_are_gone(); },
                  [&](const TellCoordinator& tell) {
+                   note_request(tell.news);
                    post([this, news = tell.news] { feed(ParticipantEvent(TellNews{news})); });
                  }},
       action);
@@ -329,17 +343,19 @@ void Host::perform(const ParticipantAction& action) {
                         [&](const WillIsFor& what) { will_is_for_ = what.address; },
                         [](const LookUpOwners&) {},  // a store asks, and there is none here
                         [&](const Note& what) { cluster_.noted(options_.index, what.text); },
-                        [&](const AllTold&) { feed(LastStepEvent(OthersTold{})); }},
+                        [&](const AllTold&) {
+                          feed(LastStepEvent(OthersTold{coordinator() != nullptr}));
+                        }},
              action);
 }
 
-/// No Slurm is here, and no output but what workers have printed.
+/// No step of Slurm is here, and no output but what workers have printed.
 void Host::perform(const LastStepAction& action) {
   std::visit(Overloaded{[&](const TellOthers& what) {
                           feed(ParticipantEvent(JobOver{what.outcome.everywhere}));
                         },
                         [&](const EndSteps&) { feed(LastStepEvent(StepsEnded{})); },
-                        [](const QueueAgain&) {},
+                        [&](const QueueAgain& what) { queue_again(what.outcome); },
                         [](const RecordEnd&) {},
                         [&](const WriteOut&) { leave(); },
                         [&](const EndSoon&) { leave(); },

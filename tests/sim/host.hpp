@@ -194,6 +194,8 @@ class Host : public ParticipantObserver {
   void note_proposal(bool is_there);
   void settle();
   void leave();
+  void note_request(const News& news);
+  void queue_again(const Outcome& outcome);
   void time_out();
   void spawn(const Part& part);
   void signal_workers();

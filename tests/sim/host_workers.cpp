@@ -46,7 +46,7 @@ void Host::tell_guard(const GuardedLease& told) {
   const auto deadline = guard_.next_deadline();
   if (!deadline) return;
   cluster_.schedule().at(global(*deadline), [this, boot = boot_] {
-    if (boot == boot_ && has_guard_ && guard_.ends_by(local_now())) kill_workers();
+    if (boot == boot_ && has_guard_ && guard_.take_end(local_now())) kill_workers();
   });
 }
 
@@ -60,7 +60,7 @@ void Host::loses_guard() {
   if (!agent_) return;
   has_guard_ = false;
   post([this] {
-    feed(LastStepEvent(GuardLost{}));
+    feed(LastStepEvent(GuardDied{alive_ > 0}));
     feed(AgentEvent(GuardLost{}));
   });
 }
@@ -75,7 +75,6 @@ void Host::complain(GenerationNumber generation) {
 void Host::gets(int signal) {
   if (!agent_) return;
   post([this, signal] {
-    is_to_leave_ = signal != SIGINT;
     feed(LastStepEvent(SignalArrived{signal}));
     feed(AgentEvent(SignalArrived{signal}));
   });

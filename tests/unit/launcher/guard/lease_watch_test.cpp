@@ -8,7 +8,7 @@ TEST_SUITE("lease watch") {
   TEST_CASE("nothing is killed before a lease was told") {
     LeaseWatch watch;
     CHECK_FALSE(watch.next_deadline());
-    CHECK_FALSE(watch.ends_by(Instant{1'000'000}));
+    CHECK_FALSE(watch.take_end(Instant{1'000'000}));
   }
 
   TEST_CASE("workers are killed once, at the end that was told last") {
@@ -16,12 +16,12 @@ TEST_SUITE("lease watch") {
     watch.take({true, Instant{10}});
     watch.take({true, Instant{20}});
     CHECK(watch.next_deadline() == Instant{20});
-    CHECK_FALSE(watch.ends_by(Instant{19}));
-    CHECK(watch.ends_by(Instant{20}));
-    CHECK_FALSE(watch.ends_by(Instant{21}));
+    CHECK_FALSE(watch.take_end(Instant{19}));
+    CHECK(watch.take_end(Instant{20}));
+    CHECK_FALSE(watch.take_end(Instant{21}));
     CHECK_FALSE(watch.next_deadline());
     watch.take({true, Instant{30}});
-    CHECK(watch.ends_by(Instant{30}));
+    CHECK(watch.take_end(Instant{30}));
   }
 
   TEST_CASE("no worker is left to be killed once the agent has said so") {
@@ -29,7 +29,7 @@ TEST_SUITE("lease watch") {
     watch.take({true, Instant{10}});
     watch.take({false, Instant{10}});
     CHECK_FALSE(watch.next_deadline());
-    CHECK_FALSE(watch.ends_by(Instant{10}));
+    CHECK_FALSE(watch.take_end(Instant{10}));
   }
 }
 

@@ -72,8 +72,8 @@ TEST_CASE("agent: A5 the end is heeded between what was stuck and the next offer
 TEST_CASE("agent: a node whose program never ran says so at the job's success") {
   const FinishJob success{NodeId{1}, {}, false};
   const std::string said =
-      "note: no worker ran here: other nodes had all places of the job until it ended; if this was "
-      "to be another job, give it an --rdzv-id and a port of its own";
+      "note: no worker ran here: the job ended before it needed this node; if this was to be "
+      "another job, give it an --rdzv-id and a port of its own";
   Node spare((AgentOptions()));
   (void)spare.store_opens();
   CHECK(spare.meets(success) == Lines{"close the store", said, "exit with status 0: "});
@@ -81,6 +81,11 @@ TEST_CASE("agent: a node whose program never ran says so at the job's success") 
   (void)other.store_opens();
   (void)other.meets(SnapshotSeen{});
   CHECK(other.meets(success) == Lines{"close the store", "exit with status 0: "});
+  Node stopped((AgentOptions()));  // before it was told to start
+  (void)stopped.store_opens();
+  (void)stopped.is_stopped(1, SIGTERM, Millis{0});
+  (void)stopped.store_opens();
+  CHECK(stopped.meets(success) == Lines{"close the store", said, "exit with status 0: "});
   Node refused((AgentOptions()));
   (void)refused.store_opens();
   CHECK(refused.meets(FinishJob{NodeId{1}, {1, "rank 0 exited", {}}}).size() == 2);
