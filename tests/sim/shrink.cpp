@@ -124,8 +124,9 @@ class Shrinker {
     for (std::size_t i = 0; i < story_.hosts.size(); ++i) {
       try_change([&](Story& story) { story.hosts[i].drift_ppm = 0; });
       try_change([&](Story& story) { story.hosts[i].start = {}; });
-      if (story_.anchored && i == 0) continue;  // its witness
       try_change([&](Story& story) { story.hosts[i].workers = 1; });
+      if (story_.anchored) continue;  // it needs its witness
+      try_change([&](Story& story) { story.hosts[i].witness = false; });
     }
   }
 

@@ -196,6 +196,7 @@ void read_line(std::istringstream& words, Story& story) {
   } else if (name == "host") {
     StoryHost host;
     while (words >> name >> word) read_one(host, name, word, all_of_host);
+    if (host.workers < 1) throw std::invalid_argument("a host without workers is a witness");
     story.hosts.push_back(host);
   } else {
     if (!(words >> word)) throw std::invalid_argument("no value: " + name);
