@@ -231,7 +231,10 @@ TEST_CASE_FIXTURE(RecordsCase, "e2e records: ctrl-C while a node is still to be 
   ::kill(agent, SIGSTOP);
   head.send(SIGINT);
   CHECK(other.wait() == 130);  // told
-  head.send(SIGINT);
+  head.wait_until("its end", [&] {
+    head.send(SIGINT);  // which says something new once 200 ms are over
+    return head.ended();
+  });
   CHECK(head.wait() == 130);
   CHECK(report()["exit_status"] == 130);
   CHECK(times("job_finished", names()) == 2);
