@@ -81,6 +81,10 @@ Result<std::optional<Token>> token_in(const Environment& environment) {
   }
   const auto path = find_variable(environment, "DDPRUN_TOKEN_FILE");
   if (!path) return std::optional<Token>();
+  if (path->empty()) {
+    return Error(
+        ExitStatus::usage, "DDPRUN_TOKEN_FILE is empty", "", "name the token's file, or unset it");
+  }
   Result<std::string> text = text_of(*path);
   if (!text) return text.error();
   return std::optional<Token>(Token{without_white_end(std::move(*text)), *path});

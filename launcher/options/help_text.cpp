@@ -19,7 +19,8 @@ constexpr std::string_view usage =
     "Usage: ddprun [options] PROGRAM [ARGS...]\n"
     "       ddprun [options] -f JOB.yaml [-- ARGS...]\n"
     "       ddprun coordinator [options]\n"
-    "       ddprun hostlist expand|fold|count LIST...\n"
+    "       ddprun hostlist expand|count LIST\n"
+    "       ddprun hostlist fold [NAME...]\n"
     "       ddprun store [--port PORT] [--allow NETWORKS]\n"
     "Start the workers of a job; restart all when one fails\n";
 

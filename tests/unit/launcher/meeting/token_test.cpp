@@ -70,8 +70,7 @@ TEST_CASE("token: what is no readable regular file is refused with the reason, a
   const TempFolder folder;
   const std::string before = "the token file ";
   const std::string after = " of DDPRUN_TOKEN_FILE: ";
-  CHECK(token_error_of("") ==
-        before + after + "No such file or directory; name a file that this user can read");
+  CHECK(token_error_of("") == "DDPRUN_TOKEN_FILE is empty; name the token's file, or unset it");
   CHECK(token_error_of(folder.at("missing")) ==
         before + folder.at("missing") + after +
             "No such file or directory; name a file that this user can read");
