@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <sstream>
 #include <vector>
 
@@ -206,16 +207,17 @@ void Training::expect_status(int job, int status) {
 }
 
 /// Both processes of a ddprun; never srun, whose words hold theirs. All are stopped before the
-/// first one dies, or its guard could still say so.
+/// first one dies, or its guard could still say so; and a guard dies after its agent, or the kernel
+/// would continue that, as it does with what is stopped in a group that a parent's death orphans.
 void Training::kill_those(int node, Who who) {
   std::vector<int> chosen;
   for (const int pid : slurm_[node].processes()) {
     const bool is_ddprun = words_of(pid, "cmdline").starts_with(E2E_DDPRUN " ");
     if (is_ddprun && is_agent(pid) == (who == Who::agent)) chosen.push_back(pid);
   }
-  for (const int signal : {SIGSTOP, SIGKILL}) {
-    for (const int pid : chosen) ::kill(pid, signal);
-  }
+  for (const int pid : chosen) ::kill(pid, SIGSTOP);
+  std::ranges::sort(chosen, std::greater());  // parents last
+  for (const int pid : chosen) ::kill(pid, SIGKILL);
 }
 
 }  // namespace slurm
