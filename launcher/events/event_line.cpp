@@ -18,6 +18,7 @@ void append(const JobStarted& event, const EventContext&, Json& line) {
   line["version"] = event.version;
   line["nodes_min"] = event.nodes_min;
   line["nodes_max"] = event.nodes_max;
+  line["witness"] = event.witness;
   line["local_world_size"] = event.worker_count;
   line["max_restarts"] = event.restarts_max;
 }

@@ -20,7 +20,8 @@ struct JobStarted {
   std::string version;
   int nodes_min = 1;
   int nodes_max = 1;
-  int worker_count = 0;  ///< That this process starts, none at a witness.
+  bool witness = false;
+  int worker_count = 0;  ///< That this process starts.
   int restarts_max = 0;
 };
 struct JobFinished {

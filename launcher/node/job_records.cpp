@@ -27,6 +27,7 @@ void JobRecords::job_starts() {
   write({JobStarted{job_.version,
                     nodes.nodes_min,
                     nodes.nodes_max,
+                    job_.witness,
                     job_.witness ? 0 : options.worker_count,
                     options.restarts.count_max}});
 }
