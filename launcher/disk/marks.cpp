@@ -102,9 +102,9 @@ std::string write_mark(const std::string& folder,
   return unsynced == 0 ? std::string() : reason(folder, unsynced);
 }
 
-void remove_marks(const std::string& folder, Epoch founded) {
+void remove_marks(const std::string& folder, const DropMark& drop) {
   visit_marks(folder, [&](const std::string& path) {
-    if (epoch_in(path) <= founded) ::unlink(path.c_str());
+    if (drop.drops(epoch_in(path))) ::unlink(path.c_str());
   });
   ::rmdir(folder.c_str());
 }
@@ -131,9 +131,9 @@ void MarkKeeper::keep(Founding founding) {
   boost::asio::post(context_, [on_kept = on_kept_] { on_kept("no thread can be started"); });
 }
 
-void MarkKeeper::drop(Epoch founded) {
-  (void)disk_.start([folder = folder_, founded] {
-    remove_marks(folder, founded);
+void MarkKeeper::drop(const DropMark& drop) {
+  (void)disk_.start([folder = folder_, drop] {
+    remove_marks(folder, drop);
     return DiskThread::Done();
   });
 }

@@ -33,8 +33,8 @@ namespace ddprun {
                                      Founding founding,
                                      const std::string& text);
 
-/// Those of jobs founded up to then, and the folder if it is empty then. Blocks.
-void remove_marks(const std::string& folder, Epoch founded);
+/// Those that it drops, and the folder if it is empty then. Blocks.
+void remove_marks(const std::string& folder, const DropMark& drop);
 
 /// Does the same without waiting for the disk.
 class MarkKeeper {
@@ -49,7 +49,7 @@ class MarkKeeper {
              OnKept on_kept);
 
   void keep(Founding founding);
-  void drop(Epoch founded);
+  void drop(const DropMark& drop);
 
  private:
   boost::asio::io_context& context_;

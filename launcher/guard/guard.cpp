@@ -71,7 +71,7 @@ class Signals {
   Signals(int agent_pid, int agent_socket, int fd)
       : agent_pid_(agent_pid), agent_socket_(agent_socket), fd_(fd) {}
 
-  void take() {
+  void pass_on() {
     signalfd_siginfo arrived{};
     if (::read(fd_, &arrived, sizeof arrived) != sizeof arrived) return;
     if (arrived.ssi_signo == SIGCHLD) {
@@ -105,10 +105,10 @@ struct Told {
   WillAddress will;
 
   /// False at the end of the agent.
-  bool take(int socket) {
+  bool hear(int socket) {
     GuardMessage message;
     if (receive(socket, 0, message) <= 0) return false;
-    if (const auto* newer = std::get_if<GuardedLease>(&message)) lease.take(*newer);
+    if (const auto* newer = std::get_if<GuardedLease>(&message)) lease.tell(*newer);
     if (const auto* newer = std::get_if<WillAddress>(&message)) will = *newer;
     return true;
   }
@@ -128,9 +128,9 @@ void watch(
     const int time_left = deadline ? poll_time(*deadline) : -1;
     if (::poll(ready.data(), ready.size(), time_left) < 0) continue;
     if (ready[2].revents != 0) fence->on_process_end();
-    if (ready[1].revents != 0) signals.take();
+    if (ready[1].revents != 0) signals.pass_on();
     if (ready[0].revents != 0) {
-      if (!told.take(agent_socket)) return;
+      if (!told.hear(agent_socket)) return;
       if (fence && lease.workers_live()) fence->on_lease();
     } else if (lease.take_end(now())) {
       kill_below(agent_pid);

@@ -18,7 +18,7 @@ struct GuardedLease {
 class LeaseWatch {
  public:
   /// What the agent has told last.
-  void take(const GuardedLease& told) { lease_ = told; }
+  void tell(const GuardedLease& told) { lease_ = told; }
 
   [[nodiscard]] bool workers_live() const { return lease_.workers_live; }
 

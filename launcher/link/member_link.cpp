@@ -122,7 +122,7 @@ void MemberLink::perform(const ParticipantAction& action) {
           [this](const SendBallot& what) { courier_.send(what.address, what.ballot); },
           [this](const FolderTask& what) { folder_->start(what); },
           [this](const KeepMark& what) { marks_->keep(what.founding); },
-          [this](const DropMark& what) { marks_->drop(what.founded); },
+          [this](const DropMark& what) { marks_->drop(what); },
           [this](const TellAgent& what) { handlers_.on_event(what.event); },
           [this](const LeaseChanged& what) { handlers_.on_lease(what.until); },
           [this](const WillIsFor& what) { handlers_.on_will(what.address); },

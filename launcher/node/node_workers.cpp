@@ -136,7 +136,7 @@ void NodeWorkers::look_for_hang() {
   if (hang_.watches_nobody(now(), excuse, progress_)) {
     handlers_.say(
         fmt::format("--hang-timeout watches nobody: no worker here has said hello over "
-                    "DDPRUN_CONTROL_FD in its first {:g} s; only programs that do are watched, see "
+                    "DDPRUN_CONTROL_FD for {:g} s; only programs that do are watched, see "
                     "ddprun-worker(7)",
                     in_seconds(*job_.options.hang_timeout)));
   }

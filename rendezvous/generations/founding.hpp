@@ -37,6 +37,9 @@ struct KeepMark {
 };
 /// The job is over for all, and so are those of its name that were founded before.
 struct DropMark {
+  /// Whether a mark of this epoch is dropped.
+  [[nodiscard]] constexpr bool drops(Epoch mark) const { return mark <= founded; }
+
   Epoch founded;
   friend bool operator==(const DropMark&, const DropMark&) = default;
 };

@@ -1,10 +1,10 @@
 // The coordinator's listening side: accepts connections, keeps those that prove to be of the job,
 // and delivers their messages.
 //
-// A connection that has not proven itself and said something is a stranger, and costs only a
-// descriptor for a few seconds; Strangers decides which of them goes for the next one. Until one
-// may go, the next one waits in the kernel's queue. An agent needs one round trip, so it gets in
-// even among many strangers, or among many agents that come at once.
+// A connection that has not proven itself yet, or has and said nothing since, is a stranger and
+// costs only a descriptor; Strangers decides which of them goes for the next one. Until one may go,
+// the next one waits in the kernel's queue. An agent needs one round trip, so it gets in even among
+// many strangers, or among many agents that come at once.
 //
 // Bounds
 //   `AgentServerLimits`; `unsent_bytes_max` for each session. Strangers, and connections that break
@@ -31,7 +31,7 @@ namespace ddprun {
 
 struct AgentServerLimits {
   std::size_t connections_max = 65'536;
-  StrangerLimits strangers;  ///< Nor more than an eighth of the process's descriptors.
+  StrangerLimits strangers;  ///< Nor more of them than an eighth of the process's descriptors.
 };
 
 class AgentServer {

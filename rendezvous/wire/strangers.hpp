@@ -16,7 +16,7 @@ namespace ddprun {
 
 struct StrangerLimits {
   std::size_t count_max = 4'096;
-  Millis time{250};        ///< Each has it, even if others wait.
+  Millis time{250};        ///< Each has it, even if others wait, while descriptors are left.
   Millis patience{5'000};  ///< In which a connection has to prove itself.
 };
 

@@ -73,7 +73,7 @@ TEST_CASE_FIXTURE(HangCase, "e2e hang: who has ended, or never said hello, is wa
   const Job& silent = runs({}, shell("sleep 2.5"));
   CHECK(silent.status() == 0);
   CHECK(count_of("--hang-timeout watches nobody: no worker here has said hello over "
-                 "DDPRUN_CONTROL_FD in its first 1 s",
+                 "DDPRUN_CONTROL_FD for 1 s",
                  silent.err) == 1);
   CHECK(runs({"--hang-timeout", "off"}, trains("time.sleep(2.5)")).status() == 0);
 }

@@ -60,7 +60,7 @@ TEST_CASE("marks: one that cannot be read is a mark all the same") {
 TEST_CASE("marks: what was not written to its end is none") {
   const TempFolder temp;
   CHECK(write_mark(temp.at("job"), "n0", {Epoch{1}, 1}, "").empty());
-  remove_marks(temp.at("job"), Epoch{1});
+  remove_marks(temp.at("job"), DropMark{Epoch{1}});
   (void)temp.write("job/n0.new", "founded 7\n");
   CHECK(newest_mark(temp.at("job")) == Epoch{});
 }
@@ -71,10 +71,10 @@ TEST_CASE("marks: the end of a job removes its marks and those of earlier ones, 
   for (const int epoch : {1, 2, 3}) {
     CHECK(write_mark(folder, "n" + std::to_string(epoch), {Epoch{epoch}, 1}, "").empty());
   }
-  remove_marks(folder, Epoch{2});
+  remove_marks(folder, DropMark{Epoch{2}});
   CHECK(newest_mark(folder) == Epoch{3});
   CHECK_FALSE(fs::exists(folder + "/n2"));
-  remove_marks(folder, Epoch{3});
+  remove_marks(folder, DropMark{Epoch{3}});
   CHECK_FALSE(fs::exists(folder));
 }
 
@@ -107,8 +107,8 @@ TEST_CASE("mark keeper: it keeps and drops a mark on another thread, and says wh
     while (!kept) context.run_one_for(std::chrono::seconds(30));
     CHECK(kept == "");
     CHECK(newest_mark(temp.at("job")) == Epoch{4});
-    keeper.drop(Epoch{3});  // of an earlier job
-    keeper.drop(Epoch{4});
+    keeper.drop(DropMark{Epoch{3}});  // of an earlier job
+    keeper.drop(DropMark{Epoch{4}});
   }
   CHECK(newest_mark(temp.at("job")) == Epoch{});
 }
