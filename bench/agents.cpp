@@ -116,6 +116,7 @@ class PretendedNode {
   void on(const KillAll&) { agent_.tell(AllGone{}); }
   void on(const Note&) {}
   void on(const TellCoordinator& tell) { link_.tell(tell.news); }
+  void on(const HurryEnd&) {}
   void on(const ExitWith& exit) {
     if (exit.outcome.exit_status != 128 + SIGTERM) note_fault(exit.outcome.text);
     if (++tally_.ended_count == tally_.count) context_.stop();

@@ -31,7 +31,7 @@ void Agent::start(Actions& out) {
 }
 
 void Agent::on_event(Instant now, const AgentEvent& event, Actions& out) {
-  if (state_ == State::finished) return;
+  if (state_ == State::finished && !std::holds_alternative<SignalArrived>(event)) return;
   std::visit([&](const auto& happened) { on(now, happened, out); }, event);
 }
 
@@ -307,7 +307,7 @@ void Agent::exit_with(Outcome outcome, Actions& out) {
   state_ = State::finished;
   deadline_.reset();
   in_vain_at_.reset();
-  out.emplace_back(ExitWith{std::move(outcome), asked_});
+  out.emplace_back(ExitWith{std::move(outcome)});
 }
 
 }  // namespace ddprun

@@ -9,7 +9,7 @@
 //   stopping  workers were signalled and may use the grace to end
 //   killing   every descendant was sent SIGKILL; waits until none is left
 //   stuck     some processes cannot end, which the coordinator knows; waits until they have ended
-//   finished  the process is about to exit
+//   finished  the process is about to exit; signals may hurry it
 // Invariants
 //   A1  No generation starts on this node before every process of the one before is gone.
 //   A2  A worker's end is told to the coordinator at most once, and only while its generation runs;
@@ -24,7 +24,6 @@
 //   events end.
 #pragma once
 
-#include "launcher/node/stop_signal.hpp"
 #include "launcher/processes/kill_patience.hpp"
 #include "launcher/progress/hang_watch.hpp"
 #include "launcher/progress/progress.hpp"
@@ -33,6 +32,7 @@
 #include "rendezvous/machine_events.hpp"
 #include "rendezvous/membership/link_events.hpp"
 #include "rendezvous/result.hpp"
+#include "rendezvous/same_request.hpp"
 #include "rendezvous/units.hpp"
 #include "rendezvous/worker_end.hpp"
 
@@ -162,8 +162,12 @@ struct AskForSuspension {
 /// Print the outcome and exit with its status.
 struct ExitWith {
   Outcome outcome;
-  std::optional<StopSignal> asked = {};  ///< The newest signal that asked for an end.
   friend bool operator==(const ExitWith&, const ExitWith&) = default;
+};
+/// End the process sooner: a signal has asked for that after ExitWith.
+struct HurryEnd {
+  int signal = 0;
+  friend bool operator==(const HurryEnd&, const HurryEnd&) = default;
 };
 using AgentAction = std::variant<BindStore,
                                  CloseStore,
@@ -177,7 +181,8 @@ using AgentAction = std::variant<BindStore,
                                  AskForSuspension,
                                  TellCoordinator,
                                  Note,
-                                 ExitWith>;
+                                 ExitWith,
+                                 HurryEnd>;
 
 class Agent {
  public:
@@ -235,6 +240,7 @@ class Agent {
 
   [[nodiscard]] bool asks_to_stop(int signal) const;
   void say_request(int signal, Actions& out) const;
+  void hurry(Instant now, int signal, Actions& out) const;
   void request_stop(Instant now, int signal, Actions& out);
   [[nodiscard]] bool leaves_by(int signal) const;
   void suspend(Actions& out) const;

@@ -22,6 +22,7 @@ bool Agent::leaves_by(int signal) const {
 }
 
 void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
+  if (state_ == State::finished) return hurry(now, arrived.signal, out);
   if (arrived.signal == SIGTSTP) return suspend(out);
   if (arrived.from_terminal) terminal_signal_ = arrived.signal;
   const bool interrupts = arrived.from_terminal && arrived.signal == SIGINT;
@@ -34,6 +35,12 @@ void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
     signals_sent_.insert(arrived.signal);
     out.emplace_back(SignalWorkers{arrived.signal});
   }
+}
+
+/// Others, such as ctrl-Z, change nothing any more.
+void Agent::hurry(Instant now, int signal, Actions& out) const {
+  const bool is_repeated = asked_ && says_again(*asked_, now, signal);
+  if (asks_to_stop(signal) && !is_repeated) out.emplace_back(HurryEnd{signal});
 }
 
 void Agent::request_stop(Instant now, int signal, Actions& out) {

@@ -2,7 +2,6 @@
 
 #include "launcher/failures/failure_details.hpp"
 #include "launcher/node/report.hpp"
-#include "launcher/system/clock.hpp"
 #include "launcher/system/temporary_folder.hpp"
 
 #include <fmt/format.h>
@@ -17,13 +16,14 @@ Ending::Ending(boost::asio::io_context& context, Console& console, const Job& jo
       job_(job),
       parts_(parts),
       will_(parts.guard_socket, {job.meeting.will, job.meeting.credentials}),
+      steps_(job.slurm.has_value()),
       output_(context, console.writers(), parts.records.events_writer(), [this] {
         say_events_are_late();
       }) {}
 
-void Ending::exit(const ExitWith& exit, JobLink& link) {
+void Ending::exit(const Outcome& outcome, JobLink& link) {
   link_ = &link;
-  tell(EndBegins{exit, !parts_.workers.none_left()});
+  tell(EndBegins{outcome, !parts_.workers.none_left()});
 }
 
 void Ending::lose_guard() {
@@ -32,7 +32,7 @@ void Ending::lose_guard() {
 
 void Ending::tell(const LastStepEvent& event) {
   std::vector<LastStepAction> actions;
-  steps_.on_event(now(), event, actions);
+  steps_.on_event(event, actions);
   if (const auto& outcome = steps_.outcome()) {
     output_.exits_with(is_reported_by_script(job_, told_) ? 0 : outcome->exit_status);
   }

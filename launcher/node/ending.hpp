@@ -44,10 +44,10 @@ class Ending {
 
   /// Stops the context, or exits, once others are told and the output is written. `link` outlives
   /// this.
-  void exit(const ExitWith& exit, JobLink& link);
+  void exit(const Outcome& outcome, JobLink& link);
 
-  /// A signal has come after `exit`; the guard is dead, whenever that is.
-  void take_signal(int signal) { tell(SignalArrived{signal}); }
+  /// The process is to end sooner; the guard is dead, whenever that is.
+  void hurry(const HurryEnd& hurry) { tell(hurry); }
   void lose_guard();
 
  private:
@@ -67,8 +67,8 @@ class Ending {
   const Job& job_;
   Parts parts_;
   WillNotice will_;
-  LastOutput output_;
   LastSteps steps_;
+  LastOutput output_;
   bool told_ = false;        // by the coordinator how the job has ended
   JobLink* link_ = nullptr;  // from `exit` on
   std::optional<FailureFacts> facts_;

@@ -67,6 +67,7 @@ void JobObserver::on(const AgentAction& action, Events& out) {
                           if (stuck != nullptr) out.emplace_back(*stuck);
                         },
                         [](const Note&) {},
+                        [](const HurryEnd&) {},
                         [](const ExitWith&) {}},  // JobFinished follows
              action);
 }

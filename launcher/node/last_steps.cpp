@@ -5,49 +5,48 @@
 
 namespace ddprun {
 
-void LastSteps::on_event(Instant now, const LastStepEvent& event, Actions& out) {
+void LastSteps::on_event(const LastStepEvent& event, Actions& out) {
   if (step_ == Step::cut_short) return;
-  std::visit([&](const auto& what) { on(now, what, out); }, event);
+  std::visit([&](const auto& what) { on(what, out); }, event);
 }
 
-void LastSteps::on(Instant, const EndBegins& begins, Actions& out) {
+void LastSteps::on(const EndBegins& begins, Actions& out) {
   if (step_ != Step::none) return;
-  outcome_ = begins.exit.outcome;
-  asked_ = begins.exit.asked;
+  outcome_ = begins.outcome;
   if (guard_lost_) return cut_short(begins.workers_left, out);
   step_ = Step::others;
   out.emplace_back(TellOthers{*outcome_});
 }
 
-void LastSteps::on(Instant, const OthersTold& told, Actions& out) {
+void LastSteps::on(const OthersTold& told, Actions& out) {
   if (step_ != Step::others) return;
   coordinates_ = told.coordinates;
   step_ = Step::steps;
   out.emplace_back(EndSteps{});
 }
 
-void LastSteps::on(Instant, const StepsEnded&, Actions& out) {
+void LastSteps::on(const StepsEnded&, Actions& out) {
   if (step_ != Step::steps) return;
   if (!coordinates_) return write_out(out);
   step_ = Step::queue;
   out.emplace_back(QueueAgain{*outcome_});
 }
 
-void LastSteps::on(Instant, const QueueAnswered& answered, Actions& out) {
+void LastSteps::on(const QueueAnswered& answered, Actions& out) {
   if (step_ != Step::queue) return;
   outcome_ = answered.outcome;
   write_out(out);
 }
 
-void LastSteps::on(Instant, const GuardDied& died, Actions& out) {
+void LastSteps::on(const GuardDied& died, Actions& out) {
   guard_lost_ = true;
   if (step_ != Step::none) cut_short(died.workers_left, out);
 }
 
-/// Slurm sends other signals than SIGINT while it queues the job again, and that is waited for.
-void LastSteps::on(Instant now, const SignalArrived& arrived, Actions& out) {
-  if (step_ == Step::none || (step_ == Step::queue && arrived.signal != SIGINT)) return;
-  if (asked_ && says_again(*asked_, now, arrived.signal)) return;
+void LastSteps::on(const HurryEnd& hurry, Actions& out) {
+  if (step_ == Step::none) return;
+  const bool may_be_slurms = in_slurm_job_ && hurry.signal != SIGINT;
+  if (may_be_slurms && step_ != Step::output) return;
   record(out);
   out.emplace_back(EndSoon{});
 }

@@ -7,7 +7,8 @@
 //   output    is written after the records, and the process ends.
 //
 // A process whose guard is lost leaves out what is still to be done, since nobody waits for the
-// rest of its output. A signal leaves it a moment more.
+// rest of its output. A signal leaves it a moment more; in a Slurm job others than SIGINT do not,
+// until the job is queued again or is not to be: Slurm sends them at that time.
 #pragma once
 
 #include "launcher/node/agent.hpp"
@@ -22,7 +23,7 @@ namespace ddprun {
 
 /// The agent exits so. Processes may be left that could not be killed.
 struct EndBegins {
-  ExitWith exit;
+  Outcome outcome;
   bool workers_left = false;
 };
 /// Whether the coordinator is in this process: it alone queues the job again.
@@ -38,7 +39,7 @@ struct GuardDied {
   bool workers_left = false;
 };
 using LastStepEvent =
-    std::variant<EndBegins, OthersTold, StepsEnded, QueueAnswered, GuardDied, SignalArrived>;
+    std::variant<EndBegins, OthersTold, StepsEnded, QueueAnswered, GuardDied, HurryEnd>;
 
 /// Tell the others, and start no agent again. OthersTold follows once none waits to hear it.
 struct TellOthers {
@@ -86,7 +87,9 @@ using LastStepAction = std::variant<TellOthers,
 
 class LastSteps {
  public:
-  void on_event(Instant now, const LastStepEvent& event, std::vector<LastStepAction>& out);
+  explicit LastSteps(bool in_slurm_job) : in_slurm_job_(in_slurm_job) {}
+
+  void on_event(const LastStepEvent& event, std::vector<LastStepAction>& out);
 
   /// How the process ends as far as is known; nothing until it is to end.
   [[nodiscard]] const std::optional<Outcome>& outcome() const { return outcome_; }
@@ -95,20 +98,20 @@ class LastSteps {
   using Actions = std::vector<LastStepAction>;
   enum class Step : std::uint8_t { none, others, steps, queue, output, cut_short };
 
-  void on(Instant now, const EndBegins& begins, Actions& out);
-  void on(Instant now, const OthersTold& told, Actions& out);
-  void on(Instant now, const StepsEnded&, Actions& out);
-  void on(Instant now, const QueueAnswered& answered, Actions& out);
-  void on(Instant now, const GuardDied& died, Actions& out);
-  void on(Instant now, const SignalArrived& arrived, Actions& out);
+  void on(const EndBegins& begins, Actions& out);
+  void on(const OthersTold& told, Actions& out);
+  void on(const StepsEnded&, Actions& out);
+  void on(const QueueAnswered& answered, Actions& out);
+  void on(const GuardDied& died, Actions& out);
+  void on(const HurryEnd& hurry, Actions& out);
 
   void write_out(Actions& out);
   void cut_short(bool workers_left, Actions& out);
   void record(Actions& out);
 
+  bool in_slurm_job_;
   Step step_ = Step::none;
   std::optional<Outcome> outcome_;
-  std::optional<StopSignal> asked_;
   bool coordinates_ = false;
   bool guard_lost_ = false;
   bool is_recorded_ = false;

@@ -21,7 +21,9 @@ Supervisor::Supervisor(Job job, GuardLink link)
       records_(context_, console_.writers().files, job_, link_.guard, console_.sayer()),
       guard_(context_,
              std::move(link_.socket),
-             {[this](int signal, bool from_terminal) { take_signal(signal, from_terminal); },
+             {[this](int signal, bool from_terminal) {
+                agent_.tell(SignalArrived{signal, from_terminal});
+              },
               [this] {
                 ending_.lose_guard();
                 agent_.tell(GuardLost{});
@@ -116,11 +118,6 @@ void Supervisor::look_at_wait() {
   wait_.look(*coordinator_, agent_.machine());
 }
 
-void Supervisor::take_signal(int signal, bool from_terminal) {
-  if (ending_.status()) return ending_.take_signal(signal);
-  agent_.tell(SignalArrived{signal, from_terminal});
-}
-
 void Supervisor::workers_are_gone() {
   lease_.workers_are_gone();
   coordinator_->workers_are_gone();
@@ -138,6 +135,7 @@ void Supervisor::perform(const AgentAction& action) {
                         [this](const AskForSuspension&) { ::kill(link_.guard, SIGTSTP); },
                         [this](const Suspend& what) { workers_.perform(what); },
                         [this](const NeedNoLease&) { workers_are_gone(); },
+                        [this](const HurryEnd& hurry) { ending_.hurry(hurry); },
                         [this](const Note& note) { console_.say(note.text); },
                         [this](const auto& what) { perform(what); }},
              action);
@@ -172,7 +170,7 @@ void Supervisor::perform(const TellCoordinator& tell) {
 
 void Supervisor::perform(const ExitWith& exit) {
   wait_.end();
-  ending_.exit(exit, *coordinator_);
+  ending_.exit(exit.outcome, *coordinator_);
 }
 
 }  // namespace ddprun

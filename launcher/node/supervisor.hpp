@@ -45,7 +45,6 @@ class Supervisor {
   void reach_coordinator();
   [[nodiscard]] JobLink::Handlers link_handlers();
   void look_at_wait();
-  void take_signal(int signal, bool from_terminal);
   void workers_are_gone();
 
   Job job_;

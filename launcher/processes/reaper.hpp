@@ -34,7 +34,7 @@ class Reaper {
 
   Fd order_;  // an epoll instance: its ready list keeps the order in which pidfds became ready
   std::map<int, Fd> watched_;  // pidfds, by pid
-  bool none_left_ = false;
+  bool none_left_ = true;
 };
 
 }  // namespace ddprun

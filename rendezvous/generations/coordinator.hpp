@@ -74,9 +74,8 @@ struct CoordinatorOptions {
       saving_signals;  ///< After an end by these, as where its time is up, the job is to go on.
   Millis save_grace{10'000};      ///< Instead of `grace` then.
   Millis save_patience{120'000};  ///< For workers that are asked to save, and then to go on.
-  /// A signal that a node repeats within it is the same request; other nodes have it to ask for
-  /// what one that leaves has asked for.
-  Millis same_request{1'000};
+  Millis same_request{
+      1'000};  ///< Other nodes have it to ask for what one that leaves has asked for.
   Millis restart_grace{1'000};     ///< Instead of `grace` for what is left of a failed generation.
   Millis straggler_after{30'000};  ///< From the first success until those still running are named.
   Millis settle_timeout{600'000};  ///< How long nodes may come and go before the job ends.

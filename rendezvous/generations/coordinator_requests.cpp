@@ -1,6 +1,7 @@
 // The coordinator: requests to end the job, or one node.
 #include "rendezvous/generations/coordinator.hpp"
 #include "rendezvous/result.hpp"
+#include "rendezvous/same_request.hpp"
 #include "rendezvous/worker_end.hpp"
 
 #include <fmt/format.h>
@@ -45,8 +46,9 @@ std::optional<StopRequested> end_asked_in(const News& news) {
 bool Coordinator::is_same_request(Instant now, const StopRequested& request) const {
   const bool is_other_kind =
       request.signal != asked_by_.signal || request.time_is_up != asked_by_.time_is_up;
-  if (!asked_ || is_other_kind || request.signal == SIGINT) return false;
-  return now - *asked_ < options_.same_request || !askers_.contains(request.node);
+  if (!asked_ || is_other_kind) return false;
+  const bool is_at_once = now - *asked_ < same_request_patience(request.signal);
+  return is_at_once || (request.signal != SIGINT && !askers_.contains(request.node));
 }
 
 void Coordinator::note_asked(Instant now, const StopRequested& request) {

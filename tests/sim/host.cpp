@@ -1,6 +1,7 @@
 #include "tests/sim/host.hpp"
 
 #include "launcher/node/node_options.hpp"
+#include "launcher/processes/kill_patience.hpp"
 #include "rendezvous/overloaded.hpp"
 #include "tests/sim/cluster.hpp"
 
@@ -66,7 +67,7 @@ void Host::power_on() {
   was_leased_ = false;
   cluster_.began(options_.index);
   agent_ = std::make_unique<Agent>(agent_options_of(options_));
-  last_steps_ = {};
+  last_steps_ = LastSteps(cluster_.story().anchored);
   ParticipantOptions options = participant_options_of(options_);
   options.agent = agent_id_;
   options.secret = secret_of(agent_id_);
@@ -107,13 +108,15 @@ void Host::power_off() {
 
 void Host::kill_agent() {
   if (!agent_) return;
-  const bool is_clean = alive_ == 0 || cluster_.schedule().now() >= stuck_until_;
-  const std::string address = has_guard_ && is_clean ? will_is_for_ : "";
+  const Instant now = cluster_.schedule().now();
+  const Millis left = alive_ > 0 && now < stuck_until_ ? stuck_until_ - now : Millis{0};
+  const std::string address = has_guard_ && left <= kill_patience ? will_is_for_ : "";
   for (const auto& [connection, line] : std::map(lines_)) disconnect(connection);
   for (const auto& [session, line] : sessions_) send_back(line, ConnectionDown{line.connection});
   power_off();  // a guard kills the workers before it ends
   on_ = true;
-  deliver_will(agent_id_, address);
+  cluster_.schedule().after(left,
+                            [this, agent = agent_id_, address] { deliver_will(agent, address); });
 }
 
 void Host::note_request(const News& news) {
@@ -229,7 +232,7 @@ void Host::feed(const ParticipantEvent& event) {
 
 void Host::feed(const LastStepEvent& event) {
   std::vector<LastStepAction> actions;
-  last_steps_.on_event(local_now(), event, actions);
+  last_steps_.on_event(event, actions);
   for (const LastStepAction& action : actions) perform(action);
 }
 
@@ -316,8 +319,9 @@ void Host::perform(const AgentAction& action) {
                  [&](const ExitWith& exit) {
                    outcome_ = exit.outcome;
                    cluster_.ended(options_.index, exit.outcome);
-                   feed(LastStepEvent(EndBegins{exit, alive_ > 0}));
+                   feed(LastStepEvent(EndBegins{exit.outcome, alive_ > 0}));
                  },
+                 [&](const HurryEnd& hurry) { feed(LastStepEvent(hurry)); },
                  [&](const NeedNoLease&) { workers_are_gone(); },
                  [&](const TellCoordinator& tell) {
                    note_request(tell.news);
@@ -336,7 +340,7 @@ void Host::perform(const ParticipantAction& action) {
                         [&](const FolderTask& what) { use_folder(what); },
                         [&](const KeepMark& what) { keep_mark(what); },
                         [&](const DropMark& what) {
-                          if (mark_ && mark_->epoch <= what.founded) mark_.reset();
+                          if (mark_ && what.drops(mark_->epoch)) mark_.reset();
                         },
                         [&](const TellAgent& what) { tell_agent(what.event); },
                         [&](const LeaseChanged& what) { lease_.renew(what.until); },

@@ -217,7 +217,7 @@ class Host : public ParticipantObserver {
   bool timer_due_ = false;
   bool draining_ = false;
   std::unique_ptr<Agent> agent_;
-  LastSteps last_steps_;
+  LastSteps last_steps_{false};
   std::unique_ptr<Participant> participant_;
   AgentId agent_id_ = 0;
   Instant began_at_;

@@ -42,7 +42,7 @@ LeaseNotice Host::lease_notice() {
 
 void Host::tell_guard(const GuardedLease& told) {
   if (!has_guard_) return;
-  guard_.take(told);
+  guard_.tell(told);
   const auto deadline = guard_.next_deadline();
   if (!deadline) return;
   cluster_.schedule().at(global(*deadline), [this, boot = boot_] {
@@ -74,10 +74,7 @@ void Host::complain(GenerationNumber generation) {
 
 void Host::gets(int signal) {
   if (!agent_) return;
-  post([this, signal] {
-    feed(LastStepEvent(SignalArrived{signal}));
-    feed(AgentEvent(SignalArrived{signal}));
-  });
+  post([this, signal] { feed(AgentEvent(SignalArrived{signal})); });
 }
 
 /// Which may take longer than anybody waits, or for ever.

@@ -126,7 +126,10 @@ class Shrinker {
       try_change([&](Story& story) { story.hosts[i].start = {}; });
       try_change([&](Story& story) { story.hosts[i].workers = 1; });
       if (story_.anchored) continue;  // it needs its witness
-      try_change([&](Story& story) { story.hosts[i].witness = false; });
+      try_change([&](Story& story) {
+        story.hosts[i].witness = false;
+        story.nodes_max = std::max(story.nodes_max, std::min(2, story.nodes_all()));
+      });
     }
   }
 

@@ -196,6 +196,9 @@ void read_line(std::istringstream& words, Story& story) {
   } else if (name == "host") {
     StoryHost host;
     while (words >> name >> word) read_one(host, name, word, all_of_host);
+    if (host.witness && !story.hosts.empty()) {
+      throw std::invalid_argument("no host but the first may be a witness");
+    }
     if (host.workers < 1) throw std::invalid_argument("a host without workers is a witness");
     story.hosts.push_back(host);
   } else {

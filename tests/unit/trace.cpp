@@ -147,6 +147,7 @@ std::string text_of(const AgentAction& action) {
           [](const NeedNoLease&) { return std::string("need no lease"); },
           [](const TellCoordinator& tell) { return "tell: " + text_of(event_of(tell.news)); },
           [](const Note& note) { return "note: " + note.text; },
+          [](const HurryEnd& hurry) { return "hurry by " + signal_name(hurry.signal); },
           [](const ExitWith& exit) { return "exit with " + text_of(exit.outcome); },
       },
       action);

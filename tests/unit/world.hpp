@@ -95,6 +95,7 @@ class World {
   void perform(const TellCoordinator& tell);
   void perform(const Note&) {}
   void perform(const ExitWith& exit);
+  void perform(const HurryEnd&) {}
   void remember_end(int local_rank, int pid, const WorkerEnd& end);
   void expect(bool holds, const char* rule);
   void reap();

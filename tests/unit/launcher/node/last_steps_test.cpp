@@ -16,11 +16,11 @@ const Outcome for_others{75, "Slurm needs the nodes", {}};
 
 /// The steps of one process, as words: "others; steps".
 struct LastStepsStory {
-  LastSteps steps;
+  LastSteps steps{false};
 
-  std::string tell(const LastStepEvent& event, Instant now = {}) {
+  std::string tell(const LastStepEvent& event) {
     std::vector<LastStepAction> actions;
-    steps.on_event(now, event, actions);
+    steps.on_event(event, actions);
     std::string words;
     for (const LastStepAction& action : actions) {
       if (!words.empty()) words += "; ";
@@ -39,8 +39,8 @@ struct LastStepsStory {
   }
 };
 
-const SignalArrived term{SIGTERM, false};
-const SignalArrived interrupt{SIGINT, false};
+const HurryEnd term{SIGTERM};
+const HurryEnd interrupt{SIGINT};
 
 }  // namespace
 
@@ -49,7 +49,7 @@ TEST_CASE(
     "written") {
   LastStepsStory story;
   CHECK_FALSE(story.steps.outcome());
-  CHECK(story.tell(EndBegins{{lost_rank}}) == "tell others: rank 3 failed");
+  CHECK(story.tell(EndBegins{lost_rank}) == "tell others: rank 3 failed");
   CHECK(story.steps.outcome() == lost_rank);
   CHECK(story.tell(OthersTold{true}) == "end steps");
   CHECK(story.tell(StepsEnded{}) == "queue: rank 3 failed");
@@ -59,7 +59,7 @@ TEST_CASE(
 
 TEST_CASE("last steps: a process that does not coordinate leaves the queue alone") {
   LastStepsStory story;
-  story.tell(EndBegins{{lost_rank}});
+  story.tell(EndBegins{lost_rank});
   story.tell(OthersTold{});
   CHECK(story.tell(StepsEnded{}) == "record: rank 3 failed; write out");
 }
@@ -69,7 +69,7 @@ TEST_CASE("last steps: a step that is over is not taken again") {
   CHECK(story.tell(OthersTold{}).empty());
   CHECK(story.tell(StepsEnded{}).empty());
   CHECK(story.tell(QueueAnswered{for_others}).empty());
-  story.tell(EndBegins{{lost_rank}});
+  story.tell(EndBegins{lost_rank});
   story.tell(OthersTold{});
   CHECK(story.tell(OthersTold{}).empty());
   story.tell(StepsEnded{});
@@ -80,51 +80,36 @@ TEST_CASE("last steps: a step that is over is not taken again") {
 TEST_CASE("last steps: a signal before the end is the agent's") {
   LastStepsStory story;
   CHECK(story.tell(term).empty());
-  CHECK(story.tell(EndBegins{{lost_rank}}) == "tell others: rank 3 failed");
+  CHECK(story.tell(EndBegins{lost_rank}) == "tell others: rank 3 failed");
 }
 
 TEST_CASE("last steps: a signal after it ends the process soon, and the job is recorded once") {
   LastStepsStory story;
-  story.tell(EndBegins{{lost_rank}});
+  story.tell(EndBegins{lost_rank});
   CHECK(story.tell(term) == "record: rank 3 failed; end soon");
   CHECK(story.tell(term) == "end soon");
   story.tell(OthersTold{});
   CHECK(story.tell(StepsEnded{}) == "write out");
 }
 
-TEST_CASE("last steps: the signal that asked for the end ends nothing sooner if it is said twice") {
-  LastStepsStory story;
-  story.tell(EndBegins{{lost_rank, StopSignal{Instant{100}, SIGTERM}}});
-  CHECK(story.tell(term, Instant{1'100}).empty());
-  CHECK(story.tell(interrupt, Instant{101}) == "record: rank 3 failed; end soon");
-  LastStepsStory interrupted;
-  interrupted.tell(EndBegins{{lost_rank, StopSignal{Instant{100}, SIGINT}}});
-  CHECK(interrupted.tell(interrupt, Instant{300}).empty());
-  CHECK(interrupted.tell(interrupt, Instant{301}) == "record: rank 3 failed; end soon");
-}
-
-TEST_CASE("last steps: while steps end, any signal ends the process") {
-  LastStepsStory story;
-  story.tell(EndBegins{{lost_rank}});
+TEST_CASE("last steps: in a Slurm job only SIGINT ends the process before the job is queued") {
+  LastStepsStory story{LastSteps(true)};
+  story.tell(EndBegins{lost_rank});
+  CHECK(story.tell(term).empty());
   story.tell(OthersTold{true});
-  CHECK(story.tell(term) == "record: rank 3 failed; end soon");
-}
-
-TEST_CASE("last steps: while the job is queued again only SIGINT ends the process") {
-  LastStepsStory story;
-  story.tell(EndBegins{{lost_rank}});
-  story.tell(OthersTold{true});
+  CHECK(story.tell(term).empty());
   story.tell(StepsEnded{});
   CHECK(story.tell(term).empty());
   CHECK(story.tell(interrupt) == "record: rank 3 failed; end soon");
   CHECK(story.tell(QueueAnswered{for_others}) == "write out");
+  CHECK(story.tell(term) == "end soon");
 }
 
 TEST_CASE(
     "last steps: without its guard a process tells nobody how the job ends, but that it dies") {
   LastStepsStory story;
   CHECK(story.tell(GuardDied{}).empty());
-  CHECK(story.tell(EndBegins{{lost_rank}}) == "record: rank 3 failed; will; end with files");
+  CHECK(story.tell(EndBegins{lost_rank}) == "record: rank 3 failed; will; end with files");
   CHECK(story.tell(OthersTold{}).empty());
   CHECK(story.tell(term).empty());
 }
@@ -132,21 +117,21 @@ TEST_CASE(
 TEST_CASE("last steps: no will says that nothing is left where workers are") {
   LastStepsStory story;
   story.tell(GuardDied{});
-  CHECK(story.tell(EndBegins{{lost_rank}, true}) == "record: rank 3 failed; end with files");
+  CHECK(story.tell(EndBegins{lost_rank, true}) == "record: rank 3 failed; end with files");
 }
 
 TEST_CASE("last steps: what is left is asked when the guard dies") {
   LastStepsStory story;
-  story.tell(EndBegins{{lost_rank}, true});
+  story.tell(EndBegins{lost_rank, true});
   CHECK(story.tell(GuardDied{false}) == "record: rank 3 failed; will; end with files");
   LastStepsStory stuck;
-  stuck.tell(EndBegins{{lost_rank}, true});
+  stuck.tell(EndBegins{lost_rank, true});
   CHECK(stuck.tell(GuardDied{true}) == "record: rank 3 failed; end with files");
 }
 
 TEST_CASE("last steps: a guard that is lost amid the end cuts it short") {
   LastStepsStory story;
-  story.tell(EndBegins{{lost_rank}});
+  story.tell(EndBegins{lost_rank});
   story.tell(OthersTold{true});
   story.tell(StepsEnded{});
   CHECK(story.tell(GuardDied{}) == "record: rank 3 failed; will; end with files");
