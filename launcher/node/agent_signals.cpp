@@ -22,8 +22,8 @@ bool Agent::leaves_by(int signal) const {
 }
 
 void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
-  if (state_ == State::finished) return hurry(now, arrived.signal, out);
   if (arrived.signal == SIGTSTP) return suspend(out);
+  if (state_ == State::finished) return hurry(now, arrived.signal, out);
   if (arrived.from_terminal) terminal_signal_ = arrived.signal;
   const bool interrupts = arrived.from_terminal && arrived.signal == SIGINT;
   if (interrupts && leave_to_worker(now, out)) return;
@@ -37,7 +37,7 @@ void Agent::on(Instant now, const SignalArrived& arrived, Actions& out) {
   }
 }
 
-/// Others, such as ctrl-Z, change nothing any more.
+/// Signals for workers change nothing any more.
 void Agent::hurry(Instant now, int signal, Actions& out) const {
   const bool is_repeated = asked_ && says_again(*asked_, now, signal);
   if (asks_to_stop(signal) && !is_repeated) out.emplace_back(HurryEnd{signal});

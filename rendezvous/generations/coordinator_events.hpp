@@ -53,8 +53,8 @@ struct WorkersStuck {
   std::string text;  ///< Which, where, and for how long.
   friend bool operator==(const WorkersStuck&, const WorkersStuck&) = default;
 };
-/// The job is to end. A second request while it ends skips the grace; but the same signal
-/// within `same_request` is the same request, unless it is SIGINT, which a user sends. If the first
+/// The job is to end. A second request while it ends skips the grace; but what same_request.hpp
+/// calls the same request does not, of SIGINT only that of another node. If the first
 /// request was to save, a second one except SIGINT still leaves workers `grace`; repeating the
 /// request to save changes nothing.
 struct StopRequested {

@@ -42,13 +42,16 @@ std::optional<StopRequested> end_asked_in(const News& news) {
   return std::nullopt;
 }
 
-/// Whoever ends the job's processes one by one, such as Kubernetes, may take longer than that.
+/// Whoever ends the job's processes one by one, such as Kubernetes, may take longer than that. An
+/// agent tells a second SIGINT only if it is one: two of a node may arrive at once after an outage.
 bool Coordinator::is_same_request(Instant now, const StopRequested& request) const {
   const bool is_other_kind =
       request.signal != asked_by_.signal || request.time_is_up != asked_by_.time_is_up;
   if (!asked_ || is_other_kind) return false;
   const bool is_at_once = now - *asked_ < same_request_patience(request.signal);
-  return is_at_once || (request.signal != SIGINT && !askers_.contains(request.node));
+  const bool is_first_of_node = !askers_.contains(request.node);
+  if (request.signal == SIGINT) return is_at_once && is_first_of_node;
+  return is_at_once || is_first_of_node;
 }
 
 void Coordinator::note_asked(Instant now, const StopRequested& request) {

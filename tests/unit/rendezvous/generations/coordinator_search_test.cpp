@@ -88,8 +88,7 @@ struct SearchStory {
       all.push_back({WorkerFailed{old, failure}, false});
       all.push_back({WorkerSucceeded{old, Rank{rank}}, false});
     }
-    // The second one kills: it says more, and so needs no time between them.
-    if (stops_left > 0) all.push_back({StopRequested{stops_left > 1 ? SIGTERM : SIGINT}});
+    if (stops_left > 0) all.push_back({StopRequested{SIGINT}});
     all.push_back({Timeout{}});
     return all;
   }

@@ -45,7 +45,6 @@ TEST_CASE("coordinator: a signal that nodes get one after the other is one wish,
   (void)interrupted.is_asked_to_stop(by(SIGINT, 0));
   interrupted.now = interrupted.now + Millis{199};
   CHECK(interrupted.is_asked_to_stop(by(SIGINT, 1)).empty());  // as scancel does
-  interrupted.now = interrupted.now + Millis{1};
   CHECK(interrupted.is_asked_to_stop(by(SIGINT, 1)).size() == 2);
   JobStory other({.gathering = {.nodes_min = 2, .nodes_max = 2}});
   for (const int node : {0, 1}) (void)other.joins(node);
@@ -99,7 +98,6 @@ TEST_CASE("coordinator: who has stopped is not told to stop again") {
   (void)job.joins(1);
   (void)job.is_asked_to_stop({SIGINT});
   (void)job.joins(0, 1);
-  job.now = job.now + Millis{200};
   CHECK(job.is_asked_to_stop({SIGINT}) == Actions{stop(1, SIGINT, Millis{0}, 1)});
 }
 
