@@ -44,38 +44,25 @@ using LastStepEvent =
 /// Tell the others, and start no agent again. OthersTold follows once none waits to hear it.
 struct TellOthers {
   Outcome outcome;
-  friend bool operator==(const TellOthers&, const TellOthers&) = default;
 };
 /// StepsEnded follows once no step is left.
-struct EndSteps {
-  friend bool operator==(const EndSteps&, const EndSteps&) = default;
-};
+struct EndSteps {};
 /// QueueAnswered follows.
 struct QueueAgain {
   Outcome outcome;
-  friend bool operator==(const QueueAgain&, const QueueAgain&) = default;
 };
 /// Write records, traces and the summary of the job, which ends so.
 struct RecordEnd {
   Outcome outcome;
-  friend bool operator==(const RecordEnd&, const RecordEnd&) = default;
 };
 /// Write all output, and the outcome last; then end the process.
-struct WriteOut {
-  friend bool operator==(const WriteOut&, const WriteOut&) = default;
-};
+struct WriteOut {};
 /// End the process in a moment, whatever is left to do.
-struct EndSoon {
-  friend bool operator==(const EndSoon&, const EndSoon&) = default;
-};
+struct EndSoon {};
 /// Tell the coordinator in the guard's place that no process is left here but this one.
-struct DeliverWill {
-  friend bool operator==(const DeliverWill&, const DeliverWill&) = default;
-};
+struct DeliverWill {};
 /// Remove what the guard would have removed, write the files, and end the process.
-struct EndWithFiles {
-  friend bool operator==(const EndWithFiles&, const EndWithFiles&) = default;
-};
+struct EndWithFiles {};
 using LastStepAction = std::variant<TellOthers,
                                     EndSteps,
                                     QueueAgain,

@@ -24,7 +24,6 @@ struct StrangerLimits {
 struct Dismissal {
   SessionId id;
   std::string why;  ///< "it had not authenticated after 5000 ms"
-  friend bool operator==(const Dismissal&, const Dismissal&) = default;
 };
 
 class Strangers {
