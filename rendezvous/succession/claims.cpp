@@ -4,12 +4,6 @@
 
 namespace ddprun {
 
-PlaceState state_of(const Place& place, const FolderNames& names) {
-  if (!names.proofs.contains(place.folder)) return PlaceState::lacks_proof;
-  if (names.newest < place.number - 1) return PlaceState::lost_claims;
-  return names.newest < place.number ? PlaceState::free : PlaceState::taken;
-}
-
 std::optional<FolderAnswer> not_done(const FolderTask& task, std::string why) {
   if (std::holds_alternative<OpenFolder>(task)) return FolderOpened{std::move(why), 0, false, {}};
   if (const auto* look = std::get_if<LookForProof>(&task)) return ProofSought{look->folder, false};

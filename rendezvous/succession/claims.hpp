@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <variant>
 
@@ -72,16 +71,6 @@ struct PlaceClaimed {
   friend bool operator==(const PlaceClaimed&, const PlaceClaimed&) = default;
 };
 using FolderAnswer = std::variant<FolderOpened, ProofSought, ClaimsRead, PlaceClaimed>;
-
-/// What the names in a folder tell.
-struct FolderNames {
-  std::set<FolderId> proofs;
-  std::int64_t newest = 0;  ///< The newest place that is claimed, 0: none is.
-};
-/// Whether a place may be linked where those are found. It is the link that decides: another
-/// claimant may make it meanwhile, and names may be old.
-enum class PlaceState : std::uint8_t { free, taken, lacks_proof, lost_claims };
-[[nodiscard]] PlaceState state_of(const Place& place, const FolderNames& names);
 
 /// What is answered to `task` where nothing was tried; nothing for what is not answered.
 [[nodiscard]] std::optional<FolderAnswer> not_done(const FolderTask& task, std::string why);

@@ -1,19 +1,49 @@
 #include "tests/sim/claim_folder.hpp"
 
+#include "rendezvous/succession/claim_files.hpp"
+
 #include <iterator>
+#include <string>
 
 namespace ddprun::sim {
-namespace {
 
-constexpr const char* not_reached = "the folder is not reached";
+/// As one host sees it: with no newer places than `seen`.
+class ClaimFolder::Seen final : public ClaimFiles {
+ public:
+  Seen(ClaimFolder& folder, std::int64_t seen) : folder_(folder), seen_(seen) {}
 
-}  // namespace
+  [[nodiscard]] std::string path() const override { return "the folder"; }
+  [[nodiscard]] std::string create() override { return {}; }
+  [[nodiscard]] FolderNames names() override {
+    const auto after = folder_.claims_.upper_bound(seen_);
+    const bool none = after == folder_.claims_.begin();
+    return {"", folder_.proofs_, none ? 0 : std::prev(after)->first};
+  }
+  [[nodiscard]] std::optional<Knowledge> read_claim(std::int64_t place) override {
+    const auto found = folder_.claims_.find(place);
+    if (found == folder_.claims_.end()) return std::nullopt;
+    return found->second;
+  }
+  [[nodiscard]] std::string make_proof(FolderId folder) override {
+    folder_.proofs_.insert(folder);
+    return {};
+  }
+  void remove_proof(FolderId folder) override { folder_.proofs_.erase(folder); }
+  [[nodiscard]] std::string write_record(const Knowledge& known) override {
+    record_ = known;
+    return {};
+  }
+  [[nodiscard]] LinkAnswer link_record(std::int64_t place) override {
+    const bool made = folder_.claims_.emplace(place, record_).second;
+    return {made ? LinkAnswer::Result::made : LinkAnswer::Result::exists, ""};
+  }
+  void remove_record() override {}
 
-std::optional<Knowledge> ClaimFolder::newest(std::int64_t seen) const {
-  const auto after = claims_.upper_bound(seen);
-  if (after == claims_.begin()) return std::nullopt;
-  return std::prev(after)->second;
-}
+ private:
+  ClaimFolder& folder_;
+  std::int64_t seen_;
+  Knowledge record_;
+};
 
 void ClaimFolder::leave(const Knowledge& claim) {
   proofs_.insert(claim.place->folder);
@@ -21,46 +51,12 @@ void ClaimFolder::leave(const Knowledge& claim) {
 }
 
 std::optional<FolderAnswer> ClaimFolder::perform(const FolderTask& task, std::int64_t seen) {
-  if (const auto* open = std::get_if<OpenFolder>(&task)) {
-    const auto last = newest(seen);
-    FolderOpened opened{"", 0, !proofs_.empty(), {}};
-    if (last) opened.newest = last->place->number;
-    if (last) opened.founded = last->record.founding.epoch;
-    proofs_.insert(open->folder);
-    return opened;
-  }
-  if (const auto* look = std::get_if<LookForProof>(&task)) {
-    return ProofSought{look->folder, proofs_.contains(look->folder)};
-  }
-  if (const auto* read = std::get_if<ReadClaims>(&task)) {
-    const auto last = newest(seen);
-    if (!last) return unreached(task, Doubt::none);
-    const bool is_theirs = last->place->folder == read->folder;
-    if (is_theirs && !proofs_.contains(read->folder)) return unreached(task, Doubt::none);
-    return ClaimsRead{"", last};
-  }
-  if (const auto* place = std::get_if<ClaimPlace>(&task)) return claim(place->known, seen);
-  proofs_.erase(std::get<CloseFolder>(task).folder);
-  return std::nullopt;
-}
-
-/// As claims_on_disk does it: what is found decides whether to link, and the link whether it is
-/// made.
-std::optional<FolderAnswer> ClaimFolder::claim(const Knowledge& known, std::int64_t seen) {
-  const auto last = newest(seen);
-  const PlaceState state = state_of(*known.place, {proofs_, last ? last->place->number : 0});
-  if (state == PlaceState::taken) return PlaceClaimed{known.id(), "", last};
-  if (state != PlaceState::free) return PlaceClaimed{known.id(), not_reached, std::nullopt, false};
-  if (!claims_.emplace(known.place->number, known).second) {
-    if (last) return PlaceClaimed{known.id(), "", last};
-    return PlaceClaimed{known.id(), not_reached, std::nullopt, false};
-  }
-  proofs_ = {known.place->folder};
-  return PlaceClaimed{known.id(), "", std::nullopt};
+  Seen files(*this, seen);
+  return ddprun::perform(task, files);
 }
 
 std::optional<FolderAnswer> unreached(const FolderTask& task, Doubt doubt) {
-  std::optional<FolderAnswer> answer = not_done(task, not_reached);
+  std::optional<FolderAnswer> answer = not_done(task, "the folder is not reached");
   if (!answer) return answer;
   if (auto* claimed = std::get_if<PlaceClaimed>(&*answer)) {
     claimed->may_be_linked = doubt == Doubt::may_be_done;

@@ -33,8 +33,7 @@ class ClaimFolder {
   [[nodiscard]] const std::map<std::int64_t, Knowledge>& claims() const { return claims_; }
 
  private:
-  [[nodiscard]] std::optional<Knowledge> newest(std::int64_t seen) const;
-  [[nodiscard]] std::optional<FolderAnswer> claim(const Knowledge& known, std::int64_t seen);
+  class Seen;
 
   std::set<FolderId> proofs_;
   std::map<std::int64_t, Knowledge> claims_;  // by place
