@@ -2,60 +2,43 @@
 
 #include "launcher/system/clock.hpp"
 #include "launcher/text/endpoint.hpp"
-#include "rendezvous/patience.hpp"
+#include "rendezvous/overloaded.hpp"
 
-#include <algorithm>
-#include <utility>
+#include <vector>
 
 namespace ddprun {
 
 Courier::Courier(boost::asio::io_context& context, const Credentials& credentials)
     : client_(context,
               credentials,
-              {.on_up = [this](ConnectionId id, const std::string&) { on_up(id); },
+              {.on_up =
+                   [this](ConnectionId id, const std::string& peer) {
+                     tell(ConnectionUp{id, peer});
+                   },
                .on_message = [](ConnectionId, const ToAgent&) {},  // an answer is another ballot
-               .on_down = [this](ConnectionId id, const ConnectionEnd&) { on_down(id); }}) {}
+               .on_down =
+                   [this](ConnectionId id, const ConnectionEnd& end) {
+                     tell(ConnectionDown{id, end.why.message()});
+                   }}) {}
 
-void Courier::send(const std::string& address, const Ballot& ballot) {
-  if (!lines_.contains(address)) make_room();
-  Line& line = lines_[address];
-  const Millis patience = line.up ? ballot_line_age_max : ballot_connect_patience;
-  if (line.id == ConnectionId{} || now() - line.opened > patience) open(address, line);
-  if (line.up) return client_.send(line.id, ToCoordinator(ballot));
-  line.waiting.push_back(ballot);
-  if (line.waiting.size() > waiting_max) line.waiting.pop_front();
+/// Nothing that it performs tells it anything at once.
+void Courier::tell(const BallotLineEvent& event) {
+  std::vector<BallotLineAction> actions;
+  lines_.on_event(now(), event, actions);
+  for (const BallotLineAction& action : actions) perform(action);
 }
 
-void Courier::open(const std::string& address, Line& line) {
-  if (line.id != ConnectionId{}) client_.disconnect(line.id);
-  line.id = ++connections_;
-  line.up = false;
-  line.opened = now();
-  if (const auto endpoint = parse_endpoint(address, 0)) {
-    client_.connect(line.id, endpoint->host, endpoint->port);
-  }
-}
-
-void Courier::make_room() {
-  if (lines_.size() < lines_max) return;
-  const auto oldest =
-      std::ranges::min_element(lines_, {}, [](const auto& entry) { return entry.second.opened; });
-  client_.disconnect(oldest->second.id);
-  lines_.erase(oldest);
-}
-
-void Courier::on_up(ConnectionId id) {
-  const auto found =
-      std::ranges::find_if(lines_, [&](const auto& entry) { return entry.second.id == id; });
-  if (found == lines_.end()) return;
-  found->second.up = true;
-  for (const Ballot& ballot : std::exchange(found->second.waiting, {})) {
-    client_.send(id, ToCoordinator(ballot));
-  }
-}
-
-void Courier::on_down(ConnectionId id) {
-  std::erase_if(lines_, [&](const auto& entry) { return entry.second.id == id; });
+void Courier::perform(const BallotLineAction& action) {
+  std::visit(Overloaded{
+                 [this](const Connect& what) {
+                   const auto endpoint = parse_endpoint(what.address, 0);
+                   if (!endpoint) return;
+                   client_.connect(what.connection, endpoint->host, endpoint->port);
+                 },
+                 [this](const Disconnect& what) { client_.disconnect(what.connection); },
+                 [this](const SendUp& what) { client_.send(what.connection, what.message); },
+             },
+             action);
 }
 
 }  // namespace ddprun

@@ -112,24 +112,24 @@ void MemberLink::answered(const Coordinator&, const std::vector<CoordinatorActio
 }
 
 void MemberLink::perform(const ParticipantAction& action) {
-  std::visit(
-      Overloaded{
-          [this](const Connect& what) { connect(what); },
-          [this](const Disconnect& what) { client_.disconnect(what.connection); },
-          [this](const SendUp& what) { client_.send(what.connection, what.message); },
-          [this](const SendDown& what) { server_->send(what.session, what.message); },
-          [this](const CloseSession& what) { server_->close(what.session); },
-          [this](const SendBallot& what) { courier_.send(what.address, what.ballot); },
-          [this](const FolderTask& what) { folder_->start(what); },
-          [this](const KeepMark& what) { marks_->keep(what.founding); },
-          [this](const DropMark& what) { marks_->drop(what); },
-          [this](const TellAgent& what) { handlers_.on_event(what.event); },
-          [this](const LeaseChanged& what) { handlers_.on_lease(what.until); },
-          [this](const WillIsFor& what) { handlers_.on_will(what.address); },
-          [this](const LookUpOwners& what) { look_up(what); },
-          [this](const Note& what) { handlers_.on_note(what.text); },
-          [this](const AllTold&) { boost::asio::post(context_, std::exchange(done_, nullptr)); }},
-      action);
+  std::visit(Overloaded{[this](const Connect& what) { connect(what); },
+                        [this](const Disconnect& what) { client_.disconnect(what.connection); },
+                        [this](const SendUp& what) { client_.send(what.connection, what.message); },
+                        [this](const SendDown& what) { server_->send(what.session, what.message); },
+                        [this](const CloseSession& what) { server_->close(what.session); },
+                        [this](const SendBallot& what) { courier_.send(what); },
+                        [this](const FolderTask& what) { folder_->start(what); },
+                        [this](const KeepMark& what) { marks_->keep(what.founding); },
+                        [this](const DropMark& what) { marks_->drop(what); },
+                        [this](const TellAgent& what) { handlers_.on_event(what.event); },
+                        [this](const LeaseChanged& what) { handlers_.on_lease(what.until); },
+                        [this](const WillIsFor& what) { handlers_.on_will(what.address); },
+                        [this](const LookUpOwners& what) { look_up(what); },
+                        [this](const Note& what) { handlers_.on_note(what.text); },
+                        [this](const AllTold&) {
+                          boost::asio::post(context_, std::exchange(done_, nullptr));
+                        }},
+             action);
 }
 
 /// The store's end of a connection is its peer here.

@@ -93,7 +93,8 @@ void Host::power_off() {
   leased_until_.reset();
   lines_.clear();
   sessions_.clear();
-  ballot_lines_.clear();
+  ballot_lines_ = {};
+  ballot_pipes_.clear();
   inbox_.clear();
   timer_due_ = false;
   spawn_fails_ = false;
@@ -336,7 +337,7 @@ void Host::perform(const ParticipantAction& action) {
                         [&](const SendUp& what) { send_up(what); },
                         [&](const SendDown& what) { send_down(what); },
                         [&](const CloseSession& what) { close(what.session); },
-                        [&](const SendBallot& what) { send_ballot(what); },
+                        [&](const SendBallot& what) { tell_ballot_lines(what); },
                         [&](const FolderTask& what) { use_folder(what); },
                         [&](const KeepMark& what) { keep_mark(what); },
                         [&](const DropMark& what) {

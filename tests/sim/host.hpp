@@ -4,6 +4,7 @@
 
 #include "launcher/guard/lease_notice.hpp"
 #include "launcher/guard/lease_watch.hpp"
+#include "launcher/link/ballot_lines.hpp"
 #include "launcher/node/agent.hpp"
 #include "launcher/node/last_steps.hpp"
 #include "rendezvous/membership/participant.hpp"
@@ -137,9 +138,9 @@ class Host : public ParticipantObserver {
     Network::PipePtr there;
     Network::PipePtr back;
   };
-  struct BallotLine {
+  struct BallotPipe {
+    int to;
     Network::PipePtr pipe;
-    Instant opened;
   };
 
   [[nodiscard]] Instant local_now() const;
@@ -183,7 +184,8 @@ class Host : public ParticipantObserver {
   void send_down(const SendDown& send);
   void send_back(const Line& line, const ParticipantEvent& event);
   void close(SessionId session);
-  void send_ballot(const SendBallot& send);
+  void tell_ballot_lines(const BallotLineEvent& event);
+  void carry(const BallotPipe& by, const ToCoordinator& ballot);
   void deliver_will(AgentId agent, const std::string& address);
   void deliver(const Will& will, int to, Millis later);
   void use_folder(const FolderTask& task);
@@ -228,7 +230,8 @@ class Host : public ParticipantObserver {
   bool starts_ = false;                 // what it is told starts a generation
   std::map<ConnectionId, Line> lines_;  // that it made
   std::map<SessionId, Line> sessions_;  // that it accepted
-  std::map<int, BallotLine> ballot_lines_;
+  BallotLines ballot_lines_;
+  std::map<ConnectionId, BallotPipe> ballot_pipes_;
   Part part_;
   int spawns_count_ = 0;  // two jobs may have a generation of one number
   int alive_ = 0;

@@ -70,7 +70,11 @@ void Host::disconnect(ConnectionId connection) {
 
 /// Both ends hear of it, and what was on its way is lost.
 void Host::lose_lines_with(int other) {
-  ballot_lines_.erase(other);
+  std::erase_if(ballot_pipes_, [&](const auto& entry) {
+    if (entry.second.to != other) return false;
+    tell_ballot_lines(ConnectionDown{entry.first, "lost"});
+    return true;
+  });
   std::erase_if(lines_, [&](const auto& entry) {
     if (entry.second.door != other || !entry.second.there) return false;
     mine([this, id = entry.first] { feed(ParticipantEvent(ConnectionDown{id})); })();
@@ -83,25 +87,37 @@ void Host::lose_lines_with(int other) {
   });
 }
 
-void Host::send_ballot(const SendBallot& send) {
-  const int to = host_at(send.address);
-  Network& network = cluster_.network();
-  const Instant now = cluster_.schedule().now();
-  BallotLine& line = ballot_lines_[to];
-  if (!line.pipe || now - line.opened > ballot_line_age_max) {
-    line = {network.open(options_.index, to), now};
+/// The network accepts such a connection at once.
+void Host::tell_ballot_lines(const BallotLineEvent& event) {
+  std::vector<BallotLineAction> actions;
+  ballot_lines_.on_event(cluster_.schedule().now(), event, actions);
+  for (const BallotLineAction& action : actions) {
+    if (const auto* connect = std::get_if<Connect>(&action)) {
+      const int to = host_at(connect->address);
+      ballot_pipes_[connect->connection] = {to, cluster_.network().open(options_.index, to)};
+      tell_ballot_lines(ConnectionUp{connect->connection, connect->address});
+    }
+    if (const auto* drop = std::get_if<Disconnect>(&action)) ballot_pipes_.erase(drop->connection);
+    if (const auto* send = std::get_if<SendUp>(&action)) {
+      carry(ballot_pipes_.at(send->connection), send->message);
+    }
   }
+}
+
+void Host::carry(const BallotPipe& by, const ToCoordinator& ballot) {
+  const int to = by.to;
+  Network& network = cluster_.network();
   Host& other = cluster_.host(to);
   const Story& story = cluster_.story();
   const auto by_chance = [&](int percent) {
     return percent > 0 && !cluster_.is_calm() && cluster_.chance().percent(percent);
   };
-  auto deliver = other.mine([&other, ballot = send.ballot] {
+  auto deliver = other.mine([&other, ballot] {
     other.feed(ParticipantEvent(Received{{0}, ballot}));
   });
   if (by_chance(story.lose_percent)) return;
   const bool scatters = by_chance(story.scatter_percent);
-  const Network::PipePtr way = scatters ? network.open(options_.index, to) : line.pipe;
+  const Network::PipePtr way = scatters ? network.open(options_.index, to) : by.pipe;
   if (story.repeat_percent == 0) return network.send(way, std::move(deliver));
   network.send(way, deliver);
   if (!by_chance(story.repeat_percent)) return;
