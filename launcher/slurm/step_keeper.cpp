@@ -133,11 +133,23 @@ void StepKeeper::on(Instant now, const Timeout&, Actions& out) {
 
 void StepKeeper::end_all(Instant now, Actions& out) {
   if (now < *end_deadline_) return;
+  if (std::exchange(steps_killed_, true)) return wait_no_longer(out);
   end_deadline_ = now + options_.end_patience;
   for (std::size_t index = 0; index < nodes_.size(); ++index) {
     const State state = nodes_[index].state;
     if (state == State::waiting || state == State::given_up) continue;
     out.emplace_back(KillStep{NodeId{static_cast<int>(index)}});
+  }
+}
+
+void StepKeeper::wait_no_longer(Actions& out) {
+  for (Node& node : nodes_) {
+    if (node.state == State::waiting || node.state == State::given_up) continue;
+    node.state = State::given_up;
+    out.emplace_back(
+        Note{fmt::format("the srun of {} does not end after SIGKILL, and is no longer waited for: "
+                         "look for a filesystem that hangs",
+                         node.name)});
   }
 }
 

@@ -20,6 +20,8 @@
 //   `starts_max` failed starts of a node in a row, at most `retry_max` apart. While no agent
 //   at all has joined, `first_starts_max`: then no single node is at fault. That lasts for
 //   `join_timeout` at most, since steps that hang do not end.
+//   Twice `end_patience` from the job's end until no step is waited for: even a process that
+//   SIGKILL does not end, since its filesystem hangs.
 #pragma once
 
 #include "rendezvous/generations/coordinator_events.hpp"
@@ -48,7 +50,8 @@ struct StepKeeperOptions {
   Millis join_timeout = GatheringOptions{}.join_timeout;  ///< For the first agent of all.
   Millis settled_after{60'000};  ///< After this time with an agent a start counts as successful.
   Millis lost_for_good{30'000};  ///< From then on its step is ended.
-  Millis end_patience{10'000};   ///< From the job's end until steps are ended that have not yet.
+  Millis end_patience{10'000};   ///< From the job's end until steps are ended that have not yet,
+                                 ///< and then until they are no longer waited for.
   friend bool operator==(const StepKeeperOptions&, const StepKeeperOptions&) = default;
 };
 
@@ -127,6 +130,7 @@ class StepKeeper {
   void on(Instant now, const Timeout&, Actions& out);
   void end_if_none_left(Actions& out) const;
   void end_all(Instant now, Actions& out);
+  void wait_no_longer(Actions& out);
   void start_step(Instant now, NodeId id, Actions& out);
   void give_up(Instant now, Node& node, const std::string& how, Actions& out);
   void abandon(std::string why, Actions& out);
@@ -141,6 +145,7 @@ class StepKeeper {
   std::optional<StopRequested> stop_;     // the newest request
   bool abandoned_ = false;
   std::optional<Instant> end_deadline_;  // once the job is over
+  bool steps_killed_ = false;            // at that deadline
 };
 
 }  // namespace ddprun

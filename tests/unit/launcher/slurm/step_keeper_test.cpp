@@ -224,6 +224,22 @@ TEST_CASE("step keeper: K2 once the job is over nothing is started, and what is 
   CHECK_FALSE(story.keeper.next_deadline());
 }
 
+TEST_CASE("step keeper: what SIGKILL does not end is not waited for") {
+  Story story = joined();
+  (void)story.ends(0);
+  (void)story.meets(JobEnds{});
+  CHECK(story.after(10'000) == Lines{"kill 1", "kill 2"});
+  (void)story.meets(StepEnded{NodeId{1}, "SIGKILL (9)"});
+  CHECK(story.after(9'999).empty());
+  CHECK(story.keeper.steps_count() == 1);
+  CHECK(story.after(1) ==
+        Lines{"note: the srun of n2 does not end after SIGKILL, and is no longer waited for: look "
+              "for a filesystem that hangs"});
+  CHECK(story.keeper.steps_count() == 0);
+  CHECK_FALSE(story.keeper.next_deadline());
+  CHECK(story.meets(StepEnded{NodeId{2}, "SIGKILL (9)"}).empty());
+}
+
 TEST_CASE("step keeper: K2 once the end was asked for nothing is started, and the last one tells") {
   Story story = joined();
   (void)story.meets(AgentLost{NodeId{2}});
