@@ -1,5 +1,6 @@
 #include "tests/sim/causes.hpp"
 
+#include "rendezvous/generations/restart_policy.hpp"
 #include "rendezvous/lease.hpp"
 #include "rendezvous/result.hpp"
 
@@ -12,8 +13,6 @@ namespace ddprun::sim {
 namespace {
 
 constexpr Instant all_have_joined{45'000};
-constexpr Millis second_wait{1'000};  // before the second restart in a row, at least
-constexpr int stalled_max = 3;        // restarts without progress
 
 bool is_of_worker(FaultKind kind) {
   return kind == FaultKind::worker_fails || kind == FaultKind::spawn_fails;
@@ -89,7 +88,7 @@ bool Causes::has_waited(Instant now) const {
   if (failed == failures_.end()) return true;
   const bool in_row = orderly_ && newest_restarted_ && snapshots_ == Snapshots::unseen &&
                       failed->at - newest_from_ + news_max_ * 2 < wait_max_;
-  return !in_row || now - failed->at + Millis{2} >= std::min(second_wait, wait_max_);
+  return !in_row || now - failed->at + Millis{2} >= std::min(RestartPolicy::wait_second, wait_max_);
 }
 
 /// Or who leads has waited long enough for that, by its own clock.
@@ -102,7 +101,7 @@ bool Causes::has_saved(Instant now) const {
 bool Causes::may_make_progress() const {
   const int rows = 1 + unseen_count_;
   return snapshots_ != Snapshots::stalled ||
-         std::ssize(restarts_) <= rows * stalled_max + unseen_count_;
+         std::ssize(restarts_) <= rows * RestartPolicy::stalled_max + unseen_count_;
 }
 
 /// The generations that follow failures in one window are one more than these at most: the oldest

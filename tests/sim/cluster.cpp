@@ -145,8 +145,7 @@ bool Cluster::may_lose_folder() const {
 
 bool Cluster::waits_before_restart() const {
   return std::ranges::any_of(hosts_, [](const auto& each) {
-    return each->coordinator() != nullptr &&
-           each->coordinator()->reason().starts_with("waiting before ");
+    return each->coordinator() != nullptr && each->coordinator()->waits() == Wait::pause;
   });
 }
 
