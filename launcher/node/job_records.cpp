@@ -35,7 +35,7 @@ void JobRecords::job_starts() {
 void JobRecords::workers_live(const std::map<int, LocalRank>& workers) {
   WorkersSpawned started;
   for (const auto& [pid, rank] : workers) started.workers.push_back({rank, pid});
-  on(started);
+  observe(started);
 }
 
 void JobRecords::look(const JobLink& link, const Agent& agent) {

@@ -37,7 +37,7 @@ class JobRecords {
   /// To be called with all of an agent's events and actions, before they have any effect, and with
   /// the events of a coordinator in this process.
   template <typename What>
-  void on(const What& what) {
+  void observe(const What& what) {
     JobObserver::Events events;
     observer_.on(what, events);
     write(events);

@@ -78,7 +78,7 @@ int Supervisor::run() {
   guard_.listen();
   workers_.listen();
   records_.job_starts();
-  agent_.watch([this](const AgentEvent& event) { records_.on(event); });
+  agent_.watch([this](const AgentEvent& event) { records_.observe(event); });
   reach_coordinator();
   agent_.start();
   context_.run();
@@ -103,7 +103,7 @@ JobLink::Handlers Supervisor::link_handlers() {
           },
           console_.sayer(),
           [this](const CoordinatorEvent& event) {
-            records_.on(event);
+            records_.observe(event);
             slurm_.on_heard(event);
           },
           [this](std::optional<Instant> until) { lease_.renew(until); },
@@ -124,7 +124,7 @@ void Supervisor::workers_are_gone() {
 }
 
 void Supervisor::perform(const AgentAction& action) {
-  records_.on(action);
+  records_.observe(action);
   std::visit(Overloaded{[this](const CloseStore&) { store_.close(); },
                         [this](const LookAtSnapshot&) { snapshot_.start(); },
                         [this](const SignalWorkers& what) {

@@ -40,7 +40,7 @@ std::string_view last_state(std::string_view bytes) {
 
 std::string BottomLine::write(Owner owner, std::string bytes, int columns) {
   if (texts_.empty() && bytes.ends_with('\n')) return bytes;
-  const std::string before = take(owner);
+  const std::string before = extract(owner);
   const std::size_t whole = bytes.rfind('\n') + 1;  // 0 for npos
   keep({owner, std::string(last_state(std::string_view(bytes).substr(whole)))});
   std::string out = erased();
@@ -50,14 +50,14 @@ std::string BottomLine::write(Owner owner, std::string bytes, int columns) {
 }
 
 std::string BottomLine::set(Owner owner, std::string_view text, int columns) {
-  take(owner);
+  extract(owner);
   keep({owner, std::string(text), owner != status});
   std::string out = erased();
   return out += drawn(columns);
 }
 
 /// Its text, which it has no longer.
-std::string BottomLine::take(Owner owner) {
+std::string BottomLine::extract(Owner owner) {
   const auto found = std::ranges::find(texts_, owner, &Text::owner);
   if (found == texts_.end()) return {};
   std::string text = std::move(found->text);

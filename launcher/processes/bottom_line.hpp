@@ -34,7 +34,7 @@ class BottomLine {
     std::string text;
     bool is_begun = false;  // a line: what is typed goes behind it
   };
-  std::string take(Owner owner);
+  std::string extract(Owner owner);
   void keep(Text kept);
   [[nodiscard]] std::string erased() const;
   std::string drawn(int columns);

@@ -73,7 +73,7 @@ struct StopRequested {
 struct LeaveRequested {
   NodeId node;
   int signal = 0;
-  bool may_be_for_all = false;  ///< The others have `same_request` to ask for the same.
+  bool may_be_for_all = false;  ///< The others have `leave_wait` to ask for the same.
   bool with_lead = false;       ///< The coordinator is in that node's process, and ends with it.
   friend bool operator==(const LeaveRequested&, const LeaveRequested&) = default;
 };

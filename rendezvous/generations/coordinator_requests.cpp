@@ -128,7 +128,7 @@ void Coordinator::on(Instant now, const LeaveRequested& request, Actions& out) {
   if (request.with_lead) leave_with_lead(now, request, out);
   if (state_ != State::running) return;
   if (!request.may_be_for_all) return stop(SIGTERM, options_.grace, cause_, out);
-  if (!leave_at_) leave_at_ = now + options_.same_request;
+  if (!leave_at_) leave_at_ = now + options_.leave_wait;
 }
 
 /// Too few would be left: the job stops, and workers have the same time as where it goes on. The

@@ -155,7 +155,7 @@ Result<void> KeyValue::perform(SessionId session, StoreRequest& request, Replies
   StoreTexts& keys = request.keys;
   switch (request.operation) {
     case StoreOperation::set:
-      return put(keys[0], request.values.take(0), out);
+      return put(keys[0], request.values.extract(0), out);
     case StoreOperation::compare_set:
       return compare_set(session, request, out);
     case StoreOperation::get:
@@ -277,7 +277,7 @@ Result<void> KeyValue::compare_set(SessionId session, StoreRequest& request, Rep
   StoreReply own{session, {}};
   Replies woken;
   if (matches) {
-    if (auto stored = put(key, request.values.take(1), woken); !stored) return stored;
+    if (auto stored = put(key, request.values.extract(1), woken); !stored) return stored;
     own.bytes.add_value(data_.find(key)->second);
   } else if (is_missing) {
     own.bytes.add_value(StoreValue(std::string(expected), budget_));
@@ -317,7 +317,7 @@ Result<std::int64_t> KeyValue::increase(std::string_view key, std::int64_t delta
 Result<void> KeyValue::append(StoreRequest& request, Replies& out) {
   const std::string_view key = request.keys[0];
   const auto held = data_.find(key);
-  if (held == data_.end()) return put(key, request.values.take(0), out);
+  if (held == data_.end()) return put(key, request.values.extract(0), out);
   if (!is_watched(key)) {
     held->second.append(request.values[0], budget_);
     return {};
@@ -350,7 +350,7 @@ Result<void> KeyValue::queue_push(StoreRequest& request, Replies& out) {
     entries_bytes_ += limits_.entry_bytes + key.size();
   }
   entries_bytes_ += limits_.entry_bytes;
-  queues_[std::string(key)].emplace_back(request.values.take(0), budget_);
+  queues_[std::string(key)].emplace_back(request.values.extract(0), budget_);
   if (const auto first = waits_.take_first(key)) {
     woken_.push_back(*first);
     go_on_with_woken(out);
@@ -390,7 +390,7 @@ std::int64_t KeyValue::queue_length(std::string_view key) const {
 Result<void> KeyValue::multi_set(StoreRequest& request, Replies& out) {
   if (auto room = has_room_for_keys(request.keys.size()); !room) return room;
   for (std::size_t i = 0; i < request.keys.size(); ++i) {
-    auto stored = put(request.keys[i], request.values.take(i), out);
+    auto stored = put(request.keys[i], request.values.extract(i), out);
     if (!stored) return stored;
   }
   return {};

@@ -77,7 +77,7 @@ class StoreTexts {
   }
 
   /// Moved out if it is the only one, else copied. Call it once for each.
-  [[nodiscard]] std::string take(std::size_t index) {
+  [[nodiscard]] std::string extract(std::size_t index) {
     return count_ == 1 ? std::move(bytes_) : std::string((*this)[index]);
   }
 

@@ -28,7 +28,7 @@ GpuSampler::~GpuSampler() {
   thread_.join();
 }
 
-GpuReading GpuSampler::take() {
+GpuReading GpuSampler::sample() {
   const std::lock_guard lock(mutex_);
   read_now();
   return {std::exchange(busy_percent_, {}).value(),

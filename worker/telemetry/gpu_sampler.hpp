@@ -32,9 +32,9 @@ class GpuSampler {
   GpuSampler& operator=(const GpuSampler&) = delete;
   ~GpuSampler();
 
-  /// Since the construction or the last take(), with one more reading now: the means over time, and
-  /// the most memory. `problem` is the first one.
-  [[nodiscard]] GpuReading take();
+  /// Since the construction or the last sample(), with one more reading now: the means over time,
+  /// and the most memory. `problem` is the first one.
+  [[nodiscard]] GpuReading sample();
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -68,7 +68,7 @@ struct Profile::State {
     if (!options.warn) options.warn = warn_on_stderr;
     require_possible(options);
     make_folder(folder);
-    if (!Recorder::of_process().take()) {
+    if (!Recorder::of_process().acquire()) {
       throw Error("this process has a Profile already; end that one before the next begins");
     }
     begin_step(ProfileAction::none);
@@ -81,7 +81,7 @@ struct Profile::State {
       save();
     }
     static_cast<void>(Recorder::of_process().stop());
-    Recorder::of_process().give_back();
+    Recorder::of_process().release();
   }
 
   void begin_step(ProfileAction before) {

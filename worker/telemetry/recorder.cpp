@@ -40,12 +40,12 @@ Recorder& Recorder::of_process() {
   return recorder;
 }
 
-bool Recorder::take() {
+bool Recorder::acquire() {
   const std::lock_guard lock(mutex_);
   return !std::exchange(is_taken_, true);
 }
 
-void Recorder::give_back() {
+void Recorder::release() {
   const std::lock_guard lock(mutex_);
   is_taken_ = false;
 }

@@ -23,9 +23,9 @@ class Recorder {
 
   static Recorder& of_process();
 
-  /// Takes the recorder, false if somebody has it.
-  [[nodiscard]] bool take();
-  void give_back();
+  /// Whether the caller has the recorder now; false if somebody else has it.
+  [[nodiscard]] bool acquire();
+  void release();
 
   /// Between the two, events are kept, at most `events_max`.
   void start(std::int64_t events_max);

@@ -96,7 +96,7 @@ Usage DeviceUsage::take(const Session& session) {
   forget_peak_memory();
   usage.gpu_memory_bytes = compat::take_peak_memory(session.device());
   if (!sampler_) return usage;
-  const GpuReading reading = sampler_->take();
+  const GpuReading reading = sampler_->sample();
   usage.gpu_busy_percent = reading.busy_percent;
   usage.gpu_watts = reading.watts;
   if (!usage.gpu_memory_bytes) usage.gpu_memory_bytes = reading.memory_bytes;

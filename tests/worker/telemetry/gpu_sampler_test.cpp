@@ -30,19 +30,19 @@ TEST_CASE("GPU sampler: it reads by itself, and a take has what was since the on
       },
       milliseconds(1));
   has_read_twice.wait();
-  const GpuReading first = sampler.take();
+  const GpuReading first = sampler.sample();
   CHECK(first.busy_percent == doctest::Approx(50));
   CHECK(first.watts == doctest::Approx(200));
   CHECK(first.memory_bytes == 9);
   CHECK(first.problem == "it was read twice");
-  const GpuReading second = sampler.take();
+  const GpuReading second = sampler.sample();
   CHECK(second.memory_bytes == 3);
   CHECK(second.problem.empty());
 }
 
 TEST_CASE("GPU sampler: a take reads, however long the period is, and the end waits for none") {
   GpuSampler sampler([] { return GpuReading{std::nullopt, 5, std::nullopt, ""}; }, hours(10));
-  const GpuReading reading = sampler.take();
+  const GpuReading reading = sampler.sample();
   CHECK_FALSE(reading.busy_percent);
   CHECK(reading.watts == doctest::Approx(5));
   CHECK_FALSE(reading.memory_bytes);

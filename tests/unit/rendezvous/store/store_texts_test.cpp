@@ -43,12 +43,12 @@ TEST_CASE("store texts: lists with the same bytes differ in where these start") 
 TEST_CASE("store texts: the only one is moved out, and of several each is copied") {
   StoreTexts only{std::string(100, 'x')};
   const char* bytes = only[0].data();
-  const std::string taken = only.take(0);
+  const std::string taken = only.extract(0);
   CHECK(taken == std::string(100, 'x'));
   CHECK(taken.data() == bytes);
   StoreTexts several{"a", "b"};
-  CHECK(several.take(1) == "b");
-  CHECK(several.take(0) == "a");
+  CHECK(several.extract(1) == "b");
+  CHECK(several.extract(0) == "a");
 }
 
 TEST_CASE("store texts: one that was moved from is empty, and may be used again") {
