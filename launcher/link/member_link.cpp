@@ -87,10 +87,9 @@ ParticipantOptions MemberLink::participant_options() {
   own.contact = text_of(contact);
   if (options_.endpoint.port == 0) {
     options_.endpoint = contact;
-    own.doors.clear();
+    own.other_doors.clear();
   }
   own.endpoint = text_of(options_.endpoint);
-  own.doors.insert(own.doors.begin(), own.endpoint);
   return own;
 }
 

@@ -23,7 +23,7 @@
 namespace ddprun {
 
 struct MemberOptions {
-  ParticipantOptions participant;  ///< But for `contact`, `endpoint`, and that one among the doors.
+  ParticipantOptions participant;  ///< But for `contact` and `endpoint`.
   Endpoint endpoint;               ///< Where those who know nobody look for the job. Port 0: where
                                    ///< this process comes to listen.
   std::string listen_address;      ///< Where it listens.

@@ -44,7 +44,7 @@ ParticipantOptions participant_options(const Job& job) {
   options.secret = job.meeting.will.secret;
   options.host = job.setup.host;
   for (const Endpoint& door : job.options.rendezvous.other_doors) {
-    options.doors.push_back(text_of(door));
+    options.other_doors.push_back(text_of(door));
   }
   options.folder = job.claims_folder;
   options.keeps_marks = options.keeps_marks && !job.meeting.marks_folder.empty();

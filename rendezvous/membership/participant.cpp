@@ -15,6 +15,12 @@ ParticipantOptions completed(ParticipantOptions options) {
   return options;
 }
 
+std::vector<std::string> doors_of(const ParticipantOptions& options) {
+  std::vector<std::string> doors{options.endpoint};
+  doors.insert(doors.end(), options.other_doors.begin(), options.other_doors.end());
+  return doors;
+}
+
 UplinkOptions uplink_options(const ParticipantOptions& options) {
   const GatheringOptions& gathering = options.coordinator.gathering;
   return {.agent = options.agent,
@@ -27,7 +33,7 @@ UplinkOptions uplink_options(const ParticipantOptions& options) {
           .contact = options.contact,
           .mark = options.mark,
           .secret = options.secret,
-          .doors = options.doors,
+          .doors = doors_of(options),
           .join_timeout = gathering.join_timeout,
           .replace_timeout = gathering.replace_timeout,
           .times = options.times,

@@ -69,7 +69,7 @@ HostOptions Cluster::host_options(int index) {
   host.founds = index == story_.founder;
   host.has_place = story_.have_places;
   const int doors_count = story_.know_hosts ? story_.hosts_count() : 1;
-  for (int door = 0; door < doors_count; ++door) host.doors.push_back(address_of(door));
+  for (int door = 1; door < doors_count; ++door) host.other_doors.push_back(address_of(door));
   host.is_witness = drawn.witness;
   host.worker_count = drawn.workers;
   host.snapshots = story_.snapshots;

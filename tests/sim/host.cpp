@@ -37,7 +37,7 @@ ParticipantOptions participant_options_of(const HostOptions& options) {
   participant.host = name_of(options.index);
   participant.contact = address_of(options.index);
   participant.endpoint = address_of(0);
-  participant.doors = options.doors;
+  participant.other_doors = options.other_doors;
   participant.folder = own_options(options).claim_dir;
   participant.keeps_marks = participant.keeps_marks && options.keeps_marks;
   participant.relays = options.relays;

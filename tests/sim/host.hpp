@@ -29,7 +29,7 @@ struct HostOptions {
   int index = 0;
   bool founds = false;
   bool has_place = false;  ///< Its agent is given its place in the order of nodes.
-  std::vector<std::string> doors;
+  std::vector<std::string> other_doors;
   bool is_witness = false;
   int worker_count = 1;  ///< Of another than a witness.
   Snapshots snapshots = Snapshots::unseen;

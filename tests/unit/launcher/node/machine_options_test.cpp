@@ -64,7 +64,7 @@ TEST_CASE("machine options: who takes part, and where it looks for the job") {
   CHECK(options.node == NodeId{1});
   CHECK(options.coordinator.gathering.nodes_min == 2);
   CHECK(options.coordinator.gathering.nodes_max == 4);
-  CHECK(options.doors == std::vector<std::string>{"n1:29400"});
+  CHECK(options.other_doors == std::vector<std::string>{"n1:29400"});
   job.witness = true;
   CHECK(agent_options(job).witness);
   CHECK(agent_options(job).worker_count == 0);

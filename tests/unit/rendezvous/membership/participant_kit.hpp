@@ -52,7 +52,6 @@ inline ParticipantOptions peer_options(int host, int nodes_max) {
   options.founds = options.is_at_endpoint = host == 0;
   options.contact = options.host + ":1";
   options.endpoint = "n0:1";
-  options.doors = {options.endpoint};
   options.times = usual_times;
   options.coordinator.voters_decide = true;
   options.coordinator.gathering.nodes_max = nodes_max;
