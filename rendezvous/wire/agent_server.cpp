@@ -26,7 +26,8 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-Instant now() {
+/// By the clock of its timers.
+Instant timer_now() {
   const auto since = Clock::now().time_since_epoch();
   return {std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
 }
@@ -106,7 +107,7 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
           fmt::format("a connection from {}: there are {} already", peer, sessions_.size()));
     }
     const SessionId id = ++newest_session_;
-    strangers_.on_opened(now(), id);
+    strangers_.on_opened(timer_now(), id);
     sessions_[id] = {
         FrameConnection::start(
             std::move(socket),
@@ -119,7 +120,7 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
   /// For one more stranger. If there is none, accepting goes on once a stranger has left.
   bool has_room() {
     if (!strangers_.are_full()) return true;
-    if (const auto next = strangers_.crowded_out(now())) {
+    if (const auto next = strangers_.crowded_out(timer_now())) {
       dismiss(*next);
       return true;
     }
@@ -160,7 +161,7 @@ class AgentServer::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void dismiss_overdue() {
-    const Instant at = now();
+    const Instant at = timer_now();
     while (const auto next = strangers_.overdue(at)) dismiss(*next);
     wait_for_patience();
   }
