@@ -11,7 +11,7 @@ namespace ddprun::detail {
   (void)std::fprintf(
       stderr, "ddprun: bug: %s does not hold at %s:%d; please report it\n", condition, file, line);
   (void)std::fflush(stderr);
-  std::_Exit(70);
+  std::_Exit(70);  // ExitStatus::internal_error
 }
 
 }  // namespace ddprun::detail

@@ -2,6 +2,7 @@
 
 #include "launcher/processes/argument_pointers.hpp"
 #include "launcher/system/clock.hpp"
+#include "rendezvous/result.hpp"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -109,7 +110,9 @@ struct ChildSide {
     if (context.exec_failures_fd >= 0) {
       (void)!::write(context.exec_failures_fd, &failure, sizeof failure);
     }
-    return failure.error == ENOENT ? 127 : 126;
+    const bool is_missing = failure.error == ENOENT;
+    return static_cast<int>(is_missing ? ExitStatus::program_not_found
+                                       : ExitStatus::cannot_execute);
   }
 
   /// Refused only if none of them may be used any more, since the system has changed what is
