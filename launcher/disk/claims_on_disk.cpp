@@ -22,10 +22,8 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <set>
 #include <string_view>
 #include <system_error>
-#include <type_traits>
 
 namespace ddprun {
 namespace {
@@ -170,7 +168,6 @@ std::string FilesOnDisk::write_record(const Knowledge& known) {
 
 LinkAnswer FilesOnDisk::link_record(std::int64_t place) {
   const int reason = add_name(record_, claim_name(path_, place));
-  remove_record();
   if (reason == EEXIST) return {LinkAnswer::Result::exists, ""};
   if (reason != 0) return {LinkAnswer::Result::failed, reason_of(path_, reason)};
   (void)sync_folder(path_);  // others have perhaps read the claim already

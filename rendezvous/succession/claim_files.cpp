@@ -70,7 +70,7 @@ PlaceClaimed link_written(const Knowledge& known, ClaimFiles& files) {
     return {known.id(), std::move(link.why), std::nullopt, true};
   }
   if (link.result == LinkAnswer::Result::exists) {
-    return taken(known.id(), std::max(names.newest, files.names().newest), files);
+    return taken(known.id(), std::max(place.number, files.names().newest), files);
   }
   for (const FolderId each : names.proofs) {  // of jobs that this claim has ended
     if (each != place.folder) files.remove_proof(each);

@@ -20,10 +20,10 @@ struct FolderNames {
 
 struct LinkAnswer {
   enum class Result : std::uint8_t { made, exists, failed } result;
-  std::string why;  ///< It failed; it may be made all the same.
+  std::string why;  ///< Why link(2) failed. The link may exist all the same.
 };
 
-/// One folder, as one host sees it. A reason is empty where there is none against it.
+/// One folder, as one host sees it. An empty reason means success.
 class ClaimFiles {
  public:
   ClaimFiles() = default;
@@ -46,9 +46,9 @@ class ClaimFiles {
 
   /// Writes the record to a file that has no place yet; returns why it cannot.
   [[nodiscard]] virtual std::string write_record(const Knowledge& known) = 0;
-  /// Gives that file this place too: for one claimant of all.
+  /// Gives that file the name of this place, too. Only one claimant succeeds.
   [[nodiscard]] virtual LinkAnswer link_record(std::int64_t place) = 0;
-  /// The file's first name goes.
+  /// Removes the file's first name.
   virtual void remove_record() = 0;
 };
 

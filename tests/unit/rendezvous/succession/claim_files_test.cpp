@@ -20,6 +20,7 @@ class PretendedFiles final : public ClaimFiles {
   std::set<FolderId> proofs{{1}};
   std::map<std::int64_t, Knowledge> claims;
   std::optional<Knowledge> between;  ///< Another claims so between the names and the link.
+  bool names_are_old = false;        ///< Those of claims are not seen.
   std::string why_no_names;
   std::string why_no_record;
   std::string why_no_link;
@@ -28,7 +29,8 @@ class PretendedFiles final : public ClaimFiles {
   [[nodiscard]] std::string path() const override { return "/claims"; }
   [[nodiscard]] std::string create() override { return {}; }
   [[nodiscard]] FolderNames names() override {
-    return {why_no_names, proofs, claims.empty() ? 0 : claims.rbegin()->first};
+    const bool sees_none = claims.empty() || names_are_old;
+    return {why_no_names, proofs, sees_none ? 0 : claims.rbegin()->first};
   }
   [[nodiscard]] std::optional<Knowledge> read_claim(std::int64_t place) override {
     const auto found = claims.find(place);
@@ -82,6 +84,16 @@ TEST_CASE("claim files: another links the place between the names and the link, 
   CHECK(answer.why.empty());
   REQUIRE(answer.taken);
   CHECK(*answer.taken == *files.between);
+}
+
+TEST_CASE("claim files: who sees old names learns from the link who has the place") {
+  PretendedFiles files;
+  files.claims.emplace(1, claim_of({1}, 1));
+  files.names_are_old = true;
+  const PlaceClaimed answer = files.claim(claim_of({0}, 1));
+  CHECK(answer.why.empty());
+  REQUIRE(answer.taken);
+  CHECK(*answer.taken == claim_of({1}, 1));
 }
 
 TEST_CASE("claim files: a place that is taken is not tried") {
