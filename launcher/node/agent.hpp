@@ -96,6 +96,8 @@ struct Resumed {
 /// The kernel has stopped the worker that has the terminal, since the shell has it now.
 struct WorkerLacksTerminal {};
 struct GuardLost {};
+/// The batch system will soon end the job.
+struct TimeIsUp {};
 using AgentEvent = std::variant<StoreBound,
                                 StoreUnavailable,
                                 SnapshotSeen,
@@ -111,6 +113,7 @@ using AgentEvent = std::variant<StoreBound,
                                 Resumed,
                                 WorkerLacksTerminal,
                                 GuardLost,
+                                TimeIsUp,
                                 LeaseEnded,
                                 LifeEnded,
                                 GiveUp,
@@ -233,6 +236,7 @@ class Agent {
   void on(Instant now, const Resumed& resumed, Actions& out);
   void on(Instant now, const WorkerLacksTerminal&, Actions& out) const;
   void on(Instant now, const GuardLost& lost, Actions& out);
+  void on(Instant now, const TimeIsUp&, Actions& out);
   void on(Instant now, const LeaseEnded& ended, Actions& out);
   void on(Instant now, const LifeEnded& ended, Actions& out);
   void on(Instant now, const GiveUp& given_up, Actions& out);

@@ -57,6 +57,11 @@ void Agent::request_stop(Instant now, int signal, Actions& out) {
   out.emplace_back(TellCoordinator{LeaveRequested{{}, signal, may_be_for_all}});
 }
 
+void Agent::on(Instant, const TimeIsUp&, Actions& out) {
+  if (state_ == State::finished) return;
+  out.emplace_back(TellCoordinator{StopRequested{.time_is_up = true}});
+}
+
 std::optional<LocalRank> Agent::terminal_worker() const {
   const auto worker = options_.terminal.in(part_);
   return worker && alive_.contains(*worker) ? worker : std::nullopt;

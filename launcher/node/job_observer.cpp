@@ -32,6 +32,7 @@ void JobObserver::on(const AgentEvent& event, Events& out) {
                         [](const Resumed&) {},
                         [](const WorkerLacksTerminal&) {},
                         [](const GuardLost&) {},  // JobFinished names it
+                        [](const TimeIsUp&) {},   // the coordinator hears it
                         [&](const LeaseEnded& ended) { append(ended); },
                         [&](const LifeEnded& ended) { append(ended); },
                         [&](const GiveUp& given_up) { append(given_up); },

@@ -19,11 +19,7 @@ SlurmSide::SlurmSide(boost::asio::io_context& context,
   if (!job_.slurm) return;
   BatchJob::Handlers batch;
   batch.on_note = handlers_.on_note;
-  batch.on_stop = [this] {
-    const StopRequested stop{.time_is_up = true};
-    handlers_.on_stop(stop);
-    stop_steps(stop);
-  };
+  batch.on_stop = handlers_.on_time_up;
   batch.may_start = handlers_.may_start;
   batch_.emplace(
       context_, writer_, user_signals_, *job_.slurm, job_.options.stop, std::move(batch));

@@ -23,9 +23,9 @@ namespace ddprun {
 class SlurmSide {
  public:
   struct Handlers {
-    std::function<void(std::string)> on_note;           ///< One line for people.
-    std::function<void(const Outcome&)> on_give_up;     ///< There is nobody to go on with.
-    std::function<void(const StopRequested&)> on_stop;  ///< The job shall stop.
+    std::function<void(std::string)> on_note;        ///< One line for people.
+    std::function<void(const Outcome&)> on_give_up;  ///< There is nobody to go on with.
+    std::function<void()> on_time_up;                ///< Slurm will soon end the job.
     /// Whether a command may be started now: not while all children are being killed.
     std::function<bool()> may_start;
   };

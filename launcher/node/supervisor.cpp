@@ -67,7 +67,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
              link_.user_signals,
              {console_.sayer(),
               [this](const Outcome& outcome) { agent_.tell(GiveUp{outcome}); },
-              [this](const StopRequested& stop) { coordinator_->tell(stop); },
+              [this] { agent_.tell(TimeIsUp{}); },
               [this] { return !workers_.is_killing(); }}),
       ending_(context_, console_, job_, {guard_.socket(), records_, workers_, progress_, slurm_}) {}
 

@@ -76,7 +76,10 @@ std::string text_of(const CoordinatorEvent& event) {
                                stuck.generation.value,
                                stuck.text);
           },
-          [](const StopRequested& request) { return "stop by " + signal_name(request.signal); },
+          [](const StopRequested& request) {
+            return request.time_is_up ? "stop before the time limit"
+                                      : "stop by " + signal_name(request.signal);
+          },
           [](const LeaveRequested& request) {
             return fmt::format("node {} leaves by {}{}",
                                request.node.value,
