@@ -73,11 +73,14 @@ Error needless_value(const std::string& word, const OptionSpec& option) {
           "omit it to turn it off"};
 }
 
-Error missing_value(const std::string& word) {
+Error missing_value(const std::string& word, const OptionSpec& option) {
+  const bool has_choice = option.words.find(' ') != std::string_view::npos;
   return {ExitStatus::usage,
           fmt::format("option '{}' on {} has no value", word, origin),
           "",
-          fmt::format("write {} VALUE, or {}=VALUE if it begins with a dash", word, word)};
+          has_choice
+              ? fmt::format("write {} {}, such as: {}", word, option.value_name, option.words)
+              : fmt::format("write {} VALUE, or {}=VALUE if it begins with a dash", word, word)};
 }
 
 std::string with_dashes(std::string name) {
@@ -189,7 +192,7 @@ Result<std::vector<std::string>> option_words(const std::vector<std::string>& ar
     const bool missing =
         count == arguments.size() || arguments[count].starts_with("--") ||
         (arguments[count].starts_with("-") && option_in(arguments[count]) != nullptr);
-    if (missing) return missing_value(word);
+    if (missing) return missing_value(word, *option);
     add_value(arguments[count], words);
   }
   return words;

@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 namespace ddprun {
@@ -117,6 +119,15 @@ Result<std::string> find_python(const Options& options, const Environment& envir
                "set PYTHON_EXEC to the path of an interpreter");
 }
 
+/// Whether the file is a program of this system's, and so nothing that an interpreter reads.
+bool is_binary(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  std::array<char, 4> first{};
+  std::ifstream(path, std::ios::binary).read(first.data(), first.size());
+  return first == std::array{'\x7f', 'E', 'L', 'F'};
+}
+
 Result<Command> python_command(const Options& options, const Environment& environment) {
   const Result<std::string> executable = find_python(options, environment);
   if (!executable) return executable.error();
@@ -129,6 +140,12 @@ Result<Command> python_command(const Options& options, const Environment& enviro
         fmt::format("cannot read '{}' from {}", options.program.value, options.program.origin),
         std::strerror(errno),
         "check the path, which counts from the current folder");
+  } else if (is_binary(options.program.value)) {
+    return Error(
+        ExitStatus::cannot_execute,
+        fmt::format("cannot run '{}' from {}", options.program.value, options.program.origin),
+        "it is no Python script but a program",
+        options.run_path ? "omit --run-path" : "add --no-python");
   }
   return command;
 }

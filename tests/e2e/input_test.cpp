@@ -51,6 +51,10 @@ TEST_CASE_FIXTURE(Case, "e2e input: options that do not exist") {
         "option '--grace' on the command line has no value; write --grace VALUE, or --grace=VALUE "
         "if "
         "it begins with a dash"},
+       {{"--print-completion"},
+        2,
+        "option '--print-completion' on the command line has no value; write --print-completion "
+        "SHELL, such as: bash zsh fish"},
        {{},
         2,
         "no program to run; write ddprun [options] PROGRAM [ARGS...], or name it in the job file "

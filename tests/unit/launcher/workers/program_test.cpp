@@ -107,6 +107,19 @@ TEST_CASE("program: what is not there has status 127") {
                   "/usr/local/bin:/usr/bin:/bin, since PATH is not set");
 }
 
+TEST_CASE("program: a binary is not given to Python") {
+  User user;
+  (void)user.bin.write_program("python3");
+  (void)user.here.write("train.py",
+                        "\x7f"
+                        "ELF\x02");
+  user.is_refused("train.py", 126, "it is no Python script but a program; add --no-python");
+  (void)user.here.write("train.py",
+                        "\x7f"
+                        "EL");
+  CHECK(user.asks("train.py").has_value());
+}
+
 TEST_CASE("program: what cannot be executed has status 126") {
   User user;
   std::filesystem::create_directories(user.here.at("folder"));
