@@ -90,7 +90,7 @@ void Host::lose_lines_with(int other) {
 /// The network accepts such a connection at once.
 void Host::tell_ballot_lines(const BallotLineEvent& event) {
   std::vector<BallotLineAction> actions;
-  ballot_lines_.on_event(cluster_.schedule().now(), event, actions);
+  ballot_lines_.on_event(local_now(), event, actions);
   for (const BallotLineAction& action : actions) {
     if (const auto* connect = std::get_if<Connect>(&action)) {
       const int to = host_at(connect->address);
