@@ -1,8 +1,12 @@
-// The connections that carry ballots to other processes of the job. A pure state machine.
+// The connections that carry ballots to other processes of the job, one for each address. A pure
+// state machine.
 //
-// A ballot may get lost; so nothing waits for one, and a connection that may be dead is replaced at
-// once.
+// A ballot may get lost, and its sender goes on without an answer. So no attempt is repeated until
+// the next ballot for that address; then a connection that may be dead is replaced.
 //
+// States, of each connection
+//   being made   ballots wait; it is replaced after `ballot_connect_patience`
+//   up           ballots are sent at once; it is replaced after `ballot_line_age_max`
 // Bounds
 //   `lines_max` connections, of which a new one replaces the oldest; `waiting_max` ballots for a
 //   connection that is being made, of which a new one replaces the oldest.
@@ -24,8 +28,7 @@ namespace ddprun {
 /// What is to be sent, and how the connections that it asked for fare. Events of a connection that
 /// it has given up have no effect.
 using BallotLineEvent = std::variant<SendBallot, ConnectionUp, ConnectionDown>;
-/// Each Connect has a new id, and a ballot's own address. ConnectionUp or ConnectionDown follows,
-/// or neither.
+/// Each Connect has a new id. ConnectionUp or ConnectionDown may follow.
 using BallotLineAction = std::variant<Connect, Disconnect, SendUp>;
 
 class BallotLines {

@@ -1,5 +1,5 @@
 // The link of a job of many nodes, whose coordinator may be in any of their processes: the shell of
-// this process's part in the job. It decides nothing.
+// this process's part in the job. It decides nothing once it listens.
 #pragma once
 
 #include "launcher/disk/claims_folder.hpp"

@@ -7,8 +7,8 @@
 //   output    is written after the records, and the process ends.
 //
 // A process whose guard is lost leaves out what is still to be done, since nobody waits for the
-// rest of its output. A signal leaves it a moment more; in a Slurm job others than SIGINT do not,
-// until the job is queued again or is not to be: Slurm sends them at that time.
+// rest of its output. After a signal it ends in a moment. But in a Slurm job only SIGINT does that
+// until the step `output`, because Slurm sends the others when a job ends.
 #pragma once
 
 #include "launcher/node/agent.hpp"

@@ -12,7 +12,7 @@
 //   started   its step runs, its agent has not joined yet
 //   joined    its agent is known to the coordinator
 //   lost      the coordinator has lost it, its step still runs: either may change
-//   given up  too many starts failed, or its agent has bad options
+//   given up  too many starts failed, its agent has bad options, or SIGKILL did not end its step
 // Invariants
 //   K1  A node has at most one step.
 //   K2  No step starts once the job is over, or its end was requested.
@@ -20,8 +20,8 @@
 //   `starts_max` failed starts of a node in a row, at most `retry_max` apart. While no agent
 //   at all has joined, `first_starts_max`: then no single node is at fault. That lasts for
 //   `join_timeout` at most, since steps that hang do not end.
-//   Twice `end_patience` from the job's end until no step is waited for: even a process that
-//   SIGKILL does not end, since its filesystem hangs.
+//   Twice `end_patience` after the job's end no step is waited for any longer, even one that
+//   SIGKILL did not end.
 #pragma once
 
 #include "rendezvous/generations/coordinator_events.hpp"
@@ -105,7 +105,7 @@ class StepKeeper {
 
   [[nodiscard]] std::optional<Instant> next_deadline() const;
 
-  /// Nodes whose step has not ended.
+  /// Nodes whose step is waited for.
   [[nodiscard]] int steps_count() const;
 
   friend bool operator==(const StepKeeper&, const StepKeeper&) = default;

@@ -72,10 +72,10 @@ struct CoordinatorOptions {
   Millis grace{10'000};  ///< From the first signal to SIGKILL when asked to end.
   std::set<int>
       saving_signals;  ///< After an end by these, as where its time is up, the job is to go on.
-  Millis save_grace{10'000};      ///< Instead of `grace` then.
-  Millis save_patience{120'000};  ///< For workers that are asked to save, and then to go on.
-  Millis leave_wait{1'000};     ///< Others have it to ask to leave by the signal that one has got.
-  Millis restart_grace{1'000};  ///< Instead of `grace` for what is left of a failed generation.
+  Millis save_grace{10'000};       ///< Instead of `grace` then.
+  Millis save_patience{120'000};   ///< For workers that are asked to save, and then to go on.
+  Millis leave_wait{1'000};        ///< For other nodes to ask to leave by the same signal.
+  Millis restart_grace{1'000};     ///< Instead of `grace` for what is left of a failed generation.
   Millis straggler_after{30'000};  ///< From the first success until those still running are named.
   Millis settle_timeout{600'000};  ///< How long nodes may come and go before the job ends.
   Millis settled_after{30'000};    ///< After a generation of this length that time begins anew.

@@ -34,14 +34,14 @@ namespace ddprun {
 struct ParticipantOptions {
   AgentId agent = 0;  ///< Drawn at random.
   std::string host;
-  std::optional<NodeId> node;      ///< Its place in the order of nodes, if it was given one.
-  bool witness = false;            ///< It is no node, and only votes.
-  bool founds = false;             ///< It founds the job if it finds none,
-  bool is_at_endpoint = false;     ///< and can be reached at the endpoint.
-  std::string contact;             ///< Where this process listens.
-  std::string endpoint;            ///< Where new processes look for the job.
-  std::vector<std::string> other_doors;  ///< Where they look as well.
-  std::string folder;              ///< For claims, as people know it; empty: there is none.
+  std::optional<NodeId> node;            ///< Its place in the order of nodes, if it was given one.
+  bool witness = false;                  ///< It is no node, and only votes.
+  bool founds = false;                   ///< It founds the job if it finds none,
+  bool is_at_endpoint = false;           ///< and can be reached at the endpoint.
+  std::string contact;                   ///< Where this process listens.
+  std::string endpoint;                  ///< Where new processes look for the job.
+  std::vector<std::string> other_doors;  ///< Of further hosts where they look.
+  std::string folder;                    ///< For claims, as people know it; empty: there is none.
   bool keeps_marks = false;
   Epoch mark;  ///< That was left on this node, of a job that has not ended; 0: none was.
   AgentSecret secret{};

@@ -20,7 +20,7 @@ TEST_CASE("time mean: a value counts as long as it stands for, and a missing one
   CHECK(mean.value() == 70);
 }
 
-TEST_CASE("GPU sampler: it reads by itself, and a take has what was since the one before") {
+TEST_CASE("GPU sampler: it reads by itself, and a sample has what was since the one before") {
   std::latch has_read_twice(2);
   int readings = 0;
   GpuSampler sampler(
@@ -40,7 +40,7 @@ TEST_CASE("GPU sampler: it reads by itself, and a take has what was since the on
   CHECK(second.problem.empty());
 }
 
-TEST_CASE("GPU sampler: a take reads, however long the period is, and the end waits for none") {
+TEST_CASE("GPU sampler: a sample reads, however long the period is, and the end waits for none") {
   GpuSampler sampler([] { return GpuReading{std::nullopt, 5, std::nullopt, ""}; }, hours(10));
   const GpuReading reading = sampler.sample();
   CHECK_FALSE(reading.busy_percent);
