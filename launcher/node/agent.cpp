@@ -14,9 +14,6 @@
 namespace ddprun {
 namespace {
 
-/// A timer later than this means that this process was stopped.
-constexpr Millis held_up{1'000};
-
 /// Signals that users and batch systems send to whole jobs.
 bool sent_to_jobs(int signal) {
   constexpr std::array signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};

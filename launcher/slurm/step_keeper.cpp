@@ -133,7 +133,9 @@ void StepKeeper::on(Instant now, const Timeout&, Actions& out) {
 
 void StepKeeper::end_all(Instant now, Actions& out) {
   if (now < *end_deadline_) return;
-  if (std::exchange(steps_killed_, true)) return wait_no_longer(out);
+  const bool in_time = now - *end_deadline_ <= held_up;
+  if (steps_killed_ && in_time) return wait_no_longer(out);
+  steps_killed_ = true;
   end_deadline_ = now + options_.end_patience;
   for (std::size_t index = 0; index < nodes_.size(); ++index) {
     const State state = nodes_[index].state;

@@ -237,7 +237,19 @@ TEST_CASE("step keeper: what SIGKILL does not end is not waited for") {
               "for a filesystem that hangs"});
   CHECK(story.keeper.steps_count() == 0);
   CHECK_FALSE(story.keeper.next_deadline());
+  const StepKeeper before = story.keeper;
   CHECK(story.meets(StepEnded{NodeId{2}, "SIGKILL (9)"}).empty());
+  CHECK(story.keeper == before);
+}
+
+TEST_CASE("step keeper: who was held up himself waits on for what SIGKILL has perhaps ended") {
+  Story story = joined();
+  (void)story.meets(JobEnds{});
+  (void)story.after(10'000);
+  CHECK(story.after(11'001) == Lines{"kill 0", "kill 1", "kill 2"});
+  CHECK(story.keeper.steps_count() == 3);
+  CHECK(story.after(10'000).size() == 3);
+  CHECK(story.keeper.steps_count() == 0);
 }
 
 TEST_CASE("step keeper: K2 once the end was asked for nothing is started, and the last one tells") {
