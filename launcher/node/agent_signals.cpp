@@ -1,4 +1,4 @@
-// The agent: signals that its process gets, and keys at its terminal.
+// The agent: signals that its process gets, keys at its terminal, and the time limit.
 #include "launcher/node/agent.hpp"
 #include "launcher/options/stop_options.hpp"
 #include "rendezvous/worker_end.hpp"
@@ -58,7 +58,6 @@ void Agent::request_stop(Instant now, int signal, Actions& out) {
 }
 
 void Agent::on(Instant, const TimeIsUp&, Actions& out) {
-  if (state_ == State::finished) return;
   out.emplace_back(TellCoordinator{StopRequested{.time_is_up = true}});
 }
 

@@ -185,6 +185,14 @@ AgentRow end() {
            {Phase::stuck, {"exit with status 71: " + both_stuck + "; the job: over"}}}};
 }
 
+AgentRow time_limit() {
+  AgentRow row{"TimeIsUp", TimeIsUp{}, {}};
+  for (const Phase phase : every_phase) {
+    if (phase != Phase::finished) row.answers[phase] = {"tell: stop before the time limit"};
+  }
+  return row;
+}
+
 std::vector<AgentRow> table() {
   const Lines kill{"kill all"};
   const Lines join{"tell: join of node 0 n1 10.0.0.2:4002 with 2 workers, done with generation 0"};
@@ -206,6 +214,7 @@ std::vector<AgentRow> table() {
         {Phase::running, {"signal SIGTERM (15)"}},
         {Phase::stopping, {"signal SIGTERM (15)"}}}},
       end(),
+      time_limit(),
       {"WorkerEnded",
        WorkerEnded{LocalRank{0}, 70, exited(3)},
        {{Phase::running, {"tell: in generation 1 rank 2 (pid 70 on n1) exited with 3"}},
