@@ -24,6 +24,7 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace ddprun {
 namespace {
@@ -117,7 +118,9 @@ class FilesOnDisk final : public ClaimFiles {
   void remove_proof(FolderId folder) override { ::unlink(proof_name(path_, folder).c_str()); }
   [[nodiscard]] std::string write_record(const Knowledge& known) override;
   [[nodiscard]] LinkAnswer link_record(std::int64_t place) override;
-  void remove_record() override { ::unlink(record_.c_str()); }
+  void remove_record() override {
+    if (!record_.empty()) ::unlink(std::exchange(record_, {}).c_str());
+  }
 
  private:
   const std::string& path_;
@@ -168,6 +171,7 @@ std::string FilesOnDisk::write_record(const Knowledge& known) {
 
 LinkAnswer FilesOnDisk::link_record(std::int64_t place) {
   const int reason = add_name(record_, claim_name(path_, place));
+  remove_record();
   if (reason == EEXIST) return {LinkAnswer::Result::exists, ""};
   if (reason != 0) return {LinkAnswer::Result::failed, reason_of(path_, reason)};
   (void)sync_folder(path_);  // others have perhaps read the claim already

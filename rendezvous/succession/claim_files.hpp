@@ -46,9 +46,10 @@ class ClaimFiles {
 
   /// Writes the record to a file that has no place yet; returns why it cannot.
   [[nodiscard]] virtual std::string write_record(const Knowledge& known) = 0;
-  /// Gives that file the name of this place, too. Only one claimant succeeds.
+  /// Gives that file the name of this place instead of its first one, which goes in any case. Only
+  /// one claimant succeeds.
   [[nodiscard]] virtual LinkAnswer link_record(std::int64_t place) = 0;
-  /// Removes the file's first name.
+  /// Removes the file's first name, if it has it still.
   virtual void remove_record() = 0;
 };
 

@@ -66,7 +66,7 @@ struct ClaimsRead {
 struct PlaceClaimed {
   RecordId record;                 ///< Which was to be linked.
   std::string why;                 ///< The folder was not reached; empty: it was.
-  std::optional<Knowledge> taken;  ///< Its place is taken, by the newest one; nothing: it has it.
+  std::optional<Knowledge> taken;  ///< Its place is taken: the newest one seen. Nothing: it has it.
   bool may_be_linked = false;      ///< Although there is a reason why not: it was tried.
   friend bool operator==(const PlaceClaimed&, const PlaceClaimed&) = default;
 };

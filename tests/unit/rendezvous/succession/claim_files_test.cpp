@@ -4,10 +4,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
-#include <utility>
+#include <variant>
 
 namespace ddprun {
 namespace {
@@ -20,14 +22,17 @@ class PretendedFiles final : public ClaimFiles {
   std::set<FolderId> proofs{{1}};
   std::map<std::int64_t, Knowledge> claims;
   std::optional<Knowledge> between;  ///< Another claims so between the names and the link.
+  std::optional<Knowledge> later;    ///< And so, after that.
   bool names_are_old = false;        ///< Those of claims are not seen.
+  std::string why_no_folder;
   std::string why_no_names;
+  std::string why_no_proof;
   std::string why_no_record;
   std::string why_no_link;
   bool record_left = false;
 
   [[nodiscard]] std::string path() const override { return "/claims"; }
-  [[nodiscard]] std::string create() override { return {}; }
+  [[nodiscard]] std::string create() override { return why_no_folder; }
   [[nodiscard]] FolderNames names() override {
     const bool sees_none = claims.empty() || names_are_old;
     return {why_no_names, proofs, sees_none ? 0 : claims.rbegin()->first};
@@ -38,7 +43,7 @@ class PretendedFiles final : public ClaimFiles {
   }
   [[nodiscard]] std::string make_proof(FolderId folder) override {
     proofs.insert(folder);
-    return {};
+    return why_no_proof;
   }
   void remove_proof(FolderId folder) override { proofs.erase(folder); }
   [[nodiscard]] std::string write_record(const Knowledge& known) override {
@@ -49,6 +54,7 @@ class PretendedFiles final : public ClaimFiles {
   [[nodiscard]] LinkAnswer link_record(std::int64_t place) override {
     if (!why_no_link.empty()) return {LinkAnswer::Result::failed, why_no_link};
     if (between) claims.emplace(between->place->number, *between);
+    if (later) claims.emplace(later->place->number, *later);
     const bool made = claims.emplace(place, written_).second;
     return {made ? LinkAnswer::Result::made : LinkAnswer::Result::exists, ""};
   }
@@ -96,6 +102,15 @@ TEST_CASE("claim files: who sees old names learns from the link who has the plac
   CHECK(*answer.taken == claim_of({1}, 1));
 }
 
+TEST_CASE("claim files: of several that others link meanwhile the newest counts") {
+  PretendedFiles files;
+  files.between = claim_of({1}, 1);
+  files.later = claim_of({2}, 2);
+  const PlaceClaimed answer = files.claim(claim_of({0}, 1));
+  REQUIRE(answer.taken);
+  CHECK(answer.taken->place->number == 2);
+}
+
 TEST_CASE("claim files: a place that is taken is not tried") {
   PretendedFiles files;
   files.claims.emplace(2, claim_of({1}, 2));
@@ -140,11 +155,26 @@ TEST_CASE("claim files: this job's claim without its proof is not read, another 
   CHECK(reads({1}).why == "/claims has no claim that a node of this job has written");
 }
 
+TEST_CASE("claim files: a folder is not opened that cannot be made, read or linked in") {
+  PretendedFiles files;
+  const auto why = [&] {
+    return std::get<FolderOpened>(perform(OpenFolder{{5}}, files).value()).why;
+  };
+  files.why_no_proof = "no links";
+  CHECK(why() == "no links");
+  files.why_no_names = "stale handle";
+  CHECK(why() == "stale handle");
+  files.why_no_folder = "read only";
+  CHECK(why() == "read only");
+}
+
 TEST_CASE("claim files: who opens the folder leaves a proof and learns what is there") {
   PretendedFiles files;
   files.claims.emplace(3, claim_of({1}, 3));
   const auto opened = std::get<FolderOpened>(perform(OpenFolder{{5}}, files).value());
+  CHECK(opened.why.empty());
   CHECK(opened.newest == 3);
+  CHECK(opened.founded == files.claims.at(3).record.founding.epoch);
   CHECK(opened.in_use);
   CHECK(std::get<ProofSought>(perform(LookForProof{{5}}, files).value()).seen);
   CHECK_FALSE(perform(CloseFolder{{5}}, files));
