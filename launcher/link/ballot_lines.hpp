@@ -5,8 +5,12 @@
 // the next ballot for that address; then a connection that may be dead is replaced.
 //
 // States, of each connection
-//   being made   ballots wait; it is replaced after `ballot_connect_patience`
-//   up           ballots are sent at once; it is replaced after `ballot_line_age_max`
+//   being made   ballots wait; the first one after `ballot_connect_patience` replaces it
+//   up           ballots are sent; the first one after `ballot_line_age_max` replaces it
+//   down         forgotten, with the ballots that waited
+// Invariants
+//   F1  An address has at most one connection.
+//   F2  No id is used twice.
 // Bounds
 //   `lines_max` connections, of which a new one replaces the oldest; `waiting_max` ballots for a
 //   connection that is being made, of which a new one replaces the oldest.
@@ -25,8 +29,8 @@
 
 namespace ddprun {
 
-/// What is to be sent, and how the connections that it asked for fare. Events of a connection that
-/// it has given up have no effect.
+/// What is to be sent, and what became of the connections that BallotLines asked for. Events of one
+/// that it has replaced have no effect.
 using BallotLineEvent = std::variant<SendBallot, ConnectionUp, ConnectionDown>;
 /// Each Connect has a new id. ConnectionUp or ConnectionDown may follow.
 using BallotLineAction = std::variant<Connect, Disconnect, SendUp>;

@@ -21,7 +21,7 @@ Courier::Courier(boost::asio::io_context& context, const Credentials& credential
                      tell(ConnectionDown{id, end.why.message()});
                    }}) {}
 
-/// Nothing that it performs tells it anything at once.
+/// The client calls no handler inside its functions, so actions cause no event here.
 void Courier::tell(const BallotLineEvent& event) {
   std::vector<BallotLineAction> actions;
   lines_.on_event(now(), event, actions);

@@ -73,14 +73,22 @@ Error needless_value(const std::string& word, const OptionSpec& option) {
           "omit it to turn it off"};
 }
 
+/// "now, snapshot, defer" of "now snapshot defer".
+std::string listed(std::string_view words) {
+  std::string list;
+  for (const char each : words) list += each == ' ' ? std::string(", ") : std::string(1, each);
+  return list;
+}
+
 Error missing_value(const std::string& word, const OptionSpec& option) {
   const bool has_choice = option.words.find(' ') != std::string_view::npos;
-  return {ExitStatus::usage,
-          fmt::format("option '{}' on {} has no value", word, origin),
-          "",
-          has_choice
-              ? fmt::format("write {} {}, such as: {}", word, option.value_name, option.words)
-              : fmt::format("write {} VALUE, or {}=VALUE if it begins with a dash", word, word)};
+  return {
+      ExitStatus::usage,
+      fmt::format("option '{}' on {} has no value", word, origin),
+      "",
+      has_choice
+          ? fmt::format("write {} {}, such as {}", word, option.value_name, listed(option.words))
+          : fmt::format("write {} VALUE, or {}=VALUE if it begins with a dash", word, word)};
 }
 
 std::string with_dashes(std::string name) {

@@ -119,7 +119,7 @@ Result<std::string> find_python(const Options& options, const Environment& envir
                "set PYTHON_EXEC to the path of an interpreter");
 }
 
-/// Whether the file is a program of this system's, and so nothing that an interpreter reads.
+/// Whether the file begins as a binary does.
 bool is_binary(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return false;
@@ -145,7 +145,7 @@ Result<Command> python_command(const Options& options, const Environment& enviro
         ExitStatus::cannot_execute,
         fmt::format("cannot run '{}' from {}", options.program.value, options.program.origin),
         "it is no Python script but a program",
-        options.run_path ? "omit --run-path" : "add --no-python");
+        options.run_path ? "name a Python script" : "add --no-python");
   }
   return command;
 }

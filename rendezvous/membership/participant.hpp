@@ -40,7 +40,7 @@ struct ParticipantOptions {
   bool is_at_endpoint = false;           ///< and can be reached at the endpoint.
   std::string contact;                   ///< Where this process listens.
   std::string endpoint;                  ///< Where new processes look for the job.
-  std::vector<std::string> other_doors;  ///< Of further hosts where they look.
+  std::vector<std::string> other_doors;  ///< Further hosts where new processes look.
   std::string folder;                    ///< For claims, as people know it; empty: there is none.
   bool keeps_marks = false;
   Epoch mark;  ///< That was left on this node, of a job that has not ended; 0: none was.

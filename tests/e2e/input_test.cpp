@@ -54,7 +54,7 @@ TEST_CASE_FIXTURE(Case, "e2e input: options that do not exist") {
        {{"--print-completion"},
         2,
         "option '--print-completion' on the command line has no value; write --print-completion "
-        "SHELL, such as: bash zsh fish"},
+        "SHELL, such as bash, zsh, fish"},
        {{},
         2,
         "no program to run; write ddprun [options] PROGRAM [ARGS...], or name it in the job file "

@@ -7,7 +7,7 @@
 
 namespace ddprun::sim {
 
-/// As one host sees it: with no newer places than `seen`.
+/// As one host sees it, whose names show no newer places than `seen`.
 class ClaimFolder::Seen final : public ClaimFiles {
  public:
   Seen(ClaimFolder& folder, std::int64_t seen) : folder_(folder), seen_(seen) {}

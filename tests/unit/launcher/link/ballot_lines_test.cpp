@@ -6,7 +6,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace ddprun {
@@ -82,7 +85,9 @@ TEST_CASE("ballot lines: a connection that is old is replaced, whether it lives 
   CHECK(story.up(1'002, 2) == "12 by 2; ");
 }
 
-TEST_CASE("ballot lines: who is down is called anew, without what waited") {
+TEST_CASE(
+    "ballot lines: after a connection is down the next ballot opens another, and what waited is "
+    "lost") {
   LinesStory story;
   CHECK(story.send(0, "a:1", 10) == "1 to a:1; ");
   CHECK(story.tell(1, ConnectionDown{ConnectionId{1}, "refused"}).empty());
