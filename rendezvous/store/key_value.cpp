@@ -136,12 +136,19 @@ std::size_t KeyValue::cost_of(const StoreRequest& request) const {
     if (is_copied) cost += held->second.size();
   } else if (request.operation == StoreOperation::barrier) {
     cost += waits_.bytes_of(request.keys);
+  } else if (request.operation == StoreOperation::watch_key) {
+    cost += request.keys[0].size();
   }
   return cost;
 }
 
 std::size_t KeyValue::cost_of_key(std::string_view key) const {
   return limits_.entry_bytes + key.size() + ReplyBytes::value_cost_max + cost_of_notices(key);
+}
+
+/// The key is kept by the session and by its watchers.
+std::size_t KeyValue::cost_of_watch(std::string_view key) const {
+  return limits_.entry_bytes + 2 * key.size();
 }
 
 std::size_t KeyValue::cost_of_notices(std::string_view key) const {
@@ -218,7 +225,7 @@ void KeyValue::on_session_lost(SessionId session) {
       const auto watchers = watchers_.find(key);
       watchers->second.erase(session.value);
       if (watchers->second.empty()) watchers_.erase(watchers);
-      entries_bytes_ -= limits_.entry_bytes + key.size();
+      entries_bytes_ -= cost_of_watch(key);
     }
   }
   charge_.resize(entries_bytes_ + waits_.bytes());
@@ -240,7 +247,7 @@ Result<void> KeyValue::watch(SessionId session, std::string_view key, Replies& o
     if (watches_count_ >= limits_.watches_max) {
       return refused(fmt::format("{} keys are watched already", limits_.watches_max));
     }
-    entries_bytes_ += limits_.entry_bytes + key.size();
+    entries_bytes_ += cost_of_watch(key);
     ++watches_count_;
     watched.emplace(key);
     watchers_[std::string(key)].insert(session.value);

@@ -101,6 +101,7 @@ class KeyValue {
   void list_keys(SessionId session, Replies& out) const;
 
   [[nodiscard]] std::size_t cost_of_key(std::string_view key) const;
+  [[nodiscard]] std::size_t cost_of_watch(std::string_view key) const;
   [[nodiscard]] std::size_t cost_of_notices(std::string_view key) const;
   [[nodiscard]] bool keeps_nothing(const StoreRequest& request) const;
   [[nodiscard]] bool present(std::string_view key) const;

@@ -175,9 +175,9 @@ TEST_CASE("store: what is kept costs its bytes and an entry, and all comes back"
     CHECK(story.says(1, "0e #1 'q' #0 0e #1 'q' #4 'qqqq'") == silence);
     CHECK(takes(106));
     CHECK(story.says_legacy(4, "07 #1 'k'") == hears(4, "03"));
-    CHECK(takes(117));
+    CHECK(takes(118));
     CHECK(story.says(1, "04 #1 'n' #100") == hears(1, "#100"));
-    CHECK(takes(131));
+    CHECK(takes(132));
     for (int client = 2; client <= 4; ++client) story.leaves(client);
     CHECK(story.says(1, "0f #1 'q' 0f #1 'q'") == hears(1, "#2 #0 #1 #4 'qqqq'"));
     CHECK(story.says(1, "08 #2 'aa' 08 #2 'bb' 08 #1 'n'") == hears(1, "#1 #1 #1"));
@@ -274,6 +274,18 @@ TEST_CASE("store: so many keys can be watched, and those of who has left no long
   CHECK(story.says_legacy(3, "07 #1 'b'") == ToClients{{3, "closed"}});
   story.leaves(1);
   CHECK(story.says_legacy(3, "07 #1 'b'") == hears(3, "03"));
+}
+
+TEST_CASE("store: a watch takes both copies of its key from the budget, until its client leaves") {
+  const std::string key(1'000, 'k');
+  StoreStory story({.entry_bytes = 100}, 10'000);
+  const std::size_t before = story.budget.used();
+  CHECK(story.says_legacy(1, "07 #1000 '" + key + "'") == hears(1, "03"));
+  CHECK(story.budget.used() == before + 2'100);
+  story.leaves(1);
+  CHECK(story.budget.used() == before);
+  StoreStory full({.entry_bytes = 100}, 2'000);
+  CHECK(full.says_legacy(1, "07 #1000 '" + key + "'") == closed);
 }
 
 TEST_CASE("store: a request that is refused is not answered as if it had been performed") {
