@@ -3,6 +3,7 @@
 #include "launcher/system/random_number.hpp"
 #include "launcher/system/whole_file.hpp"
 #include "rendezvous/fd.hpp"
+#include "rendezvous/open_to_write.hpp"
 #include "rendezvous/result.hpp"
 #include "rendezvous/succession/claim_files.hpp"
 #include "rendezvous/wire/claim_seal.hpp"
@@ -92,7 +93,7 @@ std::optional<std::string> read_file(const std::string& name) {
   const Fd file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   struct stat status {};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0) return std::nullopt;
-  if (!S_ISREG(status.st_mode)) return std::nullopt;
+  if (!S_ISREG(status.st_mode) || is_of_another_user(file.get(), name)) return std::nullopt;
   std::string bytes;
   std::array<char, 64 * 1024> buffer{};
   while (bytes.size() <= record_bytes_max) {

@@ -113,7 +113,7 @@ bool kernel_tells_owners(const IpEndpoint& listening) {
 std::string objection_to_owner(const IpEndpoint& local, const IpEndpoint& peer) {
   try {
     const auto owner = owner_of_local_peer(local, peer);
-    if (owner == ::geteuid() || owner == 0) return {};
+    if (owner == ::geteuid()) return {};
     if (owner) return fmt::format("whose process belongs to uid {}", *owner);
     return "which is no process there, or one that has gone";
   } catch (const std::system_error& error) {

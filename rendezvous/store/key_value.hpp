@@ -48,7 +48,7 @@ struct StoreReply {
 };
 
 struct KeyValueLimits {
-  std::size_t keys_max = 4'000'000;
+  std::size_t keys_max = 1'000'000;
   std::size_t entry_bytes = 128;  ///< What each key, queued value, wait and watch costs besides.
   std::size_t watches_max = 100'000;  ///< A client of PyTorch has one for each callback.
   std::uint64_t looks_max = 100'000;  ///< For keys of woken waits, in a turn; some milliseconds.

@@ -30,7 +30,8 @@ constexpr std::size_t outbox_kept_max = worth_closing / 2;  // until the end of 
 constexpr std::size_t reserve_divisor = 64;                 // of the memory: 16 MiB of 1 GiB
 constexpr std::size_t reader_bytes_max = 16'384;  // a connection, and a request with a long key
 constexpr std::size_t spare_requests_max = 1024;
-constexpr std::size_t replies_turn_max = 4096;  // some milliseconds, most of which are writes
+constexpr std::size_t replies_turn_max = 4096;     // some milliseconds, most of which are writes
+constexpr std::size_t first_request_bytes = 1024;  // so much room has whoever is let in
 constexpr int request_looks_max = 60;
 constexpr std::chrono::seconds looks_apart(1);
 // A client that says nothing may wait for a key for hours. Its machine is given up after 16 minutes
@@ -149,7 +150,9 @@ void StoreService::judge(SessionId held, const std::string& objection) {
 bool StoreService::has_place() {
   const bool has_descriptor =
       sessions_.size() + held_.size() < connections_max() || close_one_for_another();
-  if (has_descriptor && make_room([this] { return budget_.has_room(session_bytes); })) return true;
+  const auto fits = [this] { return budget_.has_room(session_bytes + first_request_bytes); };
+  const bool has_memory = make_room(fits) || (close_one_for_another() && fits());
+  if (has_descriptor && has_memory) return true;
   statistics_.on_refused();
   notes_->add(has_descriptor
                   ? shortage("store: one more connection was refused")
@@ -187,7 +190,7 @@ bool StoreService::close_one_for_another() {
     return true;
   }
   const auto silent = ledger_.oldest_silent();
-  if (silent) refuse(*silent, "it has said nothing, and connections are short");
+  if (silent) refuse(*silent, "it has said nothing, and connections or memory are short");
   return silent.has_value();
 }
 

@@ -60,6 +60,8 @@ class StoreService {
   [[nodiscard]] std::string statistics() const {
     return statistics_.text(key_value_->key_count(), budget_.used(), budget_.max());
   }
+  /// Bytes of the budget that are taken.
+  [[nodiscard]] std::size_t memory_used() const { return budget_.used(); }
   [[nodiscard]] std::uint16_t port() const { return acceptor_->port(); }
 
  private:

@@ -57,6 +57,7 @@ Result<Credentials> make_credentials(std::string job_id, const std::optional<Tok
                      input.size(),
                      token ? secret.data() : nullptr,
                      token ? secret.size() : 0);
+  sodium_memzero(secret.data(), secret.size());
   return credentials;
 }
 

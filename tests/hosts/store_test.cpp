@@ -1,5 +1,5 @@
-// Who may use the store of a generation: the job's own user and root, on the job's hosts, by all
-// their addresses.
+// Who may use the store of a generation: the job's own user, on the job's hosts, by all their
+// addresses.
 #include "tests/hosts/training.hpp"
 
 #include <doctest/doctest.h>

@@ -174,6 +174,21 @@ TEST_CASE("claims on disk: where an earlier claim got lost, nothing is claimed a
   CHECK(disk.names() == std::set<std::string>{"claim.1", proof_1});
 }
 
+TEST_CASE("claims on disk: another user's file is no claim") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root can give a file away");
+    return;
+  }
+  DiskStory disk;
+  (void)disk.opens();
+  CHECK_FALSE(disk.claims(claim_by(0)).taken);
+  CHECK(disk.reads().newest.has_value());
+  REQUIRE(::chown((disk.path + "/claim.1").c_str(), 54'321, 54'321) == 0);
+  CHECK_FALSE(disk.reads().newest);
+  CHECK(disk.claims(claim_by(1))
+            .why.ends_with("was written by no node of this job, or cannot be read"));
+}
+
 TEST_CASE("claims on disk: of two that claim one place at once exactly one has it") {
   DiskStory disk;
   (void)disk.opens();

@@ -149,6 +149,41 @@ TEST_CASE("socket owner: another user's end of a connection is his, until it is 
   }
 }
 
+/// The objection to root's connection, as another user has it.
+std::string objection_of_another_user(const IpEndpoint& local, const IpEndpoint& peer) {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  const Fd reads(ends[0]);
+  Fd writes(ends[1]);
+  const pid_t pid = ::fork();
+  REQUIRE(pid >= 0);
+  if (pid == 0) {
+    if (::setresuid(other_user, other_user, other_user) != 0) ::_exit(1);
+    const std::string objection = objection_to_owner(local, peer);
+    ::_exit(::write(writes.get(), objection.data(), objection.size()) < 0 ? 1 : 0);
+  }
+  writes.reset();
+  std::array<char, 256> text{};
+  const ssize_t size = ::read(reads.get(), text.data(), text.size());
+  ::waitpid(pid, nullptr, 0);
+  REQUIRE(size >= 0);
+  return {text.data(), static_cast<std::size_t>(size)};
+}
+
+TEST_CASE("socket owner: root may connect for anybody, so only root takes its connections") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root can become another user");
+    return;
+  }
+  const Listening listening("127.0.0.1");
+  const Fd client = tcp_socket();
+  REQUIRE(connect_to(client, listening.at));
+  const Fd accepted = listening.accept();
+  const IpEndpoint peer = endpoint_by(::getpeername, accepted);
+  CHECK(objection_to_owner(listening.at, peer).empty());
+  CHECK(objection_of_another_user(listening.at, peer) == "whose process belongs to uid 0");
+}
+
 TEST_CASE("socket owner: a peer that has closed its end has no owner, though bytes of it arrive") {
   const Listening listening("127.0.0.1");
   Fd client = tcp_socket();

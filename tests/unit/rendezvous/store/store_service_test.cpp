@@ -56,6 +56,12 @@ class StoreClient {
     return is_closed_;
   }
 
+  /// Ends the connection as a kernel does for a process that has left bytes unread.
+  void resets() {
+    socket_.set_option(boost::asio::socket_base::linger(true, 0));
+    socket_.close();
+  }
+
  private:
   tcp::socket socket_;
   std::string heard_;
@@ -82,6 +88,123 @@ struct ServedStore {
   boost::asio::io_context context;
   StoreService service;
 };
+
+/// A client that behaves, and how much memory is taken while it alone is there.
+struct AttackedStore : ServedStore {
+  AttackedStore() : watcher(client()) {
+    watcher.says(std::string(store_greeting) + "01 #1 'v' #100000");
+    watcher.sends(std::string(100'000, 'v'));
+    REQUIRE(is_answered());
+    quiet = service.memory_used();
+  }
+
+  bool is_answered() {
+    ++pings;
+    watcher.says(fmt::format("0d {:02x} 00 00 00", pings % 256));
+    return until([&] { return watcher.heard().size() == std::size_t{4} * pings; });
+  }
+
+  /// Whether others are answered while the client is there, and its memory is back once it is not.
+  void survives(StoreClient attacker, bool is_reset) {
+    CHECK(is_answered());
+    if (is_reset) {
+      attacker.resets();
+    } else {
+      const StoreClient ends = std::move(attacker);
+    }
+    CHECK(until([&] { return service.memory_used() == quiet; }));
+    CHECK(is_answered());
+  }
+
+  StoreClient watcher;
+  std::size_t quiet = 0;
+  unsigned pings = 0;
+};
+
+TEST_CASE("store service: after wrong bytes others are answered, and the memory is back") {
+  AttackedStore store;
+  for (const std::string bytes : {"00 ce f7 85 3d 00 00 00 00",
+                                  "00 ff ff ff ff ff ff ff ff",
+                                  "7f",
+                                  "00 ce f7 85 3c 7f",
+                                  "00 ce f7 85 3c 01 ff ff ff ff ff ff ff ff",
+                                  "00 ce f7 85 3c 01 #1 'k' ff ff ff ff ff ff ff 7f",
+                                  "00 ce f7 85 3c 05 00 00 00 00 00 00 00 80",
+                                  "00 ce f7 85 3c 06 ff ff ff ff ff ff ff ff",
+                                  "00 ce f7 85 3c 0b 00 00 00 00 00 00 00 80"}) {
+    CAPTURE(bytes);
+    StoreClient client = store.client();
+    client.says(bytes);
+    CHECK(store.until([&] { return client.is_closed(); }));
+    store.survives(std::move(client), false);
+  }
+}
+
+TEST_CASE(
+    "store service: whoever goes at any byte of a request leaves nothing, nor delays others") {
+  AttackedStore store;
+  for (const std::string request : {"01 #1 'k' #3 'vvv'",
+                                    "02 #1 'k' #1 'a' #1 'b'",
+                                    "04 #1 'n' #1",
+                                    "06 #2 #1 'a' #1 'b'",
+                                    "09 #1 'k' #2 'vv'",
+                                    "0b #2 #1 'a' #1 'x' #1 'b' #1 'y'",
+                                    "0e #1 'q' #2 'vv'",
+                                    "12 #1 'b' #2"}) {
+    CAPTURE(request);
+    const std::string bytes = wire(std::string(store_greeting) + request);
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      CAPTURE(size);
+      StoreClient client = store.client();
+      client.sends(bytes.substr(0, size));
+      store.survives(std::move(client), size % 2 == 0);
+    }
+    StoreClient slow = store.client();
+    for (const char byte : bytes.substr(0, bytes.size() - 1)) {
+      slow.sends(std::string(1, byte));
+      CHECK(store.is_answered());
+    }
+    store.survives(std::move(slow), true);
+  }
+}
+
+TEST_CASE("store service: whoever waits, watches or reads nothing leaves nothing when it goes") {
+  AttackedStore store;
+  std::string unread = std::string(store_greeting);
+  for (int i = 0; i < 200; ++i) unread += "03 #1 'v' ";  // 20 MB
+  for (const std::string& says :
+       {std::string(store_greeting) + "06 #2 #1 'v' #1 'a'", std::string("07 #1 'v'"), unread}) {
+    CAPTURE(says.substr(0, 40));
+    for (const bool is_reset : {false, true}) {
+      StoreClient client = store.client();
+      client.says(says);
+      CHECK(store.is_answered());
+      store.survives(std::move(client), is_reset);
+    }
+  }
+}
+
+TEST_CASE(
+    "store service: of many that say nothing others hear nothing, and they cost what is said") {
+  AttackedStore store;
+  std::vector<StoreClient> idle;
+  for (int i = 0; i < 300; ++i) idle.push_back(store.client());
+  REQUIRE(store.until([&] { return store.service.memory_used() >= store.quiet + 300 * 1024; }));
+  CHECK(store.is_answered());
+  CHECK(store.service.memory_used() == store.quiet + 300 * 1024);
+  idle.clear();
+  CHECK(store.until([&] { return store.service.memory_used() == store.quiet; }));
+}
+
+TEST_CASE("store service: where memory is short for connections, the oldest silent one goes") {
+  ServedStore store(std::size_t{64} << 10);
+  std::vector<StoreClient> silent;
+  for (int i = 0; i < 80; ++i) silent.push_back(store.client());
+  CHECK(store.until([&] { return silent[16].is_closed(); }));
+  CHECK_FALSE(silent[17].is_closed());
+  silent.back().says(std::string(store_greeting) + "0d 01 00 00 00");
+  CHECK(store.until([&] { return silent.back().hears("01 00 00 00"); }));
+}
 
 TEST_CASE("store service: who tells many watchers leaves turns to other clients") {
   constexpr int watchers_count = 100;
