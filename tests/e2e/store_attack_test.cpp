@@ -34,7 +34,7 @@ TEST_CASE_FIXTURE(Case, "e2e store attack: many small appends to a large value")
   (void)expect_one_generation(*this, "appends");
 }
 
-TEST_CASE_FIXTURE(Case, "e2e store attack: connections that say nothing, as many as there can be") {
+TEST_CASE_FIXTURE(Case, "e2e store attack: connects and hang-ups, as many as there can be") {
   (void)expect_one_generation(*this, "connects");
 }
 

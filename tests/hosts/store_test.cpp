@@ -120,6 +120,26 @@ TEST_CASE("hosts: connections that say nothing make room for one that asks") {
   job.expect_success();
 }
 
+TEST_CASE("hosts: floods of connections at store and coordinator cost four nodes no lease") {
+  if (!can_hold_hosts()) return;
+  Besieged job({}, 5);
+  const Words flood{rendezvous_port, "4"};
+  const std::vector<Program*> floods{&job.talks(4, "flood", flood),
+                                     &job.talks(4, "flood", flood),
+                                     &job.another_talks(0, "flood", flood)};
+  for (Program* each : floods) {
+    job.wait_until("a flood", [&] { return each->out().starts_with("flooding\n"); });
+  }
+  (void)job.keys_count(0);  // is answered amid them
+  for (Program* each : floods) {
+    CHECK(each->wait() == 0);
+    CHECK(std::stoi(each->out().substr(std::string("flooding\n").size())) > 100);
+  }
+  CHECK(job.newest() == 1);
+  job.expect_success();
+  CHECK(job.newest() == 1);
+}
+
 TEST_CASE("hosts: another user of the store's host sets no key, though he hangs up at once") {
   if (!can_hold_hosts()) return;
   Besieged job;

@@ -10,6 +10,9 @@ meanwhile.
 
 `hold ADDRESS PORT COUNT` makes connections that say nothing, prints "held", and keeps them.
 
+`flood ADDRESS PORT OTHER_PORT SECONDS` prints "flooding", and for so long makes connections to both
+ports as fast as it can, each of which it resets without a word. Then it prints how many.
+
 `intrude ADDRESS PORT COUNT` asks a store COUNT times to set a key, and hangs up without a pause.
 `reset ADDRESS PORT OWN_PORT` asks it once, from that port, and prints "asked". At SIGUSR1 it resets
 the connection.
@@ -26,6 +29,7 @@ import socket
 import struct
 import sys
 import termios
+import time
 
 REST_S = 0.01  # between two bytes
 IP_RECVERR, IPV6_RECVERR = 11, 25  # every ICMP message is an error of the next call
@@ -115,6 +119,19 @@ def hold(address, port, count):
     del lines
 
 
+def flood(address, port, other_port, seconds):
+    say("flooding")
+    count = 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for each in (port, other_port):
+            line = socket.create_connection((address, each))
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            line.close()
+            count += 1
+    say(count)
+
+
 def intrude(address, port, count):
     for number in range(count):
         key = b"intruder %d" % number
@@ -148,6 +165,7 @@ def main(verb, *where):
         "connect": connect,
         "ask": ask,
         "hold": hold,
+        "flood": flood,
         "intrude": intrude,
         "keys": keys,
         "reset": reset,
