@@ -22,7 +22,7 @@ namespace ddprun {
 [[nodiscard]] bool kernel_tells_owners(const IpEndpoint& listening);
 
 /// Why the process on this machine at `peer`, which has connected to `local`, is none of this
-/// user's or root's, as in "store: refused 127.0.0.1, <this>"; empty: it is. One that has closed
+/// user's, as in "store: refused 127.0.0.1, <this>"; empty: it is. One that has closed
 /// its end is refused, since the kernel has forgotten its user, while what it sent can still be
 /// read.
 [[nodiscard]] std::string objection_to_owner(const IpEndpoint& local, const IpEndpoint& peer);
