@@ -337,10 +337,10 @@ Result<void> KeyValue::append(StoreRequest& request, Replies& out) {
 
 Result<void> KeyValue::barrier(SessionId session, const StoreRequest& request, Replies& out) {
   const std::string_view key = request.keys[0];
+  waits_.forget(session);  // which its own count could end, in this turn or a later one
   const Result<std::int64_t> count = increase(key, 1, out);
   if (!count) return count.error();
   if (*count < request.number) {
-    waits_.forget(session);
     waits_.begin_at_barrier(session, key);
     return {};
   }

@@ -20,6 +20,7 @@ bool NaiveStore::on_request(std::int64_t session,
     return true;
   }
   if (request.operation == StoreOperation::barrier) {
+    forget_wait(session);
     if (!add(std::string(request.keys[0]), 1, heard)) return false;
     barrier(session, request, heard);
     return true;
@@ -126,7 +127,6 @@ bool NaiveStore::add(const std::string& key, std::int64_t delta, Heard& heard) {
 void NaiveStore::barrier(std::int64_t session, const StoreRequest& request, Heard& heard) {
   const std::string key(request.keys[0]);
   if (std::stoll(data_[key]) < request.number) {
-    forget_wait(session);
     waiters_.push_back({session, {key}, 0, true});
     return;
   }

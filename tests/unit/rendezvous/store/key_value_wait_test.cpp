@@ -252,6 +252,16 @@ TEST_CASE("store: who gives up at a barrier has been counted") {
   CHECK(story.says(2, "12 #1 'b' #2") == hears(2, "00"));
 }
 
+TEST_CASE("store: who comes to a barrier no longer waits, whatever is looked up in a turn") {
+  for (const std::uint64_t looks_max : {1, 100}) {
+    StoreStory story({.looks_max = looks_max});
+    CHECK(story.says(2, "06 #1 #1 'b'") == silence);
+    CHECK(story.says(1, "06 #1 #1 'b'") == silence);
+    CHECK(story.says(1, "12 #1 'b' #2") == hears(2, "00"));
+    CHECK(story.says(3, "12 #1 'b' #2") == ToClients{{1, hex(wire("00"))}, {3, hex(wire("00"))}});
+  }
+}
+
 TEST_CASE("store: a barrier whose key is no number closes the connection") {
   StoreStory story;
   (void)story.says(1, "01 #1 'b' #1 'x'");
