@@ -44,6 +44,8 @@ quietly() {
 build() {
     local work=$cache/$1 prefix=$cache/$1/libraries key
     local -x target=$1-linux-gnu.$glibc flags="-ffile-prefix-map=$PWD/="
+    # ddprun has no loop that these would make faster, and they cost 1.4 % of its bytes.
+    local small="-fno-vectorize -fno-slp-vectorize -fno-unroll-loops"
     key=$(cd packaging && sha256sum compiler.txt sources.sha256 toolchain.cmake libraries.sh \
         ./*/CMakeLists.txt)
     if [[ ! -e $prefix/key || $(<"$prefix/key") != "$key" ]]; then
@@ -53,6 +55,7 @@ build() {
     quietly "$1-configure" configure . "$work/ddprun" -DCMAKE_FIND_ROOT_PATH="$prefix" \
         -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 \
         -DCMAKE_CXX_FLAGS="$flags -ffunction-sections -fdata-sections" \
+        -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG $small" \
         -DCMAKE_EXE_LINKER_FLAGS="-s -Wl,--gc-sections" -DDDPRUN_WORKER=OFF -DDDPRUN_TESTS=OFF
     quietly "$1-ddprun" cmake --build "$work/ddprun" --target ddprun
     install -D "$work/ddprun/bin/ddprun" "$dist/$1/ddprun"

@@ -2,9 +2,11 @@
 
 #include "launcher/text/substitute.hpp"
 #include "launcher/text/text_reader.hpp"
+#include "rendezvous/fd.hpp"
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <string_view>
 #include <system_error>
 
 namespace ddprun {
@@ -121,11 +123,12 @@ Result<std::string> find_python(const Options& options, const Environment& envir
 
 /// Whether the file begins as a binary does.
 bool is_binary(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return false;
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   std::array<char, 4> first{};
-  std::ifstream(path, std::ios::binary).read(first.data(), first.size());
-  return first == std::array{'\x7f', 'E', 'L', 'F'};
+  const ssize_t count = ::read(file.get(), first.data(), first.size());
+  return count == ssize_t{4} && std::string_view(first.data(), 4) ==
+                                    "\x7f"
+                                    "ELF";
 }
 
 Result<Command> python_command(const Options& options, const Environment& environment) {
