@@ -253,7 +253,7 @@ TEST_CASE("store: who gives up at a barrier has been counted") {
 }
 
 TEST_CASE("store: who comes to a barrier no longer waits, whatever is looked up in a turn") {
-  for (const std::uint64_t looks_max : {1, 100}) {
+  for (const std::uint64_t looks_max : {std::uint64_t{1}, std::uint64_t{100}}) {
     StoreStory story({.looks_max = looks_max});
     CHECK(story.says(2, "06 #1 #1 'b'") == silence);
     CHECK(story.says(1, "06 #1 #1 'b'") == silence);
