@@ -1,5 +1,6 @@
 #include "launcher/node/supervisor.hpp"
 
+#include "launcher/guard/guard_message.hpp"
 #include "launcher/node/coordinator_link.hpp"
 #include "launcher/node/machine_options.hpp"
 #include "launcher/node/report.hpp"
