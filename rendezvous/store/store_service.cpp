@@ -151,8 +151,7 @@ bool StoreService::has_place() {
   const bool has_descriptor =
       sessions_.size() + held_.size() < connections_max() || close_one_for_another();
   const auto fits = [this] { return budget_.has_room(session_bytes + first_request_bytes); };
-  const bool has_memory = make_room(fits) || (close_one_for_another() && fits());
-  if (has_descriptor && has_memory) return true;
+  if (has_descriptor && (make_room(fits) || (close_one_for_another() && fits()))) return true;
   statistics_.on_refused();
   notes_->add(has_descriptor
                   ? shortage("store: one more connection was refused")
@@ -184,8 +183,8 @@ bool StoreService::close_one_for_another() {
     questions_.forget(*held);
     statistics_.on_refused();
     notes_->add(
-        fmt::format("store: {}: closed before it was known whose it is, since connections are "
-                    "short (ulimit -n?)",
+        fmt::format("store: {}: closed before it was known whose it is, since connections or "
+                    "memory are short",
                     text_of(let_go(*held)->connection.peer.address)));
     return true;
   }
