@@ -62,11 +62,14 @@ void expect_same_file(const e2e::Case& test, const std::string& one, const std::
 
 }  // namespace
 
+/// The folder has its name once all links are in it: who is killed before has begun with nothing.
 std::string training_script() {
-  return std::string("#!/bin/sh\nexport OMP_NUM_THREADS=1\nif [ \"$RANK\" = 0 ]; then\n") +
-         "  mkdir -p " + kept_folder + "/$DDPRUN_GENERATION\n  ln " + snapshot_folder +
-         "/snapshot.pt.* " + kept_folder + "/$DDPRUN_GENERATION/ 2>/dev/null\nfi\nexec " +
-         HOSTS_TOY + " $(cat epochs) " + save_every + "\n";
+  const std::string kept = kept_folder + std::string("/$DDPRUN_GENERATION");
+  const std::string unfinished = kept + ".unfinished";
+  return "#!/bin/sh\nexport OMP_NUM_THREADS=1\nif [ \"$RANK\" = 0 ]; then\n  mkdir -p " +
+         unfinished + "\n  ln " + snapshot_folder + "/snapshot.pt.* " + unfinished +
+         "/ 2>/dev/null\n  mv " + unfinished + " " + kept + "\nfi\nexec " + HOSTS_TOY +
+         " $(cat epochs) " + save_every + "\n";
 }
 
 std::vector<Stretch> stretches_of(Training& job) {
