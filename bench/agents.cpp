@@ -1,14 +1,13 @@
 // Many agents in one process, as nodes of a job whose coordinator listens at 127.0.0.1:PORT. Each
-// runs the code of a node's agent (Agent, and MemberLink with its part in the job), but worker
-// and store are simulated. Once all have been told to start the first
+// runs the code of a node (Node, and MemberLink for its connections), but worker and store are
+// simulated. Once all have been told to start the first
 // generation it prints how long that took from the last agent's start, in seconds. It runs until
 // the coordinator ends the job by SIGTERM, and fails if an agent ended otherwise or was cut off.
 // They listen at ADDRESS of this machine, 127.0.0.1 unless given: one address has ports for some
 // thousands.
 #include "launcher/link/member_link.hpp"
 #include "launcher/meeting/token.hpp"
-#include "launcher/node/agent.hpp"
-#include "launcher/system/machine_loop.hpp"
+#include "launcher/node/node_loop.hpp"
 #include "launcher/system/random_number.hpp"
 #include "launcher/text/environment.hpp"
 
@@ -49,7 +48,7 @@ struct Coordinates {
   std::string own_address;
 };
 
-class PretendedNode {
+class PretendedNode : private NodeObserver {
  public:
   PretendedNode(boost::asio::io_context& context,
                 const Coordinates& job,
@@ -57,17 +56,20 @@ class PretendedNode {
                 Tally& tally)
       : context_(context),
         tally_(tally),
-        agent_(context, Agent({.host = "pretended"}), [this](const auto& what) { perform(what); }),
         link_(context,
               member_options(job),
               credentials,
-              {.on_event = [this](const LinkEvent& event) { hear(event); },
-               .on_note = [](const std::string&) {},
-               .on_heard = [](const CoordinatorEvent&) {},
-               .on_lease = [](std::optional<Instant>) {},
-               .on_will = [](const std::string&) {},
-               .on_progress = [] {}}) {
-    agent_.start();
+              {.tell = [this](ParticipantEvent event) { node_.tell(std::move(event)); },
+               .on_note = [](const std::string&) {}}),
+        node_(context,
+              Node(Agent({.host = "pretended"}),
+                   Participant(link_.participant_options(), *this),
+                   LastSteps(false),
+                   *this),
+              [this](const NodeAction& action) {
+                std::visit([this](const auto& what) { perform(what); }, action);
+              }) {
+    node_.start(now());
   }
 
  private:
@@ -83,21 +85,28 @@ class PretendedNode {
     return options;
   }
 
-  void hear(const LinkEvent& event) {
+  void told(const Agent&, const AgentEvent& event) override {
     if (std::holds_alternative<LeaseEnded>(event)) note_fault("a lease has ended");
     if (std::holds_alternative<LifeEnded>(event)) note_fault("an agent was lost");
-    std::visit([this](const auto& what) { agent_.tell(what); }, event);
   }
 
   void note_fault(std::string what) {
     if (++tally_.fault_count == 1) tally_.fault = std::move(what);
   }
 
-  void perform(const AgentAction& action) {
+  void perform(const Note&) {}
+  void perform(const GuardedLease&) {}
+  void perform(const WillIsFor&) {}
+  void perform(const LinkAction& action) { link_.perform(action); }
+  void perform(const LocalAction& action) {
     std::visit([this](const auto& what) { on(what); }, action);
   }
+  void perform(const LastStepAction& action) {
+    if (std::holds_alternative<EndSteps>(action)) node_.tell(LastStepAnswer(StepsEnded{}));
+    if (std::holds_alternative<WriteOut>(action)) end(*node_.machine().outcome());
+  }
 
-  void on(const BindStore&) { agent_.tell(StoreBound{1, loopback}); }
+  void on(const BindStore&) { node_.tell(LocalEvent(StoreBound{1, loopback})); }
   void on(const CloseStore&) {}
   void on(const LookAtSnapshot&) {}  // nobody asks for it
   void on(const SpawnWorkers&) {
@@ -106,26 +115,24 @@ class PretendedNode {
     std::printf("%.6f\n", took.count());
     std::fflush(stdout);
   }
-  void on(const AskToSave&) { agent_.tell(SaveAnswered{}); }
+  void on(const AskToSave&) { node_.tell(LocalEvent(SaveAnswered{})); }
   void on(const SignalWorkers& signal) {
-    agent_.tell(WorkerEnded{LocalRank{0}, 0, {WorkerEnd::Kind::killed, signal.signal}});
+    const WorkerEnded ended{LocalRank{0}, 0, {WorkerEnd::Kind::killed, signal.signal}};
+    node_.tell(LocalEvent(Reaped{.ended = {ended}}));
   }
   void on(const Suspend&) {}
   void on(const AskForSuspension&) {}
-  void on(const NeedNoLease&) {}
-  void on(const KillAll&) { agent_.tell(AllGone{}); }
-  void on(const Note&) {}
-  void on(const TellCoordinator& tell) { link_.tell(tell.news); }
-  void on(const HurryEnd&) {}
-  void on(const ExitWith& exit) {
-    if (exit.outcome.exit_status != 128 + SIGTERM) note_fault(exit.outcome.text);
+  void on(const KillAll&) { node_.tell(LocalEvent(Reaped{.all_gone = true})); }
+
+  void end(const Outcome& outcome) {
+    if (outcome.exit_status != 128 + SIGTERM) note_fault(outcome.text);
     if (++tally_.ended_count == tally_.count) context_.stop();
   }
 
   boost::asio::io_context& context_;
   Tally& tally_;
-  MachineLoop<Agent, AgentEvent, AgentAction> agent_;
   MemberLink link_;
+  NodeLoop node_;
 };
 
 int run(const Coordinates& job, int count) {

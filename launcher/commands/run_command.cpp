@@ -19,6 +19,7 @@
 #include "launcher/node/supervisor.hpp"
 #include "launcher/options/torchrun_options.hpp"
 #include "launcher/options/variables.hpp"
+#include "launcher/processes/process.hpp"
 #include "launcher/processes/writer.hpp"
 #include "launcher/system/explain.hpp"
 #include "launcher/system/heap.hpp"
@@ -180,6 +181,7 @@ Job make_job(const Source& command_line, Role role, TokenFile& token_file) {
 
 int run_agent(Job job, GuardLink link) {
   tune_heap(Writer::full_bytes);
+  (void)raise_files_max();  // before anything listens, which shares descriptors out
   try {
     return Supervisor(std::move(job), std::move(link)).run();
   } catch (const std::exception& error) {

@@ -34,7 +34,7 @@ constexpr unsigned char from_terminal_bit = 0x80;
 struct GuardLink {
   int guard = 0;  ///< Its pid, which is the one that the user has started.
   /// Each byte received is a signal (see `from_terminal_bit`); its end is the guard's death. Sent
-  /// are GuardMessages: leases by a LeaseNotice, and a WillAddress whenever that changes.
+  /// are GuardMessages: leases, as a LeaseNotice says, and a WillAddress whenever that changes.
   Fd socket;
   FenceLink fence;          ///< Nothing in it without a fence.
   sigset_t user_signals{};  ///< The mask that this program was started with, for the workers.

@@ -25,12 +25,10 @@ ssize_t receive(int socket, int flags, GuardMessage& message) {
 
 /// Without waiting: a guard that was stopped for minutes has not read the newest lease, and may
 /// kill when it resumes.
-std::function<void(const GuardedLease&)> to_guard_and_fence(int guard_socket, int fence_line) {
-  return [guard_socket, fence_line](const GuardedLease& lease) {
-    for (const int socket : {guard_socket, fence_line}) {
-      if (socket >= 0) send(socket, lease);
-    }
-  };
+void send_to_both(int guard_socket, int fence_line, const GuardedLease& lease) {
+  for (const int socket : {guard_socket, fence_line}) {
+    if (socket >= 0) send(socket, lease);
+  }
 }
 
 }  // namespace ddprun

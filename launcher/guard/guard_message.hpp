@@ -8,7 +8,6 @@
 #include <sys/types.h>
 
 #include <array>
-#include <functional>
 #include <variant>
 
 namespace ddprun {
@@ -23,10 +22,9 @@ using GuardMessage = std::variant<GuardedLease, WillAddress>;
 /// Never waits: dropped if the other side's queue is full, or it is dead.
 void send(int socket, const GuardMessage& message);
 
-/// Sends each lease to the guard's and the fence's socketpair, of which this is the agent's end and
-/// stays the owner's; -1: there is none.
-[[nodiscard]] std::function<void(const GuardedLease&)> to_guard_and_fence(int guard_socket,
-                                                                          int fence_line);
+/// Sends it by the guard's and the fence's socketpair, of which these are the agent's ends; -1:
+/// there is none.
+void send_to_both(int guard_socket, int fence_line, const GuardedLease& lease);
 
 /// As recv(2) with these flags: 0 at the other side's end, once all that it has sent was received.
 /// `message` changes if one has come.

@@ -2,25 +2,25 @@
 
 namespace ddprun {
 
-void LeaseNotice::renew(std::optional<Instant> end) {
-  if (!end) return;
+LeaseNotice::Notice LeaseNotice::renew(std::optional<Instant> end) {
+  if (!end) return {};
   end_ = end;
-  if (workers_live_) tell();
+  return workers_live_ ? notice() : Notice();
 }
 
-void LeaseNotice::workers_start() {
+LeaseNotice::Notice LeaseNotice::workers_start() {
   workers_live_ = true;
-  tell();
+  return notice();
 }
 
-void LeaseNotice::workers_are_gone() {
-  if (!workers_live_) return;
+LeaseNotice::Notice LeaseNotice::workers_are_gone() {
+  if (!workers_live_) return {};
   workers_live_ = false;
-  tell();
+  return notice();
 }
 
-void LeaseNotice::tell() const {
-  if (end_) tell_({workers_live_, *end_});
+LeaseNotice::Notice LeaseNotice::notice() const {
+  return end_ ? Notice({workers_live_, *end_}) : Notice();
 }
 
 }  // namespace ddprun

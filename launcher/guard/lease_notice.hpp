@@ -9,31 +9,28 @@
 #include "launcher/guard/lease_watch.hpp"
 #include "rendezvous/units.hpp"
 
-#include <functional>
 #include <optional>
-#include <utility>
 
 namespace ddprun {
 
 class LeaseNotice {
  public:
-  /// `tell` is called inside of the verbs.
-  explicit LeaseNotice(std::function<void(const GuardedLease&)> tell) : tell_(std::move(tell)) {}
+  /// What is to be told, if anything.
+  using Notice = std::optional<GuardedLease>;
 
   /// The lease has another end now; nothing: it is over, and its workers have to be killed.
-  void renew(std::optional<Instant> end);
+  [[nodiscard]] Notice renew(std::optional<Instant> end);
 
   /// Before the first worker of a generation; when no process of the workers is left.
-  void workers_start();
-  void workers_are_gone();
+  [[nodiscard]] Notice workers_start();
+  [[nodiscard]] Notice workers_are_gone();
 
   /// Of the newest lease, also if that is over. Nothing: workers here need none.
   [[nodiscard]] std::optional<Instant> end() const { return end_; }
 
  private:
-  void tell() const;
+  [[nodiscard]] Notice notice() const;
 
-  std::function<void(const GuardedLease&)> tell_;
   bool workers_live_ = false;
   std::optional<Instant> end_;
 };

@@ -4,9 +4,6 @@
 #include "rendezvous/ip_network.hpp"
 #include "rendezvous/overloaded.hpp"
 
-#include <boost/asio/post.hpp>
-#include <fmt/format.h>
-
 #include <utility>
 #include <variant>
 
@@ -23,22 +20,22 @@ MemberLink::MemberLink(boost::asio::io_context& context,
               credentials,
               {.on_up =
                    [this](ConnectionId id, const std::string& peer) {
-                     participant_->tell(ConnectionUp{id, peer});
+                     handlers_.tell(ConnectionUp{id, peer});
                    },
                .on_message =
                    [this](ConnectionId id, ToAgent message) {
-                     participant_->tell(Heard{id, std::move(message)});
+                     handlers_.tell(Heard{id, std::move(message)});
                    },
                .on_down =
                    [this](ConnectionId id, const ConnectionEnd& end) {
                      const bool shut_out = end.kind == ConnectionEnd::Kind::incompatible;
-                     participant_->tell(ConnectionDown{id, end.why.message(), shut_out});
+                     handlers_.tell(ConnectionDown{id, end.why.message(), shut_out});
                    }}),
       courier_(context, credentials) {
   const ParticipantOptions& own = options_.participant;
   if (!own.folder.empty()) {
     folder_.emplace(context_, own.folder, credentials.key, [this](const FolderAnswer& answer) {
-      participant_->tell(answer);
+      handlers_.tell(answer);
     });
   }
   if (own.keeps_marks) {
@@ -46,43 +43,38 @@ MemberLink::MemberLink(boost::asio::io_context& context,
                    options_.marks_folder,
                    own.host,
                    options_.mark_text,
-                   [this](const std::string& why) { participant_->tell(MarkKept{why}); });
+                   [this](const std::string& why) { handlers_.tell(MarkKept{why}); });
   }
   listen(credentials);
-  participant_.emplace(context_,
-                       Participant(participant_options(), *this),
-                       [this](const ParticipantAction& action) { perform(action); });
-  participant_->start(now());
+  complete_options();
 }
 
 void MemberLink::listen(const Credentials& credentials) {
   const auto at = [&](std::uint16_t port) {
     AgentServer::Handlers handlers;
     handlers.on_message = [this](SessionId session, const ToCoordinator& message) {
-      participant_->tell(Received{session, message});
+      handlers_.tell(Received{session, message});
     };
-    handlers.on_closed = [this](SessionId session) { participant_->tell(SessionClosed{session}); };
+    handlers.on_closed = [this](SessionId session) { handlers_.tell(SessionClosed{session}); };
     handlers.on_note = handlers_.on_note;
     return AgentServer::listen(
         context_, options_.listen_address, port, credentials, std::move(handlers));
   };
   auto server = at(options_.listen_port);
-  if (!server && options_.participant.founds) {
+  if (!server) {
     const bool is_taken = server.error().status() == ExitStatus::rendezvous_unavailable;
-    if (!is_taken) throw Failure(server.error());
-    handlers_.on_note(
-        fmt::format("another process listens at {}: looking for the job's coordinator there",
-                    text_of(Endpoint{options_.listen_address, options_.listen_port})));
-    options_.participant.founds = false;
+    if (options_.participant.founds && !is_taken) throw Failure(server.error());
+    options_.participant.port_taken =
+        text_of(Endpoint{options_.listen_address, options_.listen_port});
   }
   server_ = server ? *std::move(server) : std::move(at(0)).value();
   const auto address = parse_ip_address(options_.listen_address);
   knows_users_ = address && kernel_tells_owners({*address, server_->port()});
 }
 
-/// The options that are known once this process listens.
-ParticipantOptions MemberLink::participant_options() {
-  ParticipantOptions own = options_.participant;
+/// By what is known once this process listens.
+void MemberLink::complete_options() {
+  ParticipantOptions& own = options_.participant;
   const Endpoint contact{options_.address, server_->port()};
   own.contact = text_of(contact);
   if (options_.endpoint.port == 0) {
@@ -90,27 +82,9 @@ ParticipantOptions MemberLink::participant_options() {
     own.other_doors.clear();
   }
   own.endpoint = text_of(options_.endpoint);
-  return own;
 }
 
-void MemberLink::when_told(const Outcome& outcome, std::function<void()> done) {
-  done_ = std::move(done);
-  participant_->tell(JobOver{outcome.everywhere});
-}
-
-void MemberLink::told(const Coordinator&, const CoordinatorEvent& event) {
-  handlers_.on_heard(event);
-}
-
-void MemberLink::answered(const Uplink&, const std::vector<UplinkAction>&) {
-  handlers_.on_progress();
-}
-
-void MemberLink::answered(const Coordinator&, const std::vector<CoordinatorAction>&) {
-  handlers_.on_progress();
-}
-
-void MemberLink::perform(const ParticipantAction& action) {
+void MemberLink::perform(const LinkAction& action) {
   std::visit(Overloaded{[this](const Connect& what) { connect(what); },
                         [this](const Disconnect& what) { client_.disconnect(what.connection); },
                         [this](const SendUp& what) { client_.send(what.connection, what.message); },
@@ -120,14 +94,7 @@ void MemberLink::perform(const ParticipantAction& action) {
                         [this](const FolderTask& what) { folder_->start(what); },
                         [this](const KeepMark& what) { marks_->keep(what.founding); },
                         [this](const DropMark& what) { marks_->drop(what); },
-                        [this](const TellAgent& what) { handlers_.on_event(what.event); },
-                        [this](const LeaseChanged& what) { handlers_.on_lease(what.until); },
-                        [this](const WillIsFor& what) { handlers_.on_will(what.address); },
-                        [this](const LookUpOwners& what) { look_up(what); },
-                        [this](const Note& what) { handlers_.on_note(what.text); },
-                        [this](const AllTold&) {
-                          boost::asio::post(context_, std::exchange(done_, nullptr));
-                        }},
+                        [this](const LookUpOwners& what) { look_up(what); }},
              action);
 }
 

@@ -1,12 +1,11 @@
-// The link of a job of many nodes, whose coordinator may be in any of their processes: the shell of
-// this process's part in the job. It decides nothing once it listens.
+// The shell of a participant, in each process of a job of many nodes: its connections, the folder
+// of claims and its marks. It decides nothing.
 #pragma once
 
 #include "launcher/disk/claims_folder.hpp"
 #include "launcher/disk/marks.hpp"
 #include "launcher/link/courier.hpp"
-#include "launcher/link/job_link.hpp"
-#include "launcher/system/machine_loop.hpp"
+#include "launcher/link/link_action.hpp"
 #include "launcher/text/endpoint.hpp"
 #include "rendezvous/membership/participant.hpp"
 #include "rendezvous/wire/agent_client.hpp"
@@ -23,7 +22,7 @@
 namespace ddprun {
 
 struct MemberOptions {
-  ParticipantOptions participant;  ///< But for `contact` and `endpoint`.
+  ParticipantOptions participant;  ///< But for `contact`, `endpoint` and `port_taken`.
   Endpoint endpoint;               ///< Where those who know nobody look for the job. Port 0: where
                                    ///< this process comes to listen.
   std::string listen_address;      ///< Where it listens.
@@ -33,41 +32,31 @@ struct MemberOptions {
   std::string mark_text;           ///< What people read in a mark.
 };
 
-class MemberLink final : public JobLink, private ParticipantObserver {
+class MemberLink {
  public:
-  /// Listens and connects at once. Throws Failure where it cannot listen at all. A process that
-  /// founds and finds its port taken looks for the job there instead.
+  /// They run on the thread of the link's context, and may be called inside of `perform`.
+  struct Handlers {
+    std::function<void(ParticipantEvent)> tell;
+    std::function<void(std::string)> on_note;  ///< One line for users.
+  };
+
+  /// Listens at once. Throws Failure where it cannot listen at all.
   MemberLink(boost::asio::io_context& context,
              MemberOptions options,
              const Credentials& credentials,
              Handlers handlers);
 
-  void tell(const News& news) override { participant_->tell(TellNews{news}); }
-  void look_at_lease() override { participant_->tell(LookAtLease{}); }
-  void workers_start() override { participant_->tell(WorkersStarted{}); }
-  void workers_are_gone() override { participant_->tell(WorkersGone{}); }
-  void when_told(const Outcome& outcome, std::function<void()> done) override;
-  [[nodiscard]] Wait waits() const override { return participant_->machine().waits(); }
-  [[nodiscard]] std::string waits_for() const override {
-    return participant_->machine().waits_for();
+  /// Of the participant, now that it is known where this process listens.
+  [[nodiscard]] const ParticipantOptions& participant_options() const {
+    return options_.participant;
   }
-  [[nodiscard]] bool coordinates() const override {
-    return participant_->machine().coordinator() != nullptr;
-  }
-  [[nodiscard]] const Generation* newest() const override {
-    const Coordinator* coordinator = participant_->machine().coordinator();
-    return coordinator == nullptr ? nullptr : &coordinator->newest();
-  }
-
   [[nodiscard]] const Endpoint& endpoint() const { return options_.endpoint; }
+
+  void perform(const LinkAction& action);
 
  private:
   void listen(const Credentials& credentials);
-  [[nodiscard]] ParticipantOptions participant_options();
-  void told(const Coordinator&, const CoordinatorEvent& event) override;
-  void answered(const Uplink&, const std::vector<UplinkAction>&) override;
-  void answered(const Coordinator&, const std::vector<CoordinatorAction>&) override;
-  void perform(const ParticipantAction& action);
+  void complete_options();
   void connect(const Connect& connect);
   void look_up(const LookUpOwners& asked);
 
@@ -79,10 +68,8 @@ class MemberLink final : public JobLink, private ParticipantObserver {
   Courier courier_;
   std::optional<ClaimsFolder> folder_;
   std::optional<MarkKeeper> marks_;
-  std::optional<MachineLoop<Participant, ParticipantEvent, ParticipantAction>> participant_;
   bool knows_users_ = false;  // the kernel, of connections
   bool has_said_so_ = false;  // that it does not
-  std::function<void()> done_;
 };
 
 }  // namespace ddprun

@@ -11,13 +11,15 @@
 
 namespace ddprun {
 
-Console::Console(boost::asio::io_context& context)
+Console::Console(boost::asio::io_context& context, const std::vector<std::string>& first)
     : say_([this](const std::string& text) {
         write(fmt::format("ddprun {}: {}\n", time_of_day(), text));
       }),
       console_(context, say_),
       files_(context, say_),
-      stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")) {}
+      stderr_(std::make_shared<Sink>(STDERR_FILENO, "standard error")) {
+  for (const std::string& each : first) say(each);
+}
 
 void Console::write(std::string lines) {
   console_.write(stderr_, std::move(lines));

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace ddprun {
 
@@ -17,8 +18,8 @@ class Console {
  public:
   using Say = std::function<void(const std::string& text)>;
 
-  /// Throws as Writer does.
-  explicit Console(boost::asio::io_context& context);
+  /// Says `first` at once. Throws as Writer does.
+  Console(boost::asio::io_context& context, const std::vector<std::string>& first);
 
   [[nodiscard]] Writers writers() { return {console_, files_}; }
 

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <variant>
-#include <vector>
 
 namespace ddprun {
 
@@ -16,48 +15,36 @@ Ending::Ending(boost::asio::io_context& context, Console& console, const Job& jo
       job_(job),
       parts_(parts),
       will_(parts.guard_socket, {job.meeting.will, job.meeting.credentials}),
-      steps_(job.slurm.has_value()),
       output_(context, console.writers(), parts.records.events_writer(), [this] {
         say_events_are_late();
       }) {}
 
-void Ending::exit(const Outcome& outcome, JobLink& link) {
-  link_ = &link;
-  tell(EndBegins{outcome, !parts_.workers.none_left()});
-}
-
-void Ending::lose_guard() {
-  tell(GuardDied{!parts_.workers.none_left()});
-}
-
-void Ending::tell(const LastStepEvent& event) {
-  std::vector<LastStepAction> actions;
-  steps_.on_event(event, actions);
-  if (const auto& outcome = steps_.outcome()) {
+void Ending::perform(const LastStepAction& action) {
+  if (const auto& outcome = parts_.node.machine().outcome()) {
     output_.exits_with(is_reported_by_script(job_, told_) ? 0 : outcome->exit_status);
   }
-  for (const LastStepAction& action : actions) {
-    std::visit([this](const auto& what) { perform(what); }, action);
-  }
+  std::visit([this](const auto& what) { perform(what); }, action);
 }
 
-void Ending::perform(const TellOthers& tell_others) {
+void Ending::perform(const TellOthers&) {
   parts_.slurm.job_is_over();
-  link_->when_told(tell_others.outcome, [this] { tell(OthersTold{link_->coordinates()}); });
 }
 
 void Ending::perform(const EndSteps&) {
-  parts_.slurm.finish_steps([this] { tell(StepsEnded{}); });
+  parts_.slurm.finish_steps([this] { parts_.node.tell(LastStepAnswer(StepsEnded{})); });
 }
 
 void Ending::perform(const QueueAgain& queue) {
-  parts_.slurm.queue_again(queue.outcome,
-                           [this](const Outcome& final) { tell(QueueAnswered{final}); });
+  parts_.slurm.queue_again(queue.outcome, [this](const Outcome& final) {
+    parts_.node.tell(LastStepAnswer(QueueAnswered{final}));
+  });
 }
 
 void Ending::perform(const RecordEnd& end) {
   facts_ = parts_.workers.facts_of(end.outcome);
-  parts_.records.job_ends(end.outcome, facts_, parts_.progress, link_->newest());
+  const Coordinator* coordinator = parts_.node.machine().coordinator();
+  const Generation* newest = coordinator == nullptr ? nullptr : &coordinator->newest();
+  parts_.records.job_ends(end.outcome, facts_, parts_.progress, newest);
 }
 
 void Ending::perform(const WriteOut&) {
@@ -78,7 +65,7 @@ void Ending::perform(const EndWithFiles&) {
 }
 
 void Ending::report() const {
-  const Outcome& outcome = *steps_.outcome();
+  const Outcome& outcome = *parts_.node.machine().outcome();
   if (outcome.exit_status == 0) return;
   if (facts_) console_.write(failure_details(outcome, *facts_));
   if (is_reported_by_script(job_, told_)) return;

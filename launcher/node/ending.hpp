@@ -1,13 +1,12 @@
-// Performs the last steps of the agent's process, in the order that LastSteps has.
+// The shell of the last steps of the agent's process.
 #pragma once
 
 #include "launcher/guard/last_will.hpp"
-#include "launcher/link/job_link.hpp"
 #include "launcher/node/console.hpp"
 #include "launcher/node/job.hpp"
 #include "launcher/node/job_records.hpp"
 #include "launcher/node/last_output.hpp"
-#include "launcher/node/last_steps.hpp"
+#include "launcher/node/node_loop.hpp"
 #include "launcher/node/node_workers.hpp"
 #include "launcher/node/slurm_side.hpp"
 #include "launcher/progress/progress.hpp"
@@ -24,6 +23,7 @@ class Ending {
   /// What it asks and tells at the end.
   struct Parts {
     int guard_socket;
+    NodeLoop& node;
     JobRecords& records;
     const NodeWorkers& workers;
     const Progress& progress;
@@ -33,7 +33,7 @@ class Ending {
   /// Ends the process that runs `context`. All arguments outlive this.
   Ending(boost::asio::io_context& context, Console& console, const Job& job, Parts parts);
 
-  /// The status of the process; nothing until `exit`.
+  /// The status of the process; nothing until it is to end.
   [[nodiscard]] std::optional<int> status() const { return output_.status(); }
 
   /// Who is to be told if this process dies; empty: nobody.
@@ -42,17 +42,11 @@ class Ending {
   /// The coordinator has told how the job ends.
   void told() { told_ = true; }
 
-  /// Stops the context, or exits, once others are told and the output is written. `link` outlives
-  /// this.
-  void exit(const Outcome& outcome, JobLink& link);
-
-  /// The process is to end sooner; the guard is dead, whenever that is.
-  void hurry(const HurryEnd& hurry) { tell(hurry); }
-  void lose_guard();
+  /// WriteOut and what follows stop the context, or exit.
+  void perform(const LastStepAction& action);
 
  private:
-  void tell(const LastStepEvent& event);
-  void perform(const TellOthers& tell_others);
+  void perform(const TellOthers&);
   void perform(const EndSteps&);
   void perform(const QueueAgain& queue);
   void perform(const RecordEnd& end);
@@ -67,10 +61,8 @@ class Ending {
   const Job& job_;
   Parts parts_;
   WillNotice will_;
-  LastSteps steps_;
   LastOutput output_;
-  bool told_ = false;        // by the coordinator how the job has ended
-  JobLink* link_ = nullptr;  // from `exit` on
+  bool told_ = false;  // by the coordinator how the job has ended
   std::optional<FailureFacts> facts_;
 };
 

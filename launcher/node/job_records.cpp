@@ -19,9 +19,6 @@ JobRecords::JobRecords(boost::asio::io_context& context,
   if (job_.options.events.empty()) return;
   events_writer_ = std::make_unique<Writer>(context, std::move(say));
   events_ = std::make_shared<Sink>(job_.options.events, Sink::Older::goes_on);
-}
-
-void JobRecords::job_starts() {
   const Options& options = job_.options;
   const GatheringOptions& nodes = options.rendezvous.gathering;
   write({JobStarted{job_.version,
@@ -38,12 +35,12 @@ void JobRecords::workers_live(const std::map<int, LocalRank>& workers) {
   observe(started);
 }
 
-void JobRecords::look(const JobLink& link, const Agent& agent) {
+void JobRecords::look(const Node& node) {
   if (!events_) return;
-  const Standing standing{waited_for(link, agent), link.coordinates()};
+  const Standing standing{waited_for(node), node.coordinator() != nullptr};
   if (standing == observer_.standing()) return;
   JobObserver::Events events;
-  observer_.on(now(), standing, wait_text(link, agent), events);
+  observer_.on(now(), standing, wait_text(node), events);
   write(events);
 }
 

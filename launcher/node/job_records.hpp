@@ -3,10 +3,9 @@
 #pragma once
 
 #include "launcher/failures/failure_details.hpp"
-#include "launcher/link/job_link.hpp"
-#include "launcher/node/agent.hpp"
 #include "launcher/node/job.hpp"
 #include "launcher/node/job_observer.hpp"
+#include "launcher/node/node.hpp"
 #include "launcher/processes/writer.hpp"
 #include "launcher/progress/progress.hpp"
 
@@ -23,7 +22,7 @@ namespace ddprun {
 class JobRecords {
  public:
   /// `files` writes the report. `process` is the pid that users know this process by. `say` tells
-  /// people a line, such as of events that are dropped. All outlive this.
+  /// people a line, such as of events that are dropped. All outlive this. The job starts.
   JobRecords(boost::asio::io_context& context,
              Writer& files,
              const Job& job,
@@ -33,7 +32,6 @@ class JobRecords {
   /// Null without --events.
   [[nodiscard]] Writer* events_writer() const { return events_writer_.get(); }
 
-  void job_starts();
   /// To be called with all of an agent's events and actions, before they have any effect, and with
   /// the events of a coordinator in this process.
   template <typename What>
@@ -45,7 +43,7 @@ class JobRecords {
   /// By pid.
   void workers_live(const std::map<int, LocalRank>& workers);
   /// To be called after each event that may have changed what is waited for or who coordinates.
-  void look(const JobLink& link, const Agent& agent);
+  void look(const Node& node);
   /// The job has ended so. Only the process whose coordinator has that `newest` generation reports.
   void job_ends(const Outcome& outcome,
                 const std::optional<FailureFacts>& facts,

@@ -23,13 +23,13 @@ NodeWorkers::NodeWorkers(boost::asio::io_context& context,
                          const GuardLink& link,
                          Progress& progress,
                          StatusRow& status,
-                         AgentLoop& agent,
+                         NodeLoop& node,
                          Handlers handlers)
     : job_(job),
       writers_(writers),
       progress_(progress),
       status_(status),
-      agent_(agent),
+      node_(node),
       handlers_(std::move(handlers)),
       children_(context, SIGCHLD, [this] { reap(); }),
       hang_(job.options.hang_timeout),
@@ -66,7 +66,7 @@ void NodeWorkers::start(const Part& part, std::optional<Instant> lease_end) {
                             job_.setup.host,
                             threads_text(job_.setup, count)));
   say_what_is_lacking();
-  for (const WorkerEnded& worker : refused) agent_.push(worker);
+  if (!refused.empty()) node_.push(LocalEvent(Reaped{refused, {}, false, false}));
 }
 
 void NodeWorkers::say_what_is_lacking() const {
@@ -89,7 +89,7 @@ void NodeWorkers::perform(const SignalWorkers& signal) {
 }
 
 void NodeWorkers::perform(const AskToSave& ask) {
-  if (!requests_.save(ask.signal) && !ask.signal) agent_.tell(SaveAnswered{});
+  if (!requests_.save(ask.signal) && !ask.signal) node_.tell(LocalEvent(SaveAnswered{}));
 }
 
 void NodeWorkers::perform(const KillAll&) {
@@ -105,13 +105,13 @@ void NodeWorkers::perform(const Suspend&) {
   const Millis stopped_for = now() - before;
   progress_.resumed(now(), stopped_for);
   hang_.resumed(stopped_for);
-  agent_.push(Resumed{stopped_for});
+  node_.push(LocalEvent(Resumed{stopped_for}));
 }
 
 void NodeWorkers::hear(LocalRank local_rank, const ControlMessage& message) {
   requests_.hear(local_rank, message);
   if (!reaping_) answer_save();
-  const bool writes_alone = !agent_.machine().terminal_worker();
+  const bool writes_alone = !node_.machine().agent().terminal_worker();
   if (writes_alone) status_.steps_told();
   if (std::holds_alternative<ControlHello>(message)) {
     hang_timer_.arm(hang_.next_deadline(progress_));
@@ -119,19 +119,20 @@ void NodeWorkers::hear(LocalRank local_rank, const ControlMessage& message) {
 }
 
 void NodeWorkers::answer_save() {
-  if (const auto answer = progress_.take_answer()) agent_.tell(*answer);
+  if (const auto answer = progress_.take_answer()) node_.tell(LocalEvent(*answer));
 }
 
 /// The timer comes early where a worker has told something since. Time does not count in which a
 /// person may have one in a debugger, or in which ddprun itself takes no output.
 void NodeWorkers::look_for_hang() {
-  const SilenceExcuse excuse{.terminal_worker = agent_.machine().terminal_worker().has_value(),
-                             .output_blocked = writers_.console.full() || writers_.files.full()};
+  const SilenceExcuse excuse{
+      .terminal_worker = node_.machine().agent().terminal_worker().has_value(),
+      .output_blocked = writers_.console.full() || writers_.files.full()};
   while (auto hung = hang_.look(now(), excuse, progress_)) {
     for (const auto& [pid, local_rank] : group_.living()) {
       if (local_rank == hung->local_rank) hung->pid = pid;
     }
-    agent_.push(*hung);
+    node_.push(LocalEvent(*hung));
   }
   if (hang_.watches_nobody(now(), excuse, progress_)) {
     handlers_.say(
@@ -141,40 +142,39 @@ void NodeWorkers::look_for_hang() {
                     in_seconds(*job_.options.hang_timeout)));
   }
   hang_timer_.arm(hang_.next_deadline(progress_));
-  agent_.drain();
+  node_.drain();
 }
 
 void NodeWorkers::reap() {
-  handlers_.before_reaping();
+  Reaped reaped;
   std::vector<EndedChild> others;
   reaping_ = true;
-  for (const WorkerEnded& ended : group_.reap(others)) {
-    progress_.ended(ended.local_rank);
-    agent_.push(ended);
-  }
+  reaped.ended = group_.reap(others);
+  for (const WorkerEnded& ended : reaped.ended) progress_.ended(ended.local_rank);
   reaping_ = false;
-  if (const auto answer = progress_.take_answer()) agent_.push(*answer);
+  reaped.saved = progress_.take_answer();
   if (group_.living().empty()) {
     status_.steps_over();
     hang_.end();
   }
+  reaped.all_gone = killing_ && kill_left();
+  reaped.lacks_terminal = group_.waits_for_terminal();
+  if (!reaped.is_empty()) node_.push(LocalEvent(std::move(reaped)));
   for (const EndedChild& child : others) handlers_.on_other_child(child);
-  if (killing_) kill_left();
-  if (group_.waits_for_terminal()) agent_.push(WorkerLacksTerminal{});
-  agent_.drain();
+  node_.drain();
 }
 
-/// After reaping. What is killed here is reaped when its SIGCHLD comes.
-void NodeWorkers::kill_left() {
+/// After reaping. What is killed here is reaped when its SIGCHLD comes. Returns whether none is
+/// left.
+bool NodeWorkers::kill_left() {
   if (!group_.none_left()) {
     group_.signal(SIGKILL);
     kill_below(::getpid());
-    return;
+    return false;
   }
   killing_ = false;
   group_.finish_output();
-  handlers_.on_all_gone();
-  agent_.push(AllGone{});
+  return true;
 }
 
 }  // namespace ddprun

@@ -4,8 +4,8 @@
 
 #include "launcher/failures/failure_look.hpp"
 #include "launcher/guard/guard.hpp"
-#include "launcher/node/agent.hpp"
 #include "launcher/node/job.hpp"
+#include "launcher/node/node_loop.hpp"
 #include "launcher/processes/blocked_signal.hpp"
 #include "launcher/processes/writer.hpp"
 #include "launcher/progress/hang_watch.hpp"
@@ -13,7 +13,6 @@
 #include "launcher/progress/status_row.hpp"
 #include "launcher/progress/worker_requests.hpp"
 #include "launcher/system/deadline_timer.hpp"
-#include "launcher/system/machine_loop.hpp"
 #include "launcher/workers/worker_group.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -25,25 +24,21 @@
 
 namespace ddprun {
 
-using AgentLoop = MachineLoop<Agent, AgentEvent, AgentAction>;
-
 class NodeWorkers {
  public:
   struct Handlers {
-    std::function<void()> before_reaping;  ///< The guard may have killed those without a lease.
     std::function<void(const EndedChild&)> on_other_child;  ///< That is none of the workers.
-    std::function<void()> on_all_gone;  ///< No process of them executes anything any more.
-    std::function<void(const std::string&)> say;  ///< A line for people.
+    std::function<void(const std::string&)> say;            ///< A line for people.
   };
 
-  /// All but `handlers` outlive this. `progress` is of these workers, `agent` gets the events.
+  /// All but `handlers` outlive this. `progress` is of these workers, `node` gets the events.
   NodeWorkers(boost::asio::io_context& context,
               Writers writers,
               const Job& job,
               const GuardLink& link,
               Progress& progress,
               StatusRow& status,
-              AgentLoop& agent,
+              NodeLoop& node,
               Handlers handlers);
 
   /// From now on children are reaped when they end.
@@ -59,8 +54,7 @@ class NodeWorkers {
   /// process has.
   void perform(const Suspend&);
 
-  /// Tells the agent of all that have ended, before it handles the end of any of them: effects of
-  /// the first event (even the next generation) must come after the last.
+  /// Tells the node of all that have ended, at once.
   void reap();
 
   /// Whether all children are being killed: none is to be started now.
@@ -81,14 +75,14 @@ class NodeWorkers {
   void hear(LocalRank local_rank, const ControlMessage& message);
   void answer_save();
   void look_for_hang();
-  void kill_left();
+  [[nodiscard]] bool kill_left();
   void say_what_is_lacking() const;
 
   const Job& job_;
   Writers writers_;
   Progress& progress_;
   StatusRow& status_;
-  AgentLoop& agent_;
+  NodeLoop& node_;
   Handlers handlers_;
   BlockedSignal children_;
   HangWatch hang_;

@@ -1,10 +1,20 @@
 #include "launcher/node/report.hpp"
 
+#include "launcher/options/variables.hpp"
 #include "rendezvous/ip_network.hpp"
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace ddprun {
+
+std::vector<std::string> first_notes(const Job& job) {
+  std::vector<std::string> notes = job.notes;
+  std::string replaced = replaced_variables_note(job.setup.inherited);
+  if (!replaced.empty()) notes.insert(notes.begin(), std::move(replaced));
+  return notes;
+}
 
 std::vector<std::string> coordinating_notes(const Job& job, const Endpoint& endpoint) {
   const RendezvousOptions& rendezvous = job.options.rendezvous;

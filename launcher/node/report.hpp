@@ -1,4 +1,4 @@
-// What a node says of a job: its coordinator's lines, and those about its end. Pure.
+// What a node says of a job: its first lines, its coordinator's, and those about its end. Pure.
 #pragma once
 
 #include "launcher/node/job.hpp"
@@ -8,6 +8,9 @@
 #include <vector>
 
 namespace ddprun {
+
+/// Before anything happens: one line each.
+[[nodiscard]] std::vector<std::string> first_notes(const Job& job);
 
 /// By the first process that coordinates a job of many nodes, once it listens: one line each.
 [[nodiscard]] std::vector<std::string> coordinating_notes(const Job& job, const Endpoint& endpoint);

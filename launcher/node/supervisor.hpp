@@ -1,16 +1,15 @@
-// The agent process's loop: what the parts of a node hear becomes the agent's events, and the
-// agent's actions go to the parts that perform them. It decides nothing.
+// The agent process's loop: what the parts of a node hear becomes the node's events, and the node's
+// actions go to the parts that perform them. It decides nothing.
 #pragma once
 
 #include "launcher/guard/guard.hpp"
 #include "launcher/guard/guard_line.hpp"
-#include "launcher/guard/lease_notice.hpp"
-#include "launcher/link/job_link.hpp"
-#include "launcher/node/agent.hpp"
+#include "launcher/link/member_link.hpp"
 #include "launcher/node/console.hpp"
 #include "launcher/node/ending.hpp"
 #include "launcher/node/job.hpp"
 #include "launcher/node/job_records.hpp"
+#include "launcher/node/node_loop.hpp"
 #include "launcher/node/node_store.hpp"
 #include "launcher/node/node_workers.hpp"
 #include "launcher/node/slurm_side.hpp"
@@ -18,34 +17,37 @@
 #include "launcher/node/wait_watch.hpp"
 #include "launcher/progress/progress.hpp"
 #include "launcher/progress/status_row.hpp"
-#include "rendezvous/generations/coordinator.hpp"
 
 #include <boost/asio/io_context.hpp>
 
-#include <memory>
 #include <optional>
+#include <vector>
 
 namespace ddprun {
 
-class Supervisor {
+class Supervisor : private NodeObserver {
  public:
+  /// Throws as MemberLink does.
   Supervisor(Job job, GuardLink link);
 
   /// Runs the job. Returns the status to exit with; no process that it started is left by then.
   [[nodiscard]] int run();
 
  private:
-  void perform(const AgentAction& action);
+  void told(const Agent&, const AgentEvent& event) override;
+  void told(const Coordinator&, const CoordinatorEvent& event) override;
+  void answered(const Agent&, const std::vector<AgentAction>& actions) override;
+  void answered(const Coordinator&, const std::vector<CoordinatorAction>&) override;
+
+  void perform(const NodeAction& action);
+  void perform(const LocalAction& action);
   void perform(const BindStore&);
   void perform(const SpawnWorkers& spawn);
-  void perform(const KillAll&);
-  void perform(const TellCoordinator& tell);
-  void perform(const ExitWith& exit);
+  void perform(const KillAll& kill);
 
-  void reach_coordinator();
-  [[nodiscard]] JobLink::Handlers link_handlers();
+  [[nodiscard]] Membership membership();
+  void start();
   void look_at_wait();
-  void workers_are_gone();
 
   Job job_;
   GuardLink link_;
@@ -53,15 +55,14 @@ class Supervisor {
   Console console_;
   JobRecords records_;
   GuardLine guard_;
-  LeaseNotice lease_;
-  AgentLoop agent_;
+  std::optional<MemberLink> member_;  // in a job of many nodes
+  NodeLoop node_;
   Progress progress_;
   StatusRow status_;
   NodeWorkers workers_;
   SnapshotLook snapshot_;
   NodeStore store_;
   WaitWatch wait_;
-  std::unique_ptr<JobLink> coordinator_;
   SlurmSide slurm_;
   Ending ending_;
 };

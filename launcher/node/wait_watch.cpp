@@ -8,14 +8,14 @@
 
 namespace ddprun {
 
-Wait waited_for(const JobLink& link, const Agent& agent) {
-  if (agent.ends_workers()) return Wait::workers;
-  return wait_of(link.waits(), agent.has_joined() && !link.coordinates());
+Wait waited_for(const Node& node) {
+  if (node.agent().ends_workers()) return Wait::workers;
+  return wait_of(node.waits(), node.agent().has_joined() && node.coordinator() == nullptr);
 }
 
-std::string wait_text(const JobLink& link, const Agent& agent) {
-  const bool knows = agent.ends_workers() || waited_for(link, agent) == Wait::start;
-  return knows ? agent.waits_for(now()) : link.waits_for();
+std::string wait_text(const Node& node) {
+  const bool knows = node.agent().ends_workers() || waited_for(node) == Wait::start;
+  return knows ? node.agent().waits_for(now()) : node.waits_for();
 }
 
 WaitWatch::WaitWatch(boost::asio::io_context& context, Handlers handlers)
@@ -26,15 +26,14 @@ WaitWatch::WaitWatch(boost::asio::io_context& context, Handlers handlers)
                std::visit([this](const auto& what) { perform(what); }, action);
              }) {}
 
-void WaitWatch::look(const JobLink& link, const Agent& agent) {
-  link_ = &link;
-  agent_ = &agent;
-  if (handlers_.redraw && agent.terminal_worker()) return end();  // it may write there, too
-  lines_.tell(Waits{waited_for(link, agent), agent.kills_workers()});
+void WaitWatch::look(const Node& node) {
+  node_ = &node;
+  if (handlers_.redraw && node.agent().terminal_worker()) return end();  // it may write there, too
+  lines_.tell(Waits{waited_for(node), node.agent().kills_workers()});
 }
 
 void WaitWatch::perform(const SayWait& wait) const {
-  const std::string what = wait_text(*link_, *agent_);
+  const std::string what = wait_text(*node_);
   const std::string text = fmt::format("waiting {} s for {}", wait.so_far.count / 1'000, what);
   handlers_.redraw ? handlers_.redraw(text) : handlers_.say(text);
 }

@@ -2,8 +2,7 @@
 // lines, or on a terminal as its status line.
 #pragma once
 
-#include "launcher/link/job_link.hpp"
-#include "launcher/node/agent.hpp"
+#include "launcher/node/node.hpp"
 #include "launcher/node/wait_lines.hpp"
 #include "launcher/system/machine_loop.hpp"
 
@@ -15,10 +14,10 @@
 namespace ddprun {
 
 /// What a node waits for. Its own workers, of which it can say more, come before all else.
-[[nodiscard]] Wait waited_for(const JobLink& link, const Agent& agent);
+[[nodiscard]] Wait waited_for(const Node& node);
 
 /// The same for people. Takes as long as there are nodes to look at, so not after each event.
-[[nodiscard]] std::string wait_text(const JobLink& link, const Agent& agent);
+[[nodiscard]] std::string wait_text(const Node& node);
 
 class WaitWatch {
  public:
@@ -29,8 +28,8 @@ class WaitWatch {
   };
   WaitWatch(boost::asio::io_context& context, Handlers handlers);
 
-  /// To be called after each event that may have changed what is waited for. Both outlive this.
-  void look(const JobLink& link, const Agent& agent);
+  /// To be called after each event that may have changed what is waited for. `node` outlives this.
+  void look(const Node& node);
 
   /// Nothing is waited for any more.
   void end() { lines_.tell(Waits{Wait::nothing}); }
@@ -41,8 +40,7 @@ class WaitWatch {
 
   Handlers handlers_;
   MachineLoop<WaitLines, WaitEvent, WaitAction> lines_;
-  const JobLink* link_ = nullptr;
-  const Agent* agent_ = nullptr;
+  const Node* node_ = nullptr;
 };
 
 }  // namespace ddprun

@@ -37,8 +37,9 @@ class MachineLoop {
 
   [[nodiscard]] const Machine& machine() const { return machine_; }
 
-  /// `watcher` is told each event before the machine is.
-  void watch(std::function<void(const Event&)> watcher) { watcher_ = std::move(watcher); }
+  /// `watcher` is called once the machine has taken an event, before its actions are performed; it
+  /// is not by `start`.
+  void watch(std::function<void()> watcher) { watcher_ = std::move(watcher); }
 
   /// Performs the machine's first actions: call once, before any event. `arguments` are those of
   /// its own `start`, but for the last one.
@@ -60,9 +61,9 @@ class MachineLoop {
 
   void drain() {
     const bool drained = events_.drain([this](const Event& event) {
-      if (watcher_) watcher_(event);
       std::vector<Action> actions;
       machine_.on_event(now(), event, actions);
+      if (watcher_) watcher_();
       for (const Action& action : actions) perform_(action);
     });
     if (drained) timer_.arm(machine_.next_deadline());
@@ -71,7 +72,7 @@ class MachineLoop {
  private:
   Machine machine_;
   Perform perform_;
-  std::function<void(const Event&)> watcher_;
+  std::function<void()> watcher_;
   DeadlineTimer timer_;
   EventQueue<Event> events_;
 };

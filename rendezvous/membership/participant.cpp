@@ -10,6 +10,8 @@ namespace {
 
 /// The founder is the first node unless it was given another place.
 ParticipantOptions completed(ParticipantOptions options) {
+  if (!options.founds) options.port_taken.clear();  // any other port will do
+  if (!options.port_taken.empty()) options.founds = false;
   if (options.founds && !options.witness && !options.node) options.node = NodeId{0};
   options.coordinator.gathering.keeps_marks = options.keeps_marks;
   return options;
@@ -63,6 +65,11 @@ Participant::Participant(ParticipantOptions options, ParticipantObserver& observ
       notes_(options_.host) {}
 
 void Participant::start(Instant now, Actions& out) {
+  if (!options_.port_taken.empty()) {
+    say("another process listens at " + options_.port_taken +
+            ": looking for the job's coordinator there",
+        out);
+  }
   std::vector<UplinkAction> connections;
   uplink_.start(now, connections);
   observer_.answered(uplink_, connections);

@@ -173,6 +173,10 @@ void Cluster::starts_beside(int host, const Part& old, const Part& part) {
                          state()));
 }
 
+void Cluster::says_none_left(int host) {
+  break_rule(fmt::format("S1: n{} says that none of its workers is left; {}", host, state()));
+}
+
 void Cluster::check_lives() {
   const Part* living = nullptr;
   AgentId job = 0;  // both may have a generation of that number

@@ -105,6 +105,8 @@ class Cluster {
   void began(int index);
   void ended(int host, const Outcome& outcome);
   [[nodiscard]] const Cells& cells() const { return cells_; }
+  /// A process says in its guard's place that nothing is left there, and workers are.
+  void says_none_left(int host);
   void starts_beside(int host, const Part& old, const Part& part);
   void check_lease(int index);
   void check_succession(int index, const std::vector<SuccessionAction>& actions);

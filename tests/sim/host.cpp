@@ -50,7 +50,7 @@ ParticipantOptions participant_options_of(const HostOptions& options) {
 Host::Host(Cluster& cluster, HostOptions options) : cluster_(cluster), options_(options) {}
 
 void Host::power_on() {
-  if (agent_) return;
+  if (node_) return;
   on_ = true;
   ++boot_;
   agent_id_ = cluster_.chance().next();
@@ -61,25 +61,22 @@ void Host::power_on() {
   folder_free_at_ = {};
   outcome_.reset();
   will_is_for_.clear();
-  lease_ = lease_notice();
   guard_ = {};
   has_guard_ = true;
   was_leased_ = false;
   cluster_.began(options_.index);
-  agent_ = std::make_unique<Agent>(agent_options_of(options_));
-  last_steps_ = LastSteps(cluster_.story().anchored);
   ParticipantOptions options = participant_options_of(options_);
   options.agent = agent_id_;
   options.secret = secret_of(agent_id_);
   options.mark = mark_.value_or(Founding{}).epoch;
-  participant_ = std::make_unique<Participant>(std::move(options), *this);
+  node_ = std::make_unique<Node>(Agent(agent_options_of(options_)),
+                                 Participant(std::move(options), *this),
+                                 LastSteps(cluster_.story().anchored),
+                                 *this);
   post([this] {
-    std::vector<ParticipantAction> actions;
-    participant_->start(local_now(), actions);
-    for (const ParticipantAction& action : actions) perform(action);
-    std::vector<AgentAction> first;
-    agent_->start(first);
-    for (const AgentAction& action : first) perform(action);
+    std::vector<NodeAction> actions;
+    node_->start(local_now(), actions);
+    for (const NodeAction& action : actions) perform(action);
   });
 }
 
@@ -102,13 +99,12 @@ void Host::power_off() {
   stuck_until_ = {};
   leaving_ = false;
   outcome_.reset();
-  agent_.reset();
-  participant_.reset();
+  node_.reset();
   cluster_.check_lease(options_.index);
 }
 
 void Host::kill_agent() {
-  if (!agent_) return;
+  if (!node_) return;
   const Instant now = cluster_.schedule().now();
   const Millis left = alive_ > 0 && now < stuck_until_ ? stuck_until_ - now : Millis{0};
   const std::string address = has_guard_ && left <= kill_patience ? will_is_for_ : "";
@@ -128,8 +124,8 @@ void Host::note_request(const News& news) {
 /// Slurm has its time to answer.
 void Host::queue_again(const Outcome& outcome) {
   const Millis time{cluster_.chance().between(0, 500)};
-  cluster_.schedule().after(time,
-                            mine([this, outcome] { feed(LastStepEvent(QueueAnswered{outcome})); }));
+  cluster_.schedule().after(
+      time, mine([this, outcome] { feed(LastStepAnswer(QueueAnswered{outcome})); }));
 }
 
 /// What workers have printed is still to be written.
@@ -145,7 +141,7 @@ void Host::leave() {
 }
 
 void Host::pause(Millis time) {
-  if (!agent_ || paused_) return;
+  if (!node_ || paused_) return;
   paused_ = true;
   cluster_.schedule().after(time, [this, boot = boot_] {
     if (boot != boot_) return;
@@ -166,14 +162,14 @@ Instant Host::global(Instant local) const {
 }
 
 std::optional<Instant> Host::lead_end() const {
-  if (!participant_ || !participant_->succession().lead_end()) return std::nullopt;
-  const Instant end = *participant_->succession().lead_end();
+  if (!node_ || !succession()->lead_end()) return std::nullopt;
+  const Instant end = *succession()->lead_end();
   return end == Lead::forever ? end : global(end);
 }
 
 std::optional<Instant> Host::lease_end() const {
-  if (!participant_ || !participant_->uplink().lease_end()) return std::nullopt;
-  return global(*participant_->uplink().lease_end());
+  if (!node_ || !uplink()->lease_end()) return std::nullopt;
+  return global(*uplink()->lease_end());
 }
 
 void Host::drain() {
@@ -186,7 +182,7 @@ void Host::catch_up() {
   while (!inbox_.empty() || timer_due_) {
     if (inbox_.empty()) {  // what has happened comes before what has not
       timer_due_ = false;
-      time_out();
+      feed(Timeout{});
       continue;
     }
     const auto next = std::move(inbox_.front());
@@ -199,42 +195,42 @@ void Host::catch_up() {
 
 /// The one timer.
 void Host::settle() {
-  if (!agent_) return;
-  std::optional<Instant> next = participant_->next_deadline();
-  if (const auto other = agent_->next_deadline()) next = next ? std::min(*next, *other) : other;
+  if (!node_) return;
+  const std::optional<Instant> next = node_->next_deadline();
   if (next == alarm_at_) return;
   alarm_at_ = next;
   if (!next) return;
   cluster_.schedule().at(global(*next), [this, alarm = ++alarm_, boot = boot_] {
-    if (alarm != alarm_ || boot != boot_ || !agent_) return;
+    if (alarm != alarm_ || boot != boot_ || !node_) return;
     alarm_at_.reset();
     timer_due_ = true;
     drain();
   });
 }
 
-void Host::time_out() {
-  feed(ParticipantEvent(Timeout{}));
-  feed(AgentEvent(Timeout{}));
+void Host::feed(const NodeEvent& event) {
+  std::vector<NodeAction> actions;
+  node_->on_event(local_now(), event, actions);
+  for (const NodeAction& action : actions) perform(action);
 }
 
-void Host::feed(const AgentEvent& event) {
-  std::vector<AgentAction> actions;
-  agent_->on_event(local_now(), event, actions);
+void Host::told(const Agent&, const AgentEvent& event) {
+  if (std::holds_alternative<GiveUp>(event)) {
+    gave_up_ = true;
+    has_left_ = is_to_leave_;
+  }
+  if (const auto* finish = std::get_if<FinishJob>(&event)) has_left_ = finish->leaves;
+}
+
+void Host::answered(const Agent&, const std::vector<AgentAction>& actions) {
   cluster_.answered(actions.size());
-  for (const AgentAction& action : actions) perform(action);
-}
-
-void Host::feed(const ParticipantEvent& event) {
-  std::vector<ParticipantAction> actions;
-  participant_->on_event(local_now(), event, actions);
-  for (const ParticipantAction& action : actions) perform(action);
-}
-
-void Host::feed(const LastStepEvent& event) {
-  std::vector<LastStepAction> actions;
-  last_steps_.on_event(event, actions);
-  for (const LastStepAction& action : actions) perform(action);
+  for (const AgentAction& action : actions) {
+    if (const auto* tell = std::get_if<TellCoordinator>(&action)) note_request(tell->news);
+    if (const auto* exit = std::get_if<ExitWith>(&action)) {
+      outcome_ = exit->outcome;
+      cluster_.ended(options_.index, exit->outcome);
+    }
+  }
 }
 
 void Host::told(const Uplink& uplink, const UplinkEvent& event) {
@@ -300,15 +296,22 @@ Millis Host::undecided_for() const {
   return undecided_ + now;
 }
 
-void Host::perform(const AgentAction& action) {
+void Host::perform(const NodeAction& action) {
+  std::visit(Overloaded{[&](const Note& what) { cluster_.noted(options_.index, what.text); },
+                        [&](const GuardedLease& what) { tell_guard(what); },
+                        [&](const WillIsFor& what) { will_is_for_ = what.address; },
+                        [&](const auto& what) { perform(what); }},
+             action);
+}
+
+void Host::perform(const LocalAction& action) {
   std::visit(
       Overloaded{[&](const BindStore&) {
-                   post([this] { feed(AgentEvent(StoreBound{4000, address_of(options_.index)})); });
+                   post([this] { feed(LocalEvent(StoreBound{4000, address_of(options_.index)})); });
                  },
-                 [&](const CloseStore&) {},
-                 [&](const Note&) {},
-                 [&](const Suspend&) {},
-                 [&](const AskForSuspension&) {},
+                 [](const CloseStore&) {},
+                 [](const Suspend&) {},
+                 [](const AskForSuspension&) {},
                  [&](const SpawnWorkers& started) { spawn(started.part); },
                  [&](const LookAtSnapshot&) { look_at_snapshot(); },
                  [&](const SignalWorkers&) { signal_workers(); },
@@ -316,22 +319,11 @@ void Host::perform(const AgentAction& action) {
                  [&](const KillAll&) {
                    sweeping_ = true;
                    kill_workers();
-                 },
-                 [&](const ExitWith& exit) {
-                   outcome_ = exit.outcome;
-                   cluster_.ended(options_.index, exit.outcome);
-                   feed(LastStepEvent(EndBegins{exit.outcome, alive_ > 0}));
-                 },
-                 [&](const HurryEnd& hurry) { feed(LastStepEvent(hurry)); },
-                 [&](const NeedNoLease&) { workers_are_gone(); },
-                 [&](const TellCoordinator& tell) {
-                   note_request(tell.news);
-                   post([this, news = tell.news] { feed(ParticipantEvent(TellNews{news})); });
                  }},
       action);
 }
 
-void Host::perform(const ParticipantAction& action) {
+void Host::perform(const LinkAction& action) {
   std::visit(Overloaded{[&](const Connect& what) { connect(what.connection, what.address); },
                         [&](const Disconnect& what) { disconnect(what.connection); },
                         [&](const SendUp& what) { send_up(what); },
@@ -343,39 +335,25 @@ void Host::perform(const ParticipantAction& action) {
                         [&](const DropMark& what) {
                           if (mark_ && what.drops(mark_->epoch)) mark_.reset();
                         },
-                        [&](const TellAgent& what) { tell_agent(what.event); },
-                        [&](const LeaseChanged& what) { lease_.renew(what.until); },
-                        [&](const WillIsFor& what) { will_is_for_ = what.address; },
-                        [](const LookUpOwners&) {},  // a store asks, and there is none here
-                        [&](const Note& what) { cluster_.noted(options_.index, what.text); },
-                        [&](const AllTold&) {
-                          feed(LastStepEvent(OthersTold{coordinator() != nullptr}));
-                        }},
+                        [](const LookUpOwners&) {}},  // a store asks, and there is none here
              action);
 }
 
 /// No step of Slurm is here, and no output but what workers have printed.
 void Host::perform(const LastStepAction& action) {
-  std::visit(Overloaded{[&](const TellOthers& what) {
-                          feed(ParticipantEvent(JobOver{what.outcome.everywhere}));
-                        },
-                        [&](const EndSteps&) { feed(LastStepEvent(StepsEnded{})); },
-                        [&](const QueueAgain& what) { queue_again(what.outcome); },
-                        [](const RecordEnd&) {},
-                        [&](const WriteOut&) { leave(); },
-                        [&](const EndSoon&) { leave(); },
-                        [&](const DeliverWill&) { deliver_will(agent_id_, will_is_for_); },
-                        [&](const EndWithFiles&) { leave(); }},
-             action);
-}
-
-void Host::tell_agent(const LinkEvent& event) {
-  if (std::holds_alternative<GiveUp>(event)) {
-    gave_up_ = true;
-    has_left_ = is_to_leave_;
-  }
-  if (const auto* finish = std::get_if<FinishJob>(&event)) has_left_ = finish->leaves;
-  std::visit([this](const auto& what) { post([this, what] { feed(AgentEvent(what)); }); }, event);
+  std::visit(
+      Overloaded{[](const TellOthers&) {},
+                 [&](const EndSteps&) { post([this] { feed(LastStepAnswer(StepsEnded{})); }); },
+                 [&](const QueueAgain& what) { queue_again(what.outcome); },
+                 [](const RecordEnd&) {},
+                 [&](const WriteOut&) { leave(); },
+                 [&](const EndSoon&) { leave(); },
+                 [&](const DeliverWill&) {
+                   if (alive_ > 0) cluster_.says_none_left(options_.index);
+                   deliver_will(agent_id_, will_is_for_);
+                 },
+                 [&](const EndWithFiles&) { leave(); }},
+      action);
 }
 
 /// It is on the disk a while after it was asked for, or never if the host is lost before.

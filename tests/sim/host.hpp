@@ -1,13 +1,10 @@
-// A pretended machine: an agent and its part in the job, as they ship, with pretended processes,
-// clock, guard, folder and connections around them.
+// A pretended machine: a node as it ships, with pretended processes, clock, guard, folder and
+// connections around it.
 #pragma once
 
-#include "launcher/guard/lease_notice.hpp"
 #include "launcher/guard/lease_watch.hpp"
 #include "launcher/link/ballot_lines.hpp"
-#include "launcher/node/agent.hpp"
-#include "launcher/node/last_steps.hpp"
-#include "rendezvous/membership/participant.hpp"
+#include "launcher/node/node.hpp"
 #include "tests/sim/causes.hpp"
 #include "tests/sim/claim_folder.hpp"
 #include "tests/sim/leases.hpp"
@@ -55,7 +52,7 @@ class Cluster;
   return secret;
 }
 
-class Host : public ParticipantObserver {
+class Host : public NodeObserver {
  public:
   Host(Cluster& cluster, HostOptions options);
 
@@ -76,10 +73,10 @@ class Host : public ParticipantObserver {
   [[nodiscard]] const ClaimFolder* folder() const { return options_.folder; }
   /// For how long its proposals have waited for their voters since it started a generation.
   [[nodiscard]] Millis undecided_for() const;
-  [[nodiscard]] bool folder_hangs() const { return agent_ && folder_hangs_; }
+  [[nodiscard]] bool folder_hangs() const { return node_ && folder_hangs_; }
   /// Its process has tried to claim a place, and has read nothing since from which it could know
   /// whether it has it.
-  [[nodiscard]] bool is_in_doubt() const { return agent_ && is_in_doubt_; }
+  [[nodiscard]] bool is_in_doubt() const { return node_ && is_in_doubt_; }
   void lose_lines_with(int other);
   void loses_guard();
   void complain(GenerationNumber generation);  ///< Its store cannot be reached.
@@ -95,23 +92,23 @@ class Host : public ParticipantObserver {
   [[nodiscard]] const Part* living() const { return alive_ > 0 && !doomed_ ? &part_ : nullptr; }
   [[nodiscard]] bool is_witness() const { return options_.is_witness; }
   /// By a signal, and still runs.
-  [[nodiscard]] bool is_to_leave() const { return agent_ && is_to_leave_; }
+  [[nodiscard]] bool is_to_leave() const { return node_ && is_to_leave_; }
   [[nodiscard]] const std::optional<Outcome>& outcome() const { return outcome_; }
   [[nodiscard]] const Coordinator* coordinator() const {
-    return participant_ ? participant_->coordinator() : nullptr;
+    return node_ ? node_->coordinator() : nullptr;
   }
   [[nodiscard]] const Uplink* uplink() const {
-    return participant_ ? &participant_->uplink() : nullptr;
+    return node_ ? &node_->participant()->uplink() : nullptr;
   }
   [[nodiscard]] const Succession* succession() const {
-    return participant_ ? &participant_->succession() : nullptr;
+    return node_ ? &node_->participant()->succession() : nullptr;
   }
   /// By everybody's clock.
   [[nodiscard]] Instant by_all_clocks(Instant at) const {
     return at == Lead::forever ? at : global(at);
   }
   [[nodiscard]] bool has_mark() const { return mark_.has_value(); }
-  [[nodiscard]] AgentId agent_id() const { return agent_ ? agent_id_ : 0; }
+  [[nodiscard]] AgentId agent_id() const { return node_ ? agent_id_ : 0; }
   /// Also of a process that is gone.
   [[nodiscard]] AgentId last_agent_id() const { return agent_id_; }
   [[nodiscard]] Instant began_at() const { return began_at_; }
@@ -162,24 +159,24 @@ class Host : public ParticipantObserver {
   template <typename What>
   [[nodiscard]] auto mine(What what) {
     return [this, boot = boot_, what = std::move(what)] {
-      if (boot == boot_ && agent_) post(what);
+      if (boot == boot_ && node_) post(what);
     };
   }
-  void feed(const AgentEvent& event);
-  void feed(const ParticipantEvent& event);
-  void perform(const AgentAction& action);
-  void feed(const LastStepEvent& event);
-  void perform(const ParticipantAction& action);
+  void feed(const NodeEvent& event);
+  void perform(const NodeAction& action);
+  void perform(const LocalAction& action);
+  void perform(const LinkAction& action);
   void perform(const LastStepAction& action);
+  void told(const Agent&, const AgentEvent& event) override;
   void told(const Uplink& uplink, const UplinkEvent& event) override;
   void told(const Succession& succession, const SuccessionEvent& event) override;
   void told(const Coordinator& coordinator, const CoordinatorEvent& event) override;
   void told(const Roster& roster, const RosterEvent& event) override;
+  void answered(const Agent&, const std::vector<AgentAction>& actions) override;
   void answered(const Uplink& uplink, const std::vector<UplinkAction>& actions) override;
   void answered(const Succession&, const std::vector<SuccessionAction>& actions) override;
   void answered(const Coordinator&, const std::vector<CoordinatorAction>& actions) override;
   void answered(const Roster&, const std::vector<RosterAction>& actions) override;
-  void tell_agent(const LinkEvent& event);
   void send_up(const SendUp& send);
   void send_down(const SendDown& send);
   void send_back(const Line& line, const ParticipantEvent& event);
@@ -198,14 +195,11 @@ class Host : public ParticipantObserver {
   void leave();
   void note_request(const News& news);
   void queue_again(const Outcome& outcome);
-  void time_out();
   void spawn(const Part& part);
   void signal_workers();
   void kill_workers();
   void end_workers(int count, WorkerEnd end);
-  [[nodiscard]] LeaseNotice lease_notice();
   void tell_guard(const GuardedLease& told);
-  void workers_are_gone();
   void look_at_snapshot();
   void save();
 
@@ -218,9 +212,7 @@ class Host : public ParticipantObserver {
   std::deque<std::function<void()>> inbox_;  // grows while paused
   bool timer_due_ = false;
   bool draining_ = false;
-  std::unique_ptr<Agent> agent_;
-  LastSteps last_steps_{false};
-  std::unique_ptr<Participant> participant_;
+  std::unique_ptr<Node> node_;
   AgentId agent_id_ = 0;
   Instant began_at_;
   bool gave_up_ = false;
@@ -251,7 +243,6 @@ class Host : public ParticipantObserver {
   Reign followed_;  // by the uplink
   std::optional<Instant> leased_until_;
   bool was_leased_ = false;
-  LeaseNotice lease_ = lease_notice();
   LeaseWatch guard_;
   bool has_guard_ = true;
   std::optional<Instant> alarm_at_;

@@ -35,12 +35,12 @@ void Host::connect(ConnectionId connection, const std::string& address) {
 /// By the kernel: a paused process accepts as well.
 void Host::accept(Line line) {
   if (!on_) return;
-  if (!agent_) return send_back(line, ConnectionDown{line.connection});
+  if (!node_) return send_back(line, ConnectionDown{line.connection});
   line.door_boot = boot_;
   sessions_[line.session] = line;
   Host& agent = cluster_.host(line.agent);
   cluster_.network().send(line.back, [&agent, line] {
-    if (agent.boot_ != line.boot || !agent.agent_) return;
+    if (agent.boot_ != line.boot || !agent.node_) return;
     const auto found = agent.lines_.find(line.connection);
     if (found == agent.lines_.end()) return;
     found->second.up = true;
@@ -155,7 +155,7 @@ void Host::deliver(const Will& will, int to, Millis later) {
 void Host::send_back(const Line& line, const ParticipantEvent& event) {
   Host& agent = cluster_.host(line.agent);
   cluster_.network().send(line.back, [&agent, event, boot = line.boot] {
-    if (agent.boot_ == boot && agent.agent_) agent.post([&agent, event] { agent.feed(event); });
+    if (agent.boot_ == boot && agent.node_) agent.post([&agent, event] { agent.feed(event); });
   });
 }
 
@@ -165,7 +165,7 @@ void Host::send_up(const SendUp& send) {
   const Line line = found->second;
   Host& other = cluster_.host(line.door);
   cluster_.network().send(line.there, [&other, message = send.message, line] {
-    if (other.boot_ == line.door_boot && other.agent_) {
+    if (other.boot_ == line.door_boot && other.node_) {
       other.post([&other, message, session = line.session] {
         if (!other.sessions_.contains(session)) return;
         other.feed(ParticipantEvent(Received{session, message}));
@@ -203,7 +203,7 @@ void Host::use_folder(const FolderTask& task) {
     std::optional<FolderAnswer> answer;
     if (!gone && (!lost || done)) answer = folder->perform(task, seen);
     if (gone || lost) answer = unreached(task, gone ? Doubt::none : Doubt::may_be_done);
-    if (!answer || boot != boot_ || !agent_ || folder_hangs_) return;
+    if (!answer || boot != boot_ || !node_ || folder_hangs_) return;
     if (const auto* claimed = std::get_if<PlaceClaimed>(&*answer)) {
       is_in_doubt_ = is_in_doubt_ || claimed->may_be_linked;
     }

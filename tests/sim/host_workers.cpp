@@ -36,10 +36,6 @@ void Host::workers_succeed() {
   end_workers(alive_, {WorkerEnd::Kind::exited, 0});
 }
 
-LeaseNotice Host::lease_notice() {
-  return LeaseNotice([this](const GuardedLease& told) { tell_guard(told); });
-}
-
 void Host::tell_guard(const GuardedLease& told) {
   if (!has_guard_) return;
   guard_.tell(told);
@@ -50,31 +46,23 @@ void Host::tell_guard(const GuardedLease& told) {
   });
 }
 
-void Host::workers_are_gone() {
-  lease_.workers_are_gone();
-  feed(ParticipantEvent(WorkersGone{}));
-}
-
 /// Nobody kills at the lease's end any more but the agent.
 void Host::loses_guard() {
-  if (!agent_) return;
+  if (!node_) return;
   has_guard_ = false;
-  post([this] {
-    feed(LastStepEvent(GuardDied{alive_ > 0}));
-    feed(AgentEvent(GuardLost{}));
-  });
+  post([this] { feed(LocalEvent(GuardLost{})); });
 }
 
 void Host::complain(GenerationNumber generation) {
-  if (!agent_ || generation < GenerationNumber{1}) return;
+  if (!node_ || generation < GenerationNumber{1}) return;
   post([this, generation] {
     feed(ParticipantEvent(TellNews{StoreUnreachable{{}, generation, "timed out"}}));
   });
 }
 
 void Host::gets(int signal) {
-  if (!agent_) return;
-  post([this, signal] { feed(AgentEvent(SignalArrived{signal})); });
+  if (!node_) return;
+  post([this, signal] { feed(LocalEvent(SignalArrived{signal})); });
 }
 
 /// Which may take longer than anybody waits, or for ever.
@@ -84,7 +72,7 @@ void Host::look_at_snapshot() {
   const bool grows = options_.snapshots == Snapshots::growing;
   const SnapshotPosition position{grows ? part_.number.value : 1, 0, 0};
   cluster_.schedule().after(Millis{time},
-                            mine([this, position] { feed(AgentEvent(SnapshotSeen{position})); }));
+                            mine([this, position] { feed(LocalEvent(SnapshotSeen{position})); }));
   if (Millis{time} < AgentOptions{}.snapshot_patience) cluster_.snapshot_seen();
 }
 
@@ -93,11 +81,11 @@ void Host::save() {
   cluster_.asked_to_save();
   const std::int64_t draw = part_.number.value * 389 + options_.index * 1'013;
   const bool cannot = options_.save_max == Millis{} || draw % 4 == 0;
-  if (cannot) return post([this] { feed(AgentEvent(SaveAnswered{})); });
+  if (cannot) return post([this] { feed(LocalEvent(SaveAnswered{})); });
   if (options_.save_max == Fault::for_good) return;
   const SaveAnswered answer{part_.number.value};
   cluster_.schedule().after(Millis{draw % options_.save_max.count},
-                            mine([this, answer] { feed(AgentEvent(answer)); }));
+                            mine([this, answer] { feed(LocalEvent(answer)); }));
 }
 
 void Host::spawn(const Part& part) {
@@ -108,8 +96,6 @@ void Host::spawn(const Part& part) {
   doomed_ = false;
   alive_ = options_.worker_count;
   cluster_.started(options_.index, part);
-  feed(ParticipantEvent(WorkersStarted{}));
-  lease_.workers_start();
   if (!std::exchange(spawn_fails_, false)) return;
   cluster_.worker_failed(options_.index, part_, Causes::Why::itself);
   end_workers(1, {WorkerEnd::Kind::not_started, EAGAIN});
@@ -142,23 +128,17 @@ void Host::kill_workers() {
     if (boot != boot_ || spawns != spawns_count_) return;
     end_workers(alive_, {WorkerEnd::Kind::killed, SIGKILL});
     if (!std::exchange(sweeping_, false)) return;
-    post([this] {
-      workers_are_gone();
-      feed(AgentEvent(AllGone{}));
-    });
+    post([this] { feed(LocalEvent(Reaped{.all_gone = true})); });
   });
 }
 
 void Host::end_workers(int count, WorkerEnd end) {
+  Reaped reaped;
   for (int i = 0; i < count; ++i) {
     const LocalRank local_rank{--alive_};
-    post([this, local_rank, end] {
-      feed(ParticipantEvent(LookAtLease{}));
-      post([this, local_rank, end] {
-        feed(AgentEvent(WorkerEnded{local_rank, 100 + local_rank.value, end}));
-      });
-    });
+    reaped.ended.push_back({local_rank, 100 + local_rank.value, end});
   }
+  if (count > 0) post([this, reaped] { feed(LocalEvent(reaped)); });
 }
 
 }  // namespace ddprun::sim

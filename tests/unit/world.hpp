@@ -1,5 +1,5 @@
-// A single-node job without processes: the agent and the coordinator joined as the supervisor joins
-// them, with pretended workers, a pretended store and a clock that moves only when told to.
+// A single-node job without processes: the agent and the coordinator joined as in a Node, with
+// pretended workers, a pretended store and a clock that moves only when told to.
 //
 // It checks the promises of the whole after each event; what does not hold is kept in `broken()`:
 //   W1  a generation starts only where no process of another lives, with an open store

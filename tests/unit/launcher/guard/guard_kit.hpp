@@ -123,25 +123,28 @@ class Guarded {
   int obey(GuardLink link) {
     orders_.write_end.reset();
     ::fcntl(orders_.read_end.get(), F_SETFL, 0);
-    LeaseNotice notice(to_guard_and_fence(link.socket.get(), link.fence.line.get()));
+    LeaseNotice notice;
+    const auto tell = [&](const LeaseNotice::Notice& told) {
+      if (told) send_to_both(link.socket.get(), link.fence.line.get(), *told);
+    };
     WillNotice(link.socket.get(), {}).is_for(coordinator_);
     Order order{};
     while (::read(orders_.read_end.get(), &order, sizeof order) == sizeof order) {
       switch (order.step) {
         case Step::renew:
-          notice.renew(order.end);
+          tell(notice.renew(order.end));
           break;
         case Step::lease_is_over:
-          notice.renew(std::nullopt);
+          tell(notice.renew(std::nullopt));
           break;
         case Step::workers_start:
-          notice.workers_start();
+          tell(notice.workers_start());
           break;
         case Step::spawn:
           spawn(link);
           break;
         case Step::workers_are_gone:
-          notice.workers_are_gone();
+          tell(notice.workers_are_gone());
           break;
         case Step::read:
           wait_until_read(link.socket.get());

@@ -12,8 +12,8 @@ namespace {
 using namespace agent_story;
 
 /// One that sees snapshots, whose generation 1 has just ended.
-Node node_after_its_workers() {
-  Node node = running_node({.sees_snapshots = true});
+OneNode node_after_its_workers() {
+  OneNode node = running_node({.sees_snapshots = true});
   (void)node.is_stopped(1, SIGTERM, Millis{0});
   CHECK(node.meets(AllGone{}) == Lines{"close the store", "look at the snapshot", "bind a store"});
   return node;
@@ -22,45 +22,45 @@ const std::string second_join =
     "tell: join of node 1 n1 10.0.0.2:4002 with 2 workers, done with generation 1";
 
 TEST_CASE("agent: with its next offer it tells the newest snapshot that it sees") {
-  Node node = node_after_its_workers();
+  OneNode node = node_after_its_workers();
   CHECK(node.store_opens().empty());
   CHECK(node.agent.next_deadline() == Instant{200});
   CHECK(node.meets(SnapshotSeen{SnapshotPosition{3, 40, 5}}) ==
         Lines{second_join + ", sees snapshot 3.40"});
   CHECK_FALSE(node.agent.next_deadline());
   CHECK(node.meets(LifeEnded{}) == Lines{second_join + ", sees snapshot 3.40"});
-  Node other = node_after_its_workers();
+  OneNode other = node_after_its_workers();
   CHECK(other.meets(SnapshotSeen{SnapshotPosition{3, 40, 5}}).empty());
   CHECK(other.store_opens() == Lines{second_join + ", sees snapshot 3.40"});
 }
 
 TEST_CASE("agent: a filesystem that stalls does not hold up the next offer") {
-  Node node = node_after_its_workers();
+  OneNode node = node_after_its_workers();
   (void)node.store_opens();
   CHECK(node.after(Millis{199}).empty());
   CHECK(node.after(Millis{1}) == Lines{second_join});
   const Agent before = node.agent;
   CHECK(node.meets(SnapshotSeen{SnapshotPosition{3, 40, 5}}).empty());
   CHECK(node.agent == before);
-  Node slow_store = node_after_its_workers();
+  OneNode slow_store = node_after_its_workers();
   CHECK(slow_store.after(Millis{200}).empty());
   CHECK_FALSE(slow_store.agent.next_deadline());
   CHECK(slow_store.store_opens() == Lines{second_join});
 }
 
 TEST_CASE("agent: what cannot be told is not told") {
-  Node node = node_after_its_workers();
+  OneNode node = node_after_its_workers();
   (void)node.store_opens();
   CHECK(node.meets(SnapshotSeen{}) == Lines{second_join});
 }
 
 TEST_CASE("agent: A5 the end is heeded between what was stuck and the next offer") {
   const FinishJob finish{NodeId{1}, {140, "left", {}}, true};
-  Node node = running_node({.sees_snapshots = true});
+  OneNode node = running_node({.sees_snapshots = true});
   (void)node.is_stopped(1, SIGTERM, Millis{0});
   (void)node.after(Millis{5'000});
   (void)node.meets(AllGone{});
-  Node bound = node;
+  OneNode bound = node;
   CHECK(node.meets(finish) == Lines{"exit with status 140: left"});
   CHECK(node.store_opens().empty());
   CHECK_FALSE(node.agent.next_deadline());
@@ -74,30 +74,30 @@ TEST_CASE("agent: a node whose program never ran says so at the job's success") 
   const std::string said =
       "note: no worker ran here: the job ended before it needed this node; if this was to be "
       "another job, give it an --rdzv-id and a port of its own";
-  Node spare((AgentOptions()));
+  OneNode spare((AgentOptions()));
   (void)spare.store_opens();
   CHECK(spare.meets(success) == Lines{"close the store", said, "exit with status 0: "});
-  Node other = node_after_its_workers();
+  OneNode other = node_after_its_workers();
   (void)other.store_opens();
   (void)other.meets(SnapshotSeen{});
   CHECK(other.meets(success) == Lines{"close the store", "exit with status 0: "});
-  Node stopped((AgentOptions()));  // before it was told to start
+  OneNode stopped((AgentOptions()));  // before it was told to start
   (void)stopped.store_opens();
   (void)stopped.is_stopped(1, SIGTERM, Millis{0});
   (void)stopped.store_opens();
   CHECK(stopped.meets(success) == Lines{"close the store", said, "exit with status 0: "});
-  Node refused((AgentOptions()));
+  OneNode refused((AgentOptions()));
   (void)refused.store_opens();
   CHECK(refused.meets(FinishJob{NodeId{1}, {1, "rank 0 exited", {}}}).size() == 2);
-  Node left((AgentOptions()));
+  OneNode left((AgentOptions()));
   (void)left.store_opens();
   CHECK(left.meets(FinishJob{NodeId{1}, {}, true}).size() == 2);
-  Node witness({.witness = true});
+  OneNode witness({.witness = true});
   CHECK(witness.meets(success) == Lines{"exit with status 0: "});
 }
 
 TEST_CASE("agent: A4 the store outlives what SIGKILL could not end, which is told") {
-  Node node = running_node();
+  OneNode node = running_node();
   (void)node.is_stopped(1, SIGTERM, Millis{0});
   CHECK(node.agent.next_deadline() == Instant{5'000});
   CHECK(node.after(Millis{4'999}).empty());
@@ -115,7 +115,7 @@ TEST_CASE("agent: A4 the store outlives what SIGKILL could not end, which is tol
 
 TEST_CASE("agent: what is stuck is named by its ranks, eight at most, or as their descendants") {
   const auto who = [](int worker_count, int ended_count) {
-    Node node;
+    OneNode node;
     (void)node.store_opens();
     Part all = part(1);
     all.worker_count = worker_count;
@@ -134,7 +134,7 @@ TEST_CASE("agent: what is stuck is named by its ranks, eight at most, or as thei
 TEST_CASE("agent: without a coordinator or a guard nobody waits for what is stuck") {
   for (const AgentEvent& event :
        {AgentEvent(GuardLost{}), AgentEvent(GiveUp{Outcome{75, "alone", {}}})}) {
-    Node node = running_node();
+    OneNode node = running_node();
     (void)node.is_stopped(1, SIGTERM, Millis{0});
     (void)node.meets(event);
     CHECK(node.after(Millis{5'000}) == Lines{"exit with status 71: " + both_stuck});
@@ -142,7 +142,7 @@ TEST_CASE("agent: without a coordinator or a guard nobody waits for what is stuc
 }
 
 TEST_CASE("agent: a node says why its workers stop, once, and that it waits for others so long") {
-  Node node = running_node();
+  OneNode node = running_node();
   const std::string why = "rank 0 (pid 41 on n0) exited with 3, restart 1 of 3 follows";
   CHECK(node.is_stopped(1, SIGTERM, Millis{9'000}, why) ==
         Lines{"note: " + why + "; stopping 2 workers here", "signal SIGTERM (15)"});
@@ -159,18 +159,18 @@ TEST_CASE("agent: a node says why its workers stop, once, and that it waits for 
 }
 
 TEST_CASE("agent: a node whose workers have all ended still says why the others stop") {
-  Node node = running_node();
+  OneNode node = running_node();
   for (const int local_rank : {0, 1}) (void)node.ends(local_rank, {WorkerEnd::Kind::exited, 3});
   CHECK(node.is_stopped(1, SIGTERM, Millis{9'000}, "rank 2 has failed") ==
         Lines{"note: rank 2 has failed", "kill all"});
 }
 
 TEST_CASE("agent: who has asked for the end is not told of it, others are, and of a kill as well") {
-  Node asked = running_node();
+  OneNode asked = running_node();
   (void)asked.gets(SIGINT);
   CHECK(asked.is_stopped(1, SIGINT, Millis{9'000}, "stopped by SIGINT (2)") ==
         Lines{"signal SIGINT (2)"});
-  Node other = running_node();
+  OneNode other = running_node();
   CHECK(other.is_stopped(1, SIGINT, Millis{9'000}, "stopped by SIGINT (2)").front() ==
         "note: stopped by SIGINT (2); stopping 2 workers here");
   CHECK(other.is_stopped(1, SIGINT, Millis{0}, "stopped by SIGINT (2)") ==
@@ -178,7 +178,7 @@ TEST_CASE("agent: who has asked for the end is not told of it, others are, and o
 }
 
 TEST_CASE("agent: ctrl-C while others still stop is acknowledged") {
-  Node node = running_node();
+  OneNode node = running_node();
   (void)node.is_stopped(1, SIGTERM, Millis{9'000}, "n3 was lost");
   for (const int local_rank : {0, 1}) (void)node.ends(local_rank, killed(SIGTERM));
   (void)node.meets(AllGone{});

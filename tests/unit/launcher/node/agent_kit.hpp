@@ -31,11 +31,11 @@ inline Part part(std::int64_t number) {
 }
 
 /// Tells the story of node 1, whose workers are ranks 2 and 3; each verb returns what it had to do.
-struct Node {
+struct OneNode {
   Agent agent;
   Instant now;
 
-  explicit Node(AgentOptions more = {}) : agent(with_names(std::move(more))) {}
+  explicit OneNode(AgentOptions more = {}) : agent(with_names(std::move(more))) {}
 
   static AgentOptions with_names(AgentOptions options) {
     options.host = "n1";
@@ -70,8 +70,8 @@ struct Node {
   }
 };
 
-inline Node running_node(AgentOptions more = {}) {
-  Node node(std::move(more));
+inline OneNode running_node(AgentOptions more = {}) {
+  OneNode node(std::move(more));
   (void)node.store_opens();
   (void)node.starts(1);
   return node;

@@ -14,7 +14,7 @@ using namespace agent_story;
 TEST_CASE("agent: a death by a signal that jobs are sent waits for our own copy of it") {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
     CAPTURE(signal);
-    Node node = running_node();
+    OneNode node = running_node();
     CHECK(node.ends(0, killed(signal)).empty());
     CHECK(node.agent.next_deadline() == Instant{500});
     CHECK(node.ends(1, exited(1)).empty());  // a victim of the first
@@ -28,7 +28,7 @@ TEST_CASE("agent: a death by a signal that jobs are sent waits for our own copy 
 
 TEST_CASE("agent: a death by any other signal is told at once") {
   for (const int signal : {SIGKILL, SIGSEGV, SIGABRT, SIGBUS, SIGPIPE}) {
-    Node node = running_node();
+    OneNode node = running_node();
     CHECK(node.ends(0, killed(signal)).size() == 1);
     CHECK_FALSE(node.agent.next_deadline());
   }
@@ -37,12 +37,12 @@ TEST_CASE("agent: a death by any other signal is told at once") {
 TEST_CASE("agent: a witness tells of the time limit, too") {
   AgentOptions witness;
   witness.witness = true;
-  CHECK(Node(witness).meets(TimeIsUp{}) == Lines{"tell: stop before the time limit"});
+  CHECK(OneNode(witness).meets(TimeIsUp{}) == Lines{"tell: stop before the time limit"});
 }
 
 TEST_CASE("agent: our own copy of the signal makes a held death part of the job's end") {
   for (const int signal : {SIGTERM, SIGINT}) {
-    Node node = running_node();
+    OneNode node = running_node();
     (void)node.ends(0, killed(signal));
     const Lines told = node.gets(signal);
     REQUIRE(told.size() == 2);
@@ -55,7 +55,7 @@ TEST_CASE("agent: our own copy of the signal makes a held death part of the job'
 }
 
 TEST_CASE("agent: a worker that dies by a signal we passed on has failed") {
-  Node node = running_node();
+  OneNode node = running_node();
   CHECK(node.gets(SIGUSR1) == Lines{"signal SIGUSR1 (10)"});
   CHECK(node.ends(0, killed(SIGUSR1)) ==
         Lines{"tell: in generation 1 rank 2 (pid 70 on n1) was killed by SIGUSR1 (10)"});
@@ -64,7 +64,7 @@ TEST_CASE("agent: a worker that dies by a signal we passed on has failed") {
 TEST_CASE("agent: a signal that asks workers to save is the job's matter, and none of theirs") {
   AgentOptions saving;
   saving.stopping_signals = {SIGUSR1};
-  Node node = running_node(saving);
+  OneNode node = running_node(saving);
   CHECK(node.ends(0, killed(SIGUSR1)).empty());  // somebody sent it to them, too
   CHECK(node.gets(SIGUSR1) ==
         Lines{"note: SIGUSR1 (10): stopping the job", "tell: stop by SIGUSR1 (10)"});
@@ -77,8 +77,8 @@ TEST_CASE("agent: a signal that asks workers to save is the job's matter, and no
 TEST_CASE("agent: a signal that is to save asks running workers, and stops nothing") {
   AgentOptions saving;
   saving.snapshot_signals = {SIGUSR1};
-  CHECK(Node{saving}.gets(SIGUSR1).empty());
-  Node node = running_node(saving);
+  CHECK(OneNode{saving}.gets(SIGUSR1).empty());
+  OneNode node = running_node(saving);
   CHECK(node.gets(SIGUSR1) == Lines{"ask to save by SIGUSR1 (10)"});
   CHECK(node.gets(SIGUSR1) == Lines{"ask to save by SIGUSR1 (10)"});
 }
@@ -87,7 +87,7 @@ TEST_CASE("agent: the coordinator is told once what has come of its request to s
   const auto asked = [](std::int64_t number) {
     return SaveGeneration{NodeId{1}, GenerationNumber{number}};
   };
-  Node node = running_node();
+  OneNode node = running_node();
   CHECK(node.meets(SaveAnswered{70}).empty());  // a user's signal had asked
   CHECK(node.meets(asked(2)).empty());
   CHECK(node.meets(asked(1)) == Lines{"ask to save"});
@@ -105,7 +105,7 @@ TEST_CASE("agent: the coordinator is told once what has come of its request to s
 }
 
 TEST_CASE("agent: a death that is held is not overtaken by the answer that it is") {
-  Node node = running_node();
+  OneNode node = running_node();
   (void)node.meets(SaveGeneration{NodeId{1}, GenerationNumber{1}});
   CHECK(node.ends(0, killed(SIGTERM)).empty());  // perhaps the whole job is to end
   CHECK(node.meets(SaveAnswered{}).empty());
@@ -114,7 +114,7 @@ TEST_CASE("agent: a death that is held is not overtaken by the answer that it is
 }
 
 TEST_CASE("agent: a worker that ends when it is asked to save has ended first") {
-  Node node = running_node();
+  OneNode node = running_node();
   (void)node.meets(SaveGeneration{NodeId{1}, GenerationNumber{1}});
   (void)node.meets(SaveAnswered{});
   CHECK(node.ends(0, {}) == Lines{"tell: in generation 1 rank 2 succeeded"});
@@ -124,7 +124,7 @@ TEST_CASE("agent: a worker that ends when it is asked to save has ended first") 
 TEST_CASE("agent: a signal by which its node leaves is told as that") {
   AgentOptions leaving;
   leaving.leaving_signals = {SIGTERM, SIGUSR2};
-  Node node = running_node(leaving);
+  OneNode node = running_node(leaving);
   CHECK(node.gets(SIGTERM) == Lines{"note: SIGTERM (15): this node asks to leave the job",
                                     "tell: node 0 leaves by SIGTERM (15)"});
   CHECK(node.gets(SIGUSR2).empty());  // the same request
@@ -136,7 +136,7 @@ TEST_CASE("agent: a signal by which its node leaves is told as that") {
 TEST_CASE("agent: a signal that all nodes may get is told as that") {
   AgentOptions evicting;
   evicting.evicting_signals = {SIGTERM};
-  Node node = running_node(evicting);
+  OneNode node = running_node(evicting);
   CHECK(node.gets(SIGTERM) == Lines{"note: SIGTERM (15): this node asks to leave the job",
                                     "tell: node 0 leaves by SIGTERM (15), unless all do"});
 }
@@ -146,21 +146,21 @@ TEST_CASE("agent: a signal that is to let a node leave stops the job at a witnes
   witness.witness = true;
   witness.worker_count = 0;
   witness.leaving_signals = {SIGTERM, SIGUSR1};
-  CHECK(Node{witness}.gets(SIGTERM).back() == "tell: stop by SIGTERM (15)");
-  CHECK(Node{witness}.gets(SIGUSR1).back() == "tell: stop by SIGUSR1 (10)");
+  CHECK(OneNode{witness}.gets(SIGTERM).back() == "tell: stop by SIGTERM (15)");
+  CHECK(OneNode{witness}.gets(SIGUSR1).back() == "tell: stop by SIGUSR1 (10)");
 }
 
 TEST_CASE("agent: signals for workers are those of the nodes that a witness started") {
   AgentOptions witness;
   witness.witness = true;
   witness.worker_count = 0;
-  CHECK(Node{witness}.gets(SIGUSR1) == Lines{"signal SIGUSR1 (10)"});
-  CHECK(Node{witness}.gets(SIGTSTP, true) ==
+  CHECK(OneNode{witness}.gets(SIGUSR1) == Lines{"signal SIGUSR1 (10)"});
+  CHECK(OneNode{witness}.gets(SIGTSTP, true) ==
         Lines{"note: ctrl-Z is ignored: the other nodes would take a node that stops for lost"});
 }
 
 TEST_CASE("agent: a signal passed on to one generation is not remembered for the next") {
-  Node node = running_node();
+  OneNode node = running_node();
   (void)node.gets(SIGUSR1);
   (void)node.is_stopped(1, SIGTERM, Millis{0});
   (void)node.meets(AllGone{});
@@ -172,7 +172,7 @@ TEST_CASE("agent: a signal passed on to one generation is not remembered for the
 TEST_CASE("agent: a signal that is said twice at once is one request") {
   const Lines hup{"tell: stop by SIGHUP (1)"};
   const Lines interrupt{"note: SIGINT (2): killing the workers", "tell: stop by SIGINT (2)"};
-  Node node = running_node();
+  OneNode node = running_node();
   CHECK(node.meets(SignalArrived{SIGHUP}) ==
         Lines{"note: SIGHUP (1): stopping the job", hup.front()});
   CHECK(node.meets(SignalArrived{SIGHUP}).empty());
@@ -187,7 +187,7 @@ TEST_CASE("agent: a signal that is said twice at once is one request") {
 }
 
 TEST_CASE("agent: once it exits, a signal hurries that unless it says what was said before") {
-  Node node((AgentOptions()));
+  OneNode node((AgentOptions()));
   (void)node.store_opens();
   (void)node.gets(SIGTERM);
   CHECK(node.meets(GiveUp{{143, "stopped", {}}}).back() == "exit with status 143: stopped");

@@ -21,13 +21,13 @@ AgentOptions debugging() {
 const std::string left_to_it =
     "note: ctrl-C goes to rank 3, which has the terminal; three times within 2 s stops the job";
 
-Lines presses(Node& node, Millis after = Millis{0}) {
+Lines presses(OneNode& node, Millis after = Millis{0}) {
   node.now = node.now + after;
   return node.gets(SIGINT, true);
 }
 
 TEST_CASE("agent: ctrl-C is of the worker that has the terminal, however often, if not in a row") {
-  Node node = running_node(debugging());
+  OneNode node = running_node(debugging());
   CHECK(presses(node) == Lines{left_to_it});
   CHECK(presses(node, Millis{1'500}).empty());
   CHECK(presses(node, Millis{1'500}).empty());
@@ -37,7 +37,7 @@ TEST_CASE("agent: ctrl-C is of the worker that has the terminal, however often, 
 }
 
 TEST_CASE("agent: ctrl-C three times in a row stops the job, and once more kills") {
-  Node node = running_node(debugging());
+  OneNode node = running_node(debugging());
   CHECK(presses(node) == Lines{left_to_it});
   CHECK(presses(node, Millis{1'000}).empty());
   CHECK(presses(node, Millis{1'000}) == told_stop_int);
@@ -48,33 +48,33 @@ TEST_CASE("agent: ctrl-C three times in a row stops the job, and once more kills
 
 TEST_CASE("agent: who has the terminal and fails soon after ctrl-C was ended by it") {
   for (const WorkerEnd& end : {killed(SIGINT), WorkerEnd{WorkerEnd::Kind::exited, 1}}) {
-    Node node = running_node(debugging());
+    OneNode node = running_node(debugging());
     (void)presses(node);
     node.now = node.now + Millis{10'000};
     CHECK(node.ends(1, end) == told_stop_int);
   }
-  Node well = running_node(debugging());
+  OneNode well = running_node(debugging());
   (void)presses(well);
   CHECK(well.ends(1, {WorkerEnd::Kind::exited, 0}) ==
         Lines{"tell: in generation 1 rank 3 succeeded"});
-  Node later = running_node(debugging());
+  OneNode later = running_node(debugging());
   (void)presses(later);
   later.now = later.now + Millis{10'001};
   CHECK(later.ends(1, {WorkerEnd::Kind::exited, 1}).empty());
   CHECK(later.after(Millis{49}).empty());
   CHECK(later.after(Millis{1}) ==
         Lines{"tell: in generation 1 rank 3 (pid 71 on n1) exited with 1"});
-  Node heard_late = running_node(debugging());
+  OneNode heard_late = running_node(debugging());
   CHECK(heard_late.ends(1, {WorkerEnd::Kind::exited, 1}).empty());
   CHECK(presses(heard_late, Millis{40}) == told_stop_int);
-  Node other = running_node(debugging());
+  OneNode other = running_node(debugging());
   (void)presses(other);
   CHECK(other.ends(0, {WorkerEnd::Kind::exited, 1}) ==
         Lines{"tell: in generation 1 rank 2 (pid 70 on n1) exited with 1"});
 }
 
 TEST_CASE("agent: ctrl-C of one generation ends no worker of the next") {
-  Node node = running_node(debugging());
+  OneNode node = running_node(debugging());
   (void)presses(node);
   (void)node.is_stopped(1, SIGTERM, Millis{0});
   (void)node.meets(AllGone{});
@@ -88,29 +88,29 @@ TEST_CASE("agent: ctrl-C of one generation ends no worker of the next") {
 TEST_CASE("agent: ctrl-C stops the job where no living worker has the terminal") {
   AgentOptions elsewhere;
   elsewhere.terminal.rank = Rank{4};
-  Node node = running_node(elsewhere);
+  OneNode node = running_node(elsewhere);
   CHECK(presses(node) == told_stop_int);
-  Node ended = running_node(debugging());
+  OneNode ended = running_node(debugging());
   (void)ended.ends(1, {WorkerEnd::Kind::exited, 0});
   CHECK(presses(ended) == told_stop_int);
-  Node by_kill = running_node(debugging());
+  OneNode by_kill = running_node(debugging());
   CHECK(by_kill.gets(SIGINT) == told_stop_int);
 }
 
 TEST_CASE("agent: a key's signal is not sent again to the one worker, which shares the terminal") {
   AgentOptions sharing;
   sharing.terminal.rank = Rank{3};
-  Node by_key = running_node(sharing);
+  OneNode by_key = running_node(sharing);
   (void)by_key.ends(0, {WorkerEnd::Kind::exited, 0});
   CHECK(by_key.gets(SIGQUIT, true).back() == "tell: stop by SIGQUIT (3)");
   CHECK(by_key.is_stopped(1, SIGQUIT, Millis{10'000}).empty());
   CHECK(by_key.after(Millis{10'000}).back() == "kill all");
 
-  Node by_kill = running_node(sharing);
+  OneNode by_kill = running_node(sharing);
   CHECK(by_kill.gets(SIGQUIT).back() == "tell: stop by SIGQUIT (3)");
   CHECK(by_kill.is_stopped(1, SIGQUIT, Millis{10'000}) == Lines{"signal SIGQUIT (3)"});
 
-  Node in_groups_of_their_own = running_node();
+  OneNode in_groups_of_their_own = running_node();
   CHECK(in_groups_of_their_own.gets(SIGINT, true) == told_stop_int);
   CHECK(in_groups_of_their_own.is_stopped(1, SIGINT, Millis{10'000}) == Lines{"signal SIGINT (2)"});
 }
@@ -118,7 +118,7 @@ TEST_CASE("agent: a key's signal is not sent again to the one worker, which shar
 TEST_CASE("agent: ctrl-Z suspends the node, and its grace waits meanwhile") {
   AgentOptions alone;
   alone.can_be_suspended = true;
-  Node node = running_node(alone);
+  OneNode node = running_node(alone);
   CHECK(node.gets(SIGTSTP, true) == Lines{"suspend"});
   CHECK(node.meets(Resumed{Millis{60'000}}).empty());
   CHECK_FALSE(node.agent.next_deadline());
@@ -140,9 +140,9 @@ TEST_CASE("agent: a node alone stops with its worker that lacks the terminal") {
 TEST_CASE("agent: a node that others wait for ignores ctrl-Z, and so does who has its terminal") {
   const std::string ignored =
       "note: ctrl-Z is ignored: the other nodes would take a node that stops for lost";
-  Node node = running_node();
+  OneNode node = running_node();
   CHECK(node.gets(SIGTSTP, true) == Lines{ignored});
-  Node with_terminal = running_node(debugging());
+  OneNode with_terminal = running_node(debugging());
   CHECK(with_terminal.gets(SIGTSTP, true) == Lines{"signal SIGCONT (18)", ignored});
 }
 

@@ -15,7 +15,7 @@ namespace {
 using namespace agent_story;
 
 TEST_CASE("agent: it opens a store, offers its node, and starts what it is told to") {
-  Node node;
+  OneNode node;
   CHECK(node.begins() == Lines{"bind a store"});
   CHECK(node.store_opens() ==
         Lines{"tell: join of node 0 n1 10.0.0.2:4002 with 2 workers, done with generation 0"});
@@ -43,7 +43,7 @@ TEST_CASE("agent: a witness needs no store, and ends with the job") {
 }
 
 TEST_CASE("agent: A1 the next offer waits until every process of a generation is gone") {
-  Node node = running_node();
+  OneNode node = running_node();
   CHECK(node.ends(0, exited(3)) ==
         Lines{"tell: in generation 1 rank 2 (pid 70 on n1) exited with 3"});
   CHECK(node.is_stopped(1, SIGTERM, Millis{1'000}) == Lines{"signal SIGTERM (15)"});
@@ -58,20 +58,20 @@ TEST_CASE("agent: A1 the next offer waits until every process of a generation is
 }
 
 TEST_CASE("agent: A2 an end is told once and only while its generation runs") {
-  Node node = running_node();
+  OneNode node = running_node();
   CHECK(node.ends(1, exited(0)) == Lines{"tell: in generation 1 rank 3 succeeded"});
   CHECK(node.ends(0, killed(SIGSEGV)) ==
         Lines{"tell: in generation 1 rank 2 (pid 70 on n1) was killed by SIGSEGV (11)"});
   CHECK(node.is_stopped(1, SIGTERM, Millis{1'000}) ==
         Lines{"kill all"});  // nobody to be graceful to
-  Node stopping = running_node();
+  OneNode stopping = running_node();
   (void)stopping.is_stopped(1, SIGTERM, Millis{1'000});
   CHECK(stopping.ends(0, exited(3)).empty());
   CHECK(stopping.ends(1, exited(0)) == Lines{"kill all"});
 }
 
 TEST_CASE("agent: A2 after a worker that hangs no end is told, of it or of another") {
-  Node node = running_node();
+  OneNode node = running_node();
   CHECK(node.meets(WorkerHung{LocalRank{0}, 70, Millis{1'000}}) ==
         Lines{"note: rank 2 hangs before its first step (--hang-timeout)",
               "tell: in generation 1 rank 2 (pid 70 on n1) hung: it told nothing for 1 s"});
@@ -79,10 +79,10 @@ TEST_CASE("agent: A2 after a worker that hangs no end is told, of it or of anoth
   CHECK(node.ends(0, exited(3)).empty());
   CHECK(node.ends(1, killed(SIGTERM)).empty());
   CHECK_FALSE(node.agent.next_deadline());
-  Node held = running_node();
+  OneNode held = running_node();
   (void)held.ends(0, killed(SIGTERM));
   CHECK(held.meets(WorkerHung{LocalRank{1}, 71, Millis{1'000}}).empty());
-  Node next = running_node();
+  OneNode next = running_node();
   (void)next.meets(WorkerHung{LocalRank{0}, 70, Millis{1'000}});
   (void)next.is_stopped(1, SIGTERM, Millis{0});
   (void)next.meets(AllGone{});
@@ -92,7 +92,7 @@ TEST_CASE("agent: A2 after a worker that hangs no end is told, of it or of anoth
 }
 
 TEST_CASE("agent: the grace runs from the stop, and SIGKILL ends it to the millisecond") {
-  Node node = running_node();
+  OneNode node = running_node();
   CHECK(node.is_stopped(1, SIGINT, Millis{10'000}) == Lines{"signal SIGINT (2)"});
   CHECK(node.agent.next_deadline() == Instant{10'000});
   CHECK(node.after(Millis{9'999}).empty());
@@ -101,7 +101,7 @@ TEST_CASE("agent: the grace runs from the stop, and SIGKILL ends it to the milli
 }
 
 TEST_CASE("agent: of two stops the newer one holds, and one without grace kills at once") {
-  Node node = running_node();
+  OneNode node = running_node();
   (void)node.is_stopped(1, SIGINT, Millis{10'000});
   CHECK(node.is_stopped(1, SIGTERM, Millis{2'000}) == Lines{"signal SIGTERM (15)"});
   CHECK(node.agent.next_deadline() == Instant{2'000});
@@ -110,7 +110,7 @@ TEST_CASE("agent: of two stops the newer one holds, and one without grace kills 
 }
 
 TEST_CASE("agent: a stop of another generation changes nothing") {
-  Node node = running_node();
+  OneNode node = running_node();
   const Agent before = node.agent;
   CHECK(node.is_stopped(0, SIGTERM, Millis{0}).empty());
   CHECK(node.is_stopped(2, SIGTERM, Millis{0}).empty());
@@ -119,7 +119,7 @@ TEST_CASE("agent: a stop of another generation changes nothing") {
 
 TEST_CASE(
     "agent: the stop of a generation that was never started here is answered by a new offer") {
-  Node node;
+  OneNode node;
   (void)node.store_opens();
   CHECK(node.is_stopped(0, SIGTERM, Millis{0}).empty());  // it is done with that one
   CHECK(node.is_stopped(3, SIGTERM, Millis{1'000}) == Lines{"close the store", "bind a store"});
@@ -131,7 +131,7 @@ TEST_CASE(
 }
 
 TEST_CASE("agent: without a store it joins all the same and says why there is none") {
-  Node node;
+  OneNode node;
   const Error error(ExitStatus::system_refused, "cannot open a store", "no address", "look");
   CHECK(node.meets(StoreUnavailable{error}) ==
         Lines{"tell: join of node 0 n1 :0 with 2 workers, done with generation 0"});
@@ -148,8 +148,8 @@ constexpr std::array every_phase{Phase::binding,
                                  Phase::stuck,
                                  Phase::finished};
 
-Node node_in(Phase state) {
-  Node node;
+OneNode node_in(Phase state) {
+  OneNode node;
   if (state == Phase::binding) return node;
   (void)node.store_opens();
   if (state == Phase::finished) (void)node.meets(FinishJob{NodeId{1}, Outcome{}});
@@ -268,7 +268,7 @@ TEST_CASE("agent: every event in every state is answered as listed, or changes n
   for (const AgentRow& row : table()) {
     for (const Phase state : every_phase) {
       INFO(std::string(row.name), " in state ", static_cast<int>(state));
-      Node node = node_in(state);
+      OneNode node = node_in(state);
       const Agent before = node.agent;
       const Lines answer = node.meets(row.event);
       if (const auto expected = row.answers.find(state); expected != row.answers.end()) {
@@ -282,7 +282,7 @@ TEST_CASE("agent: every event in every state is answered as listed, or changes n
 }
 
 TEST_CASE("agent: a job that is founded again counts its generations anew") {
-  Node node = running_node();
+  OneNode node = running_node();
   (void)node.meets(LifeEnded{});
   (void)node.meets(AllGone{});
   (void)node.meets(StoreBound{4003, "10.0.0.2"});
@@ -292,7 +292,7 @@ TEST_CASE("agent: a job that is founded again counts its generations anew") {
 }
 
 TEST_CASE("agent: without a coordinator it ends, once no process is left") {
-  Node node = running_node();
+  OneNode node = running_node();
   CHECK(node.meets(LeaseEnded{}) == Lines{"kill all"});
   CHECK(node.meets(GiveUp{Outcome{75, "alone", {}}}).empty());
   CHECK(node.meets(AllGone{}) == Lines{"close the store", "exit with status 75: alone"});
@@ -302,7 +302,7 @@ TEST_CASE("agent: A3 once the guard is lost it kills everything and exits from e
   for (const Phase state : every_phase) {
     if (state == Phase::finished || state == Phase::stuck) continue;
     CAPTURE(static_cast<int>(state));
-    Node node = node_in(state);
+    OneNode node = node_in(state);
     CHECK(node.meets(GuardLost{}) == Lines{"kill all"});
     CHECK(node.store_opens().empty());
     CHECK(node.starts(2).empty());
@@ -314,7 +314,7 @@ TEST_CASE("agent: A3 once the guard is lost it kills everything and exits from e
 }
 
 TEST_CASE("agent: a held death is forgotten when everything is killed") {
-  Node node = running_node();
+  OneNode node = running_node();
   (void)node.ends(0, killed(SIGTERM));
   CHECK(node.meets(GuardLost{}) == Lines{"kill all"});
   CHECK(node.agent.next_deadline() == Instant{5'000});
@@ -322,7 +322,7 @@ TEST_CASE("agent: a held death is forgotten when everything is killed") {
 }
 
 TEST_CASE("agent: processes have time to go although the agent itself was stopped meanwhile") {
-  Node node = node_in(Phase::killing);
+  OneNode node = node_in(Phase::killing);
   CHECK(node.after(Millis{60'000}).empty());
   CHECK(node.agent.next_deadline() == Instant{65'000});
   CHECK(node.after(Millis{5'000}).size() == 2);
@@ -331,7 +331,7 @@ TEST_CASE("agent: processes have time to go although the agent itself was stoppe
 TEST_CASE("agent: a deadline that has come ends stopping and killing, and nothing else") {
   for (const Phase state : every_phase) {
     CAPTURE(static_cast<int>(state));
-    Node node = node_in(state);
+    OneNode node = node_in(state);
     const Agent before = node.agent;
     const Lines answer = node.after(state == Phase::killing ? Millis{5'000} : Millis{60'000});
     if (state == Phase::stopping) {

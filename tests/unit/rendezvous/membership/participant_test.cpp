@@ -60,6 +60,24 @@ TEST_CASE("participant: who founds takes the lead, and lets its own agent in ove
   for (const int host : {0, 1}) CHECK(story.peer(host).lease == Instant{5'000});
 }
 
+TEST_CASE("participant: who would found where another process listens looks for the job there") {
+  ParticipantOptions late = peer_options(1, 2);
+  late.founds = late.is_at_endpoint = true;
+  late.port_taken = "n0:1";
+  ParticipantStory story({peer_options(0, 2), late});
+  CHECK(was_noted(story.peer(1), "another process listens at n0:1: looking"));
+  CHECK(story.peer(1).participant.coordinator() == nullptr);
+  CHECK(story.peer(1).lease == Instant{3'000});
+}
+
+TEST_CASE("participant: who founds nothing does not mind a port that is taken") {
+  ParticipantOptions member = peer_options(1, 2);
+  member.port_taken = "n1:1";
+  ParticipantStory story({peer_options(0, 2), member});
+  CHECK(story.peer(1).notes.empty());
+  CHECK(story.peer(1).lease == Instant{3'000});
+}
+
 TEST_CASE("participant: a generation starts everywhere, once its voters have accepted it") {
   ParticipantStory story = peers_of(3);
   story.loses_ballots = true;
