@@ -6,9 +6,11 @@
 // Order
 //   What one of these machines tells another waits until the sender has done all that follows from
 //   the event before it; nothing is left at the end of `on_event`. The lease notice hears at once.
-//   Of the ends of several workers that are seen at once, the agent hears all before any effect.
-//   Whether the lease has ended comes before what has ended: the guard may have killed it.
-//   The guard knows a lease before workers start under it.
+// Invariants
+//   N1  The guard knows a lease before workers start under it.
+//   N2  Whether the lease has ended comes before the ends of workers: the guard may have killed
+//       them.
+//   N3  Of ends that are seen at once the agent hears all before any of them has an effect.
 #pragma once
 
 #include "launcher/guard/lease_notice.hpp"

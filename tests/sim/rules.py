@@ -40,6 +40,7 @@ FILES = {
     "A": "agent.hpp",
     "C": "coordinator.hpp",
     "L": "tests/sim/cluster.hpp",
+    "N": "node.hpp",
     "O": "roster.hpp",
     "S": "tests/sim/cluster.hpp",
     "U": "uplink.hpp",
