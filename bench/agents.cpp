@@ -99,30 +99,30 @@ class PretendedNode : private NodeObserver {
   void perform(const WillIsFor&) {}
   void perform(const LinkAction& action) { link_.perform(action); }
   void perform(const LocalAction& action) {
-    std::visit([this](const auto& what) { on(what); }, action);
+    std::visit([this](const auto& what) { perform(what); }, action);
   }
   void perform(const LastStepAction& action) {
     if (std::holds_alternative<EndSteps>(action)) node_.tell(LastStepAnswer(StepsEnded{}));
     if (std::holds_alternative<WriteOut>(action)) end(*node_.machine().outcome());
   }
 
-  void on(const BindStore&) { node_.tell(LocalEvent(StoreBound{1, loopback})); }
-  void on(const CloseStore&) {}
-  void on(const LookAtSnapshot&) {}  // nobody asks for it
-  void on(const SpawnWorkers&) {
+  void perform(const BindStore&) { node_.tell(LocalEvent(StoreBound{1, loopback})); }
+  void perform(const CloseStore&) {}
+  void perform(const LookAtSnapshot&) {}  // nobody asks for it
+  void perform(const SpawnWorkers&) {
     if (++tally_.started_count != tally_.count) return;
     const std::chrono::duration<double> took = Clock::now() - tally_.last_start;
     std::printf("%.6f\n", took.count());
     std::fflush(stdout);
   }
-  void on(const AskToSave&) { node_.tell(LocalEvent(SaveAnswered{})); }
-  void on(const SignalWorkers& signal) {
+  void perform(const AskToSave&) { node_.tell(LocalEvent(SaveAnswered{})); }
+  void perform(const SignalWorkers& signal) {
     const WorkerEnded ended{LocalRank{0}, 0, {WorkerEnd::Kind::killed, signal.signal}};
     node_.tell(LocalEvent(Reaped{.ended = {ended}}));
   }
-  void on(const Suspend&) {}
-  void on(const AskForSuspension&) {}
-  void on(const KillAll&) { node_.tell(LocalEvent(Reaped{.all_gone = true})); }
+  void perform(const Suspend&) {}
+  void perform(const AskForSuspension&) {}
+  void perform(const KillAll&) { node_.tell(LocalEvent(Reaped{.all_gone = true})); }
 
   void end(const Outcome& outcome) {
     if (outcome.exit_status != 128 + SIGTERM) note_fault(outcome.text);

@@ -20,7 +20,7 @@ namespace ddprun {
 
 class Ending {
  public:
-  /// What it asks and tells at the end.
+  /// What it uses.
   struct Parts {
     int guard_socket;
     NodeLoop& node;
@@ -42,7 +42,7 @@ class Ending {
   /// The coordinator has told how the job ends.
   void told() { told_ = true; }
 
-  /// WriteOut and what follows stop the context, or exit.
+  /// WriteOut, EndSoon and EndWithFiles end the process.
   void perform(const LastStepAction& action);
 
  private:
@@ -62,7 +62,7 @@ class Ending {
   Parts parts_;
   WillNotice will_;
   LastOutput output_;
-  bool told_ = false;  // by the coordinator how the job has ended
+  bool told_ = false;  // the coordinator has told how the job has ended
   std::optional<FailureFacts> facts_;
 };
 

@@ -2,7 +2,6 @@
 
 #include "launcher/events/event_line.hpp"
 #include "launcher/node/job_report.hpp"
-#include "launcher/node/wait_watch.hpp"
 #include "launcher/system/clock.hpp"
 #include "launcher/system/time_of_day.hpp"
 
@@ -37,10 +36,10 @@ void JobRecords::workers_live(const std::map<int, LocalRank>& workers) {
 
 void JobRecords::look(const Node& node) {
   if (!events_) return;
-  const Standing standing{waited_for(node), node.coordinator() != nullptr};
+  const Standing standing{node.waits(), node.coordinator() != nullptr};
   if (standing == observer_.standing()) return;
   JobObserver::Events events;
-  observer_.on(now(), standing, wait_text(node), events);
+  observer_.on(now(), standing, node.waits_for(now()), events);
   write(events);
 }
 

@@ -1,5 +1,5 @@
-// The coordinator of a job of one node, with the face of a participant, so that the agent cannot
-// tell which it has. Pure.
+// The coordinator of a job of one node. It takes the events of a participant, so that the agent
+// sees no difference. Pure.
 #pragma once
 
 #include "rendezvous/membership/participant.hpp"

@@ -84,10 +84,15 @@ const Coordinator* Node::coordinator() const {
 }
 
 Wait Node::waits() const {
-  return std::visit([](const auto& membership) { return membership.waits(); }, membership_);
+  if (agent_.ends_workers()) return Wait::workers;
+  const Wait wait =
+      std::visit([](const auto& membership) { return membership.waits(); }, membership_);
+  const bool joined_elsewhere = agent_.has_joined() && coordinator() == nullptr;
+  return wait == Wait::nothing && joined_elsewhere ? Wait::start : wait;
 }
 
-std::string Node::waits_for() const {
+std::string Node::waits_for(Instant now) const {
+  if (agent_.ends_workers() || waits() == Wait::start) return agent_.waits_for(now);
   return std::visit([](const auto& membership) { return membership.waits_for(); }, membership_);
 }
 

@@ -4,13 +4,14 @@
 // simulator run alike.
 //
 // Order
-//   What one of these machines tells another waits until the sender has done all that follows from
-//   the event before it; nothing is left at the end of `on_event`. The lease notice hears at once.
+//   A machine's message to another waits until all actions of the sender's event are done. None is
+//   left when `on_event` returns. Only the lease notice is told at once.
 // Invariants
 //   N1  The guard knows a lease before workers start under it.
-//   N2  Whether the lease has ended comes before the ends of workers: the guard may have killed
-//       them.
-//   N3  Of ends that are seen at once the agent hears all before any of them has an effect.
+//   N2  The agent hears of the end of the lease before the ends of workers: the guard may have
+//       killed those workers.
+//   N3  If several workers ended together, the agent hears of all before any of these ends has an
+//       effect.
 #pragma once
 
 #include "launcher/guard/lease_notice.hpp"
@@ -31,7 +32,7 @@ namespace ddprun {
 /// What a look at this node's processes has found.
 struct Reaped {
   std::vector<WorkerEnded> ended;
-  std::optional<SaveAnswered> saved;  ///< What the last of them had said before.
+  std::optional<SaveAnswered> saved;  ///< One that has ended had answered before.
   bool all_gone = false;              ///< After KillAll: no descendant is left.
   bool lacks_terminal = false;        ///< See WorkerLacksTerminal.
   [[nodiscard]] bool is_empty() const {
@@ -77,14 +78,14 @@ class NodeObserver : public ParticipantObserver {
   virtual void answered(const Agent&, const std::vector<AgentAction>&) {}
 };
 
-/// What connects an agent to its coordinator. Both tell their observer.
+/// What connects an agent to its coordinator. Each reports to its observer.
 using Membership = std::variant<Participant, LocalCoordinator>;
 
 class Node {
  public:
   using Actions = std::vector<NodeAction>;
 
-  /// `observer` outlives this, and is the membership's, too.
+  /// `observer` outlives this; `membership` has the same one.
   Node(Agent agent, Membership membership, LastSteps last_steps, NodeObserver& observer);
 
   /// The first actions: call once, before any event.
@@ -105,11 +106,13 @@ class Node {
   /// Null while another process coordinates, or none.
   [[nodiscard]] const Coordinator* coordinator() const;
 
-  /// What the job cannot go on without, as far as is known here, also for people.
+  /// What the job cannot go on without, as far as this node knows. Its own workers, of which it can
+  /// say more, come before all else.
   [[nodiscard]] Wait waits() const;
-  [[nodiscard]] std::string waits_for() const;
+  /// The same for people. Takes as long as there are nodes to look at, so not after each event.
+  [[nodiscard]] std::string waits_for(Instant now) const;
 
-  /// Of the newest lease, also if that is over. Nothing: workers here need none.
+  /// Of the newest lease, also if that is over. Nothing: none was granted yet, or none is needed.
   [[nodiscard]] std::optional<Instant> lease_end() const { return lease_.end(); }
 
   /// How the process ends as far as is known; nothing until it is to end.

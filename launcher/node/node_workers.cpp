@@ -94,7 +94,7 @@ void NodeWorkers::perform(const AskToSave& ask) {
 
 void NodeWorkers::perform(const KillAll&) {
   killing_ = true;
-  reap();
+  look(true);
 }
 
 void NodeWorkers::perform(const Suspend&) {
@@ -145,7 +145,9 @@ void NodeWorkers::look_for_hang() {
   node_.drain();
 }
 
-void NodeWorkers::reap() {
+/// Kills what is left, where that was asked for before, only if something has ended since: a stuck
+/// process is not killed again and again.
+void NodeWorkers::look(bool kills) {
   Reaped reaped;
   std::vector<EndedChild> others;
   reaping_ = true;
@@ -157,7 +159,8 @@ void NodeWorkers::reap() {
     status_.steps_over();
     hang_.end();
   }
-  reaped.all_gone = killing_ && kill_left();
+  const bool some_ended = !reaped.ended.empty() || !others.empty();
+  reaped.all_gone = killing_ && (kills || some_ended) && kill_left();
   reaped.lacks_terminal = group_.waits_for_terminal();
   if (!reaped.is_empty()) node_.push(LocalEvent(std::move(reaped)));
   for (const EndedChild& child : others) handlers_.on_other_child(child);

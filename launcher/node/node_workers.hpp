@@ -55,7 +55,7 @@ class NodeWorkers {
   void perform(const Suspend&);
 
   /// Tells the node of all that have ended, at once.
-  void reap();
+  void reap() { look(false); }
 
   /// Whether all children are being killed: none is to be started now.
   [[nodiscard]] bool is_killing() const { return killing_; }
@@ -73,6 +73,7 @@ class NodeWorkers {
 
  private:
   void hear(LocalRank local_rank, const ControlMessage& message);
+  void look(bool kills);
   void answer_save();
   void look_for_hang();
   [[nodiscard]] bool kill_left();

@@ -30,8 +30,7 @@ Supervisor::Supervisor(Job job, GuardLink link)
           Node(Agent(agent_options(job_)), membership(), LastSteps(job_.slurm.has_value()), *this),
           [this](const NodeAction& action) { perform(action); },
           [this] {
-            const auto due = node_.machine().agent().next_deadline();
-            if (due && *due <= now()) workers_.reap();  // handle past events before new ones
+            workers_.reap();  // workers that have ended come before what is due
             node_.tell(Timeout{});
           }),
       status_(context_, progress_, job_.manner.redraws ? console_.begin_status_row() : nullptr),
@@ -160,7 +159,7 @@ void Supervisor::perform(const LocalAction& action) {
 }
 
 void Supervisor::perform(const BindStore&) {
-  const std::string& address = job_.meeting.plan.own_address;  // for others
+  const std::string& address = job_.meeting.plan.own_address;  // which other nodes use
   const Result<std::uint16_t> port = store_.open(address);
   port ? node_.tell(LocalEvent(StoreBound{*port, address}))
        : node_.tell(LocalEvent(StoreUnavailable{port.error()}));

@@ -30,7 +30,8 @@ class Supervisor : private NodeObserver {
   /// Throws as MemberLink does.
   Supervisor(Job job, GuardLink link);
 
-  /// Runs the job. Returns the status to exit with; no process that it started is left by then.
+  /// Runs the job. Returns the status to exit with; no process that it started is left by then,
+  /// unless SIGKILL does not end it.
   [[nodiscard]] int run();
 
  private:

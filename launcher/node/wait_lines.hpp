@@ -22,10 +22,6 @@ struct Waits {
   bool after_kill = false;  ///< For workers that got SIGKILL.
   friend bool operator==(const Waits&, const Waits&) = default;
 };
-/// Of a node whose link waits for that, and that may have joined a coordinator elsewhere.
-[[nodiscard]] constexpr Wait wait_of(Wait link, bool joined_elsewhere) {
-  return link == Wait::nothing && joined_elsewhere ? Wait::start : link;
-}
 using WaitEvent = std::variant<Waits, Timeout>;
 
 /// To say what is waited for now.

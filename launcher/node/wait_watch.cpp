@@ -8,16 +8,6 @@
 
 namespace ddprun {
 
-Wait waited_for(const Node& node) {
-  if (node.agent().ends_workers()) return Wait::workers;
-  return wait_of(node.waits(), node.agent().has_joined() && node.coordinator() == nullptr);
-}
-
-std::string wait_text(const Node& node) {
-  const bool knows = node.agent().ends_workers() || waited_for(node) == Wait::start;
-  return knows ? node.agent().waits_for(now()) : node.waits_for();
-}
-
 WaitWatch::WaitWatch(boost::asio::io_context& context, Handlers handlers)
     : handlers_(std::move(handlers)),
       lines_(context,
@@ -29,11 +19,11 @@ WaitWatch::WaitWatch(boost::asio::io_context& context, Handlers handlers)
 void WaitWatch::look(const Node& node) {
   node_ = &node;
   if (handlers_.redraw && node.agent().terminal_worker()) return end();  // it may write there, too
-  lines_.tell(Waits{waited_for(node), node.agent().kills_workers()});
+  lines_.tell(Waits{node.waits(), node.agent().kills_workers()});
 }
 
 void WaitWatch::perform(const SayWait& wait) const {
-  const std::string what = wait_text(*node_);
+  const std::string what = node_->waits_for(now());
   const std::string text = fmt::format("waiting {} s for {}", wait.so_far.count / 1'000, what);
   handlers_.redraw ? handlers_.redraw(text) : handlers_.say(text);
 }

@@ -13,12 +13,6 @@
 
 namespace ddprun {
 
-/// What a node waits for. Its own workers, of which it can say more, come before all else.
-[[nodiscard]] Wait waited_for(const Node& node);
-
-/// The same for people. Takes as long as there are nodes to look at, so not after each event.
-[[nodiscard]] std::string wait_text(const Node& node);
-
 class WaitWatch {
  public:
   struct Handlers {

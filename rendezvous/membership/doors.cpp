@@ -23,7 +23,7 @@ std::string Doors::next(const std::optional<Leader>& followed, const Voters& vot
   const int attempt = attempts_++;
   const std::string leader = followed ? followed->address : std::string();
   const bool at_leader = followed && (attempt < 2 || attempt % 2 == 0);
-  if (at_leader || given_.empty()) return leader;
+  if (at_leader) return leader;
   std::vector<std::string> of_voters;
   for (const Voter& voter : voters.all) of_voters.push_back(voter.address);
   const auto is_other = [&](const std::string& place) { return place != own_ && place != leader; };
@@ -36,13 +36,12 @@ std::string Doors::next(const std::optional<Leader>& followed, const Voters& vot
     if (kind == 0) {
       if (const auto place = in_turn(of_voters, voters_tried_, is_other)) return *place;
     } else if (kind == 1) {
-      if (is_new(given_.front())) return given_.front();
+      if (is_new(endpoint_)) return endpoint_;
     } else {
-      const std::vector<std::string> hosts(given_.begin() + 1, given_.end());
-      if (const auto place = in_turn(hosts, hosts_tried_, is_new)) return *place;
+      if (const auto place = in_turn(hosts_, hosts_tried_, is_new)) return *place;
     }
   }
-  return followed ? leader : given_.front();
+  return followed ? leader : endpoint_;
 }
 
 }  // namespace ddprun

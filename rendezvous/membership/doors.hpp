@@ -14,26 +14,24 @@ namespace ddprun {
 
 class Doors {
  public:
-  /// `given`: the endpoint, then other hosts. None: the shell knows the endpoint. `own`: where this
-  /// process listens, which is not asked.
-  explicit Doors(std::vector<std::string> given, std::string own = {})
-      : given_(std::move(given)), own_(std::move(own)) {}
+  /// `hosts`: others than the endpoint's. `own`: where this process listens, which is not asked.
+  explicit Doors(std::string endpoint, std::vector<std::string> hosts = {}, std::string own = {})
+      : endpoint_(std::move(endpoint)), hosts_(std::move(hosts)), own_(std::move(own)) {}
 
-  /// The address to try next, "" for the endpoint's: the leader's twice, then in turn with others:
-  /// a voter's, the endpoint's, any host's. What stands at several of these places has one turn.
+  /// The address to try next: the leader's twice, then in turn with others: a voter's, the
+  /// endpoint's, any host's. What stands at several of these places has one turn.
   [[nodiscard]] std::string next(const std::optional<Leader>& followed, const Voters& voters);
 
   /// The leader's twice again: it has answered, or another one leads.
   void begin_anew() { attempts_ = 0; }
 
-  [[nodiscard]] bool is_endpoint(const std::string& door) const {
-    return given_.empty() || door == given_.front();
-  }
+  [[nodiscard]] bool is_endpoint(const std::string& door) const { return door == endpoint_; }
 
   friend bool operator==(const Doors&, const Doors&) = default;
 
  private:
-  std::vector<std::string> given_;
+  std::string endpoint_;
+  std::vector<std::string> hosts_;
   std::string own_;
   int attempts_ = 0;
   std::size_t kinds_ = 0;

@@ -17,12 +17,6 @@ ParticipantOptions completed(ParticipantOptions options) {
   return options;
 }
 
-std::vector<std::string> doors_of(const ParticipantOptions& options) {
-  std::vector<std::string> doors{options.endpoint};
-  doors.insert(doors.end(), options.other_doors.begin(), options.other_doors.end());
-  return doors;
-}
-
 UplinkOptions uplink_options(const ParticipantOptions& options) {
   const GatheringOptions& gathering = options.coordinator.gathering;
   return {.agent = options.agent,
@@ -35,7 +29,7 @@ UplinkOptions uplink_options(const ParticipantOptions& options) {
           .contact = options.contact,
           .mark = options.mark,
           .secret = options.secret,
-          .doors = doors_of(options),
+          .other_doors = options.other_doors,
           .join_timeout = gathering.join_timeout,
           .replace_timeout = gathering.replace_timeout,
           .times = options.times,

@@ -40,8 +40,8 @@ struct ParticipantOptions {
   bool is_at_endpoint = false;           ///< and can be reached at the endpoint.
   std::string contact;                   ///< Where this process listens.
   std::string endpoint;                  ///< Where new processes look for the job.
-  std::string port_taken;                ///< Where this process was to listen, if another one does:
-                                         ///< then it founds nothing, and looks for the job there.
+  std::string port_taken;                ///< The address where it should have listened, if another
+                                         ///< process does: then this one founds nothing.
   std::vector<std::string> other_doors;  ///< Further hosts where new processes look.
   std::string folder;                    ///< For claims, as people know it; empty: there is none.
   bool keeps_marks = false;

@@ -9,7 +9,7 @@ Uplink::Uplink(UplinkOptions options)
     : options_(std::move(options)),
       self_{options_.agent, 1},
       any_place_(!options_.node.has_value()),
-      doors_(options_.doors, options_.contact),
+      doors_(options_.endpoint, options_.other_doors, options_.contact),
       relay_(options_.times),
       retry_(options_.retry_first) {}
 

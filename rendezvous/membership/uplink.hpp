@@ -59,12 +59,11 @@ struct UplinkOptions {
   bool witness = false;        ///< It is no node, and only votes.
   int nodes_min = 1;
   int nodes_max = 1;
-  std::string endpoint;  ///< Of the coordinator, for people.
+  std::string endpoint;  ///< Where to look for the job, also for people.
   std::string contact;   ///< Where this process listens.
   Epoch mark;            ///< That was left on this node, of a job that has not ended; 0: none was.
   AgentSecret secret{};
-  /// Where to look for the job: the endpoint, then other hosts. None: the shell knows the endpoint.
-  std::vector<std::string> doors;
+  std::vector<std::string> other_doors;  ///< Further hosts where to look.
   /// Until a coordinator has answered; once one has, until it does again.
   Millis join_timeout = GatheringOptions{}.join_timeout;
   Millis replace_timeout = GatheringOptions{}.replace_timeout;
@@ -108,7 +107,7 @@ using UplinkEvent = std::variant<ConnectionUp,
 
 struct Connect {
   ConnectionId connection;
-  std::string address;  ///< Empty: the endpoint's.
+  std::string address;
   friend bool operator==(const Connect&, const Connect&) = default;
 };
 /// A process that has not proven itself said so at the endpoint, for a reason that is not the last.

@@ -62,7 +62,8 @@ void expect_same_file(const e2e::Case& test, const std::string& one, const std::
 
 }  // namespace
 
-/// The folder has its name once all links are in it: who is killed before has begun with nothing.
+/// The folder has its name once all links are in it: a worker that is killed before has begun with
+/// nothing.
 std::string training_script() {
   const std::string kept = kept_folder + std::string("/$DDPRUN_GENERATION");
   const std::string unfinished = kept + ".unfinished";

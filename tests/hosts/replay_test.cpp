@@ -1,4 +1,5 @@
-// What the script keeps that starts a worker of a job that is trained again afterwards.
+// The script that starts a worker of a job that is trained again afterwards: which snapshots it
+// keeps.
 #include "tests/hosts/replay.hpp"
 
 #include <doctest/doctest.h>

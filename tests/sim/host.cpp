@@ -315,7 +315,7 @@ void Host::perform(const LocalAction& action) {
                  [&](const SpawnWorkers& started) { spawn(started.part); },
                  [&](const LookAtSnapshot&) { look_at_snapshot(); },
                  [&](const SignalWorkers&) { signal_workers(); },
-                 [&](const AskToSave&) { save(); },
+                 [&](const AskToSave& what) { save(what); },
                  [&](const KillAll&) {
                    sweeping_ = true;
                    kill_workers();

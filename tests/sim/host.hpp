@@ -198,10 +198,10 @@ class Host : public NodeObserver {
   void spawn(const Part& part);
   void signal_workers();
   void kill_workers();
-  void end_workers(int count, WorkerEnd end);
+  void end_workers(int count, WorkerEnd end, bool all_gone = false);
   void tell_guard(const GuardedLease& told);
   void look_at_snapshot();
-  void save();
+  void save(const AskToSave& ask);
 
   Cluster& cluster_;
   HostOptions options_;

@@ -17,12 +17,10 @@ void Host::connect(ConnectionId connection, const std::string& address) {
   line.connection = connection;
   line.agent = options_.index;
   line.boot = boot_;
-  if (!address.empty()) {
-    line.door = host_at(address);
-    line.there = network.open(options_.index, line.door);
-    line.back = network.open(line.door, options_.index);
-    network.send(line.there, [this, line] { cluster_.host(line.door).accept(line); });
-  }
+  line.door = host_at(address);
+  line.there = network.open(options_.index, line.door);
+  line.back = network.open(line.door, options_.index);
+  network.send(line.there, [this, line] { cluster_.host(line.door).accept(line); });
   lines_[connection] = line;
   cluster_.schedule().after(connect_patience, mine([this, connection] {
                               const auto found = lines_.find(connection);

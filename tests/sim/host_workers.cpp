@@ -77,7 +77,8 @@ void Host::look_at_snapshot() {
 }
 
 /// Those of one host in four cannot be asked.
-void Host::save() {
+void Host::save(const AskToSave& ask) {
+  if (ask.signal) return;  // nobody waits for an answer
   cluster_.asked_to_save();
   const std::int64_t draw = part_.number.value * 389 + options_.index * 1'013;
   const bool cannot = options_.save_max == Millis{} || draw % 4 == 0;
@@ -126,19 +127,19 @@ void Host::kill_workers() {
   }
   cluster_.schedule().after(time, [this, boot = boot_, spawns = spawns_count_] {
     if (boot != boot_ || spawns != spawns_count_) return;
-    end_workers(alive_, {WorkerEnd::Kind::killed, SIGKILL});
-    if (!std::exchange(sweeping_, false)) return;
-    post([this] { feed(LocalEvent(Reaped{.all_gone = true})); });
+    const bool all_gone = std::exchange(sweeping_, false);
+    end_workers(alive_, {WorkerEnd::Kind::killed, SIGKILL}, all_gone);
   });
 }
 
-void Host::end_workers(int count, WorkerEnd end) {
+void Host::end_workers(int count, WorkerEnd end, bool all_gone) {
   Reaped reaped;
+  reaped.all_gone = all_gone;
   for (int i = 0; i < count; ++i) {
     const LocalRank local_rank{--alive_};
     reaped.ended.push_back({local_rank, 100 + local_rank.value, end});
   }
-  if (count > 0) post([this, reaped] { feed(LocalEvent(reaped)); });
+  if (!reaped.is_empty()) post([this, reaped] { feed(LocalEvent(reaped)); });
 }
 
 }  // namespace ddprun::sim

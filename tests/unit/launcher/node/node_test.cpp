@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,9 +61,13 @@ class WholeNode : public NodeObserver {
  public:
   /// The only node of its job.
   WholeNode() : WholeNode([this] { return LocalCoordinator(CoordinatorOptions{}, *this); }) {}
-  /// One of a job of many nodes, of which it is the first and, for now, enough.
-  explicit WholeNode(ParticipantOptions options)
-      : WholeNode([&] { return Participant(std::move(options), *this); }) {}
+  /// The first of a job of many nodes, or another one, whose coordinator is at `head`.
+  explicit WholeNode(ParticipantOptions options, WholeNode* head = nullptr)
+      : WholeNode([&] { return Participant(std::move(options), *this); }) {
+    if (head == nullptr) return;
+    head_ = head;
+    head->guest_ = this;
+  }
 
   std::string start() {
     words_.clear();
@@ -96,7 +101,8 @@ class WholeNode : public NodeObserver {
     perform(actions);
   }
 
-  /// A connection to itself is up at once; its ends have the same number.
+  /// A connection to the head is up at once. Both its ends have the same number, but for the
+  /// guest's.
   void perform(const std::vector<NodeAction>& actions) {
     for (const NodeAction& action : actions) add(words_, word_of(action));
     for (const NodeAction& action : actions) {
@@ -106,10 +112,16 @@ class WholeNode : public NodeObserver {
                               hand_on(ParticipantEvent(ConnectionUp{what.connection, "n0:1"}));
                             },
                             [this](const SendUp& what) {
-                              hand_on(ParticipantEvent(Received{what.connection, what.message}));
+                              const std::int64_t more = head_ == this ? 0 : sessions_of_guest;
+                              const SessionId session{what.connection.value + more};
+                              head_->hand_on(ParticipantEvent(Received{session, what.message}));
                             },
                             [this](const SendDown& what) {
-                              hand_on(ParticipantEvent(Heard{what.session, what.message}));
+                              const bool is_own = what.session.value < sessions_of_guest;
+                              const std::int64_t more = is_own ? 0 : sessions_of_guest;
+                              const ConnectionId connection{what.session.value - more};
+                              (is_own ? this : guest_)
+                                  ->hand_on(ParticipantEvent(Heard{connection, what.message}));
                             },
                             [](const auto&) {}},
                  *link);
@@ -134,6 +146,10 @@ class WholeNode : public NodeObserver {
     if (failed != nullptr) add(words_, "coordinator: failed");
   }
 
+  static constexpr std::int64_t sessions_of_guest = 1'000;
+
+  WholeNode* head_ = this;
+  WholeNode* guest_ = nullptr;
   std::unique_ptr<Node> node_;
   std::string words_;
 };
@@ -184,7 +200,7 @@ TEST_CASE("node: the end of a lease comes before the ends of workers that the gu
   CHECK(story.all_gone() == "agent: all gone; no workers");
 }
 
-TEST_CASE("node: who loses its guard says nothing of its end before all its workers are gone") {
+TEST_CASE("node: a will is left, after the guard is lost, once all workers are gone") {
   WholeNode story;
   (void)story.start();
   (void)story.tell(store_bound);
@@ -192,7 +208,7 @@ TEST_CASE("node: who loses its guard says nothing of its end before all its work
   CHECK(story.all_gone() == "agent: all gone; will; end");
 }
 
-TEST_CASE("node: who loses its guard while workers are stuck leaves no will") {
+TEST_CASE("node: no will is left where workers are stuck") {
   WholeNode story;
   (void)story.start();
   (void)story.tell(store_bound);
@@ -259,6 +275,36 @@ TEST_CASE("node: it wakes for whichever of its machines is due first") {
   (void)one_of_many.ends({0});
   CHECK(one_of_many.node().next_deadline() == one_of_many.node().participant()->next_deadline());
   CHECK(one_of_many.node().next_deadline() < one_of_many.node().agent().next_deadline());
+}
+
+TEST_CASE("node: it waits for its own workers before all else") {
+  WholeNode story;
+  (void)story.start();
+  CHECK(story.node().waits() == Wait::nodes);
+  (void)story.tell(store_bound);
+  CHECK(story.node().waits() == Wait::nothing);
+  (void)story.ends({0});
+  CHECK(story.node().waits() == Wait::workers);
+  CHECK(story.node().waits_for(story.now).starts_with("rank 1 to end"));
+}
+
+TEST_CASE("node: who has joined another node's coordinator waits for the start") {
+  ParticipantOptions options = founder_options();
+  options.coordinator.gathering.nodes_min = options.coordinator.gathering.nodes_max = 3;
+  WholeNode head(options);
+  options.agent = AgentId{101};
+  options.host = "n1";
+  options.contact = "n1:1";
+  options.founds = options.is_at_endpoint = false;
+  WholeNode guest(options, &head);
+  (void)head.start();
+  (void)guest.start();
+  CHECK(guest.node().waits() == Wait::nothing);
+  (void)guest.tell(store_bound);
+  CHECK(guest.node().waits() == Wait::start);
+  CHECK(guest.node().waits_for(guest.now).starts_with("the coordinator to start a generation"));
+  (void)head.tell(store_bound);
+  CHECK(head.node().waits() == Wait::nodes);
 }
 
 }  // namespace ddprun

@@ -109,11 +109,5 @@ TEST_CASE("wait lines: that workers got SIGKILL is said at once on a status line
   CHECK(node.next_in(1'000) == after(2'100));
 }
 
-TEST_CASE("wait lines: a node that has joined elsewhere waits for the start") {
-  CHECK(wait_of(Wait::nothing, true) == Wait::start);
-  CHECK(wait_of(Wait::nothing, false) == Wait::nothing);
-  CHECK(wait_of(Wait::coordinator, true) == Wait::coordinator);
-}
-
 }  // namespace
 }  // namespace ddprun

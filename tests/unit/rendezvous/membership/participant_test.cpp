@@ -60,7 +60,7 @@ TEST_CASE("participant: who founds takes the lead, and lets its own agent in ove
   for (const int host : {0, 1}) CHECK(story.peer(host).lease == Instant{5'000});
 }
 
-TEST_CASE("participant: who would found where another process listens looks for the job there") {
+TEST_CASE("participant: a founder whose port another process has looks for the job there") {
   ParticipantOptions late = peer_options(1, 2);
   late.founds = late.is_at_endpoint = true;
   late.port_taken = "n0:1";
@@ -70,7 +70,7 @@ TEST_CASE("participant: who would found where another process listens looks for 
   CHECK(story.peer(1).lease == Instant{3'000});
 }
 
-TEST_CASE("participant: who founds nothing does not mind a port that is taken") {
+TEST_CASE("participant: a member takes another port where its own is taken") {
   ParticipantOptions member = peer_options(1, 2);
   member.port_taken = "n1:1";
   ParticipantStory story({peer_options(0, 2), member});

@@ -136,7 +136,7 @@ TEST_CASE("uplink: what an earlier leader refused is no reason once another lead
   story.now = story.now + Millis{29'999};
   (void)story.after(0);
   CHECK(story.after(1).front() ==
-        "give up with 75: the coordinator was lost: no answer from n0:29400; what was saved is "
+        "give up with 75: the coordinator was lost: no answer from n0:1; what was saved is "
         "kept: run again");
 }
 
@@ -149,7 +149,7 @@ TEST_CASE("uplink: nor for who was never admitted, which names the leader that w
   story.now = Instant{599'999};
   (void)story.after(0);
   CHECK(story.after(1).front() ==
-        "give up with 69: the coordinator on n2 was lost: no answer from n0:29400");
+        "give up with 69: the coordinator on n2 was lost: no answer from n0:1");
 }
 
 TEST_CASE("uplink: who leads nobody is asked who does, and the answer is passed on") {

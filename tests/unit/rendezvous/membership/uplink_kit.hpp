@@ -82,8 +82,8 @@ struct UplinkStory {
       : uplink(UplinkOptions{.agent = 7,
                              .host = "n1",
                              .node = place,
-                             .endpoint = "n0:29400",
-                             .doors = {"n0:1", "n1:1", "n2:1"},
+                             .endpoint = "n0:1",
+                             .other_doors = {"n1:1", "n2:1"},
                              .times = usual_times,
                              .saving_signals = {SIGUSR1}}) {}
 

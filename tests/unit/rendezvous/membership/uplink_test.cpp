@@ -244,7 +244,7 @@ TEST_CASE(
 TEST_CASE("uplink: whoever wants to stop waits for no coordinator") {
   const std::string stopped =
       "give up with 130: stopped by SIGINT (2); this node was waiting for a coordinator: no answer "
-      "from n0:29400";
+      "from n0:1";
   UplinkStory story;
   (void)story.begins();
   CHECK(story.is_asked_to_stop() == Lines{stopped});
@@ -263,7 +263,7 @@ TEST_CASE("uplink: a job that was to go on later ends like that without a coordi
     (void)story.begins();
     CHECK(story.is_asked_to_stop(stop) ==
           Lines{fmt::format("give up with 75: stopped {}; what was saved is kept: run again; "
-                            "this node was waiting for a coordinator: no answer from n0:29400",
+                            "this node was waiting for a coordinator: no answer from n0:1",
                             how)});
   }
 }
