@@ -76,6 +76,10 @@ class WholeNode : public NodeObserver {
     perform(actions);
     return std::exchange(words_, {});
   }
+  void starts_workers() {
+    (void)start();
+    CHECK(tell(LocalEvent(StoreBound{4000, "n0"})).ends_with("spawn 1"));
+  }
   std::string tell(const NodeEvent& event) {
     words_.clear();
     hand_on(event);
@@ -177,8 +181,7 @@ TEST_CASE("node: a generation starts in the same event as its node has a store")
 
 TEST_CASE("node: ends that are seen at once are heard before any of them has an effect") {
   WholeNode story;
-  (void)story.start();
-  (void)story.tell(store_bound);
+  story.starts_workers();
   CHECK(story.ends({0, 1}) ==
         "agent: ended 0; agent: ended 1; coordinator: failed; coordinator: failed; agent: stop; "
         "kill");
@@ -192,8 +195,7 @@ TEST_CASE("node: the guard knows a lease before workers start") {
 
 TEST_CASE("node: the end of a lease comes before the ends of workers that the guard has killed") {
   WholeNode story(founder_options());
-  (void)story.start();
-  (void)story.tell(store_bound);
+  story.starts_workers();
   story.now = story.now + usual_times.lease;
   CHECK(story.ends({0, 1}) ==
         "agent: lease ended; agent: ended 0; agent: ended 1; kill; lease 7000");
@@ -202,16 +204,14 @@ TEST_CASE("node: the end of a lease comes before the ends of workers that the gu
 
 TEST_CASE("node: a will is left, after the guard is lost, once all workers are gone") {
   WholeNode story;
-  (void)story.start();
-  (void)story.tell(store_bound);
+  story.starts_workers();
   CHECK(story.tell(LocalEvent(GuardLost{})) == "agent: guard lost; kill");
   CHECK(story.all_gone() == "agent: all gone; will; end");
 }
 
 TEST_CASE("node: no will is left where workers are stuck") {
   WholeNode story;
-  (void)story.start();
-  (void)story.tell(store_bound);
+  story.starts_workers();
   (void)story.tell(LocalEvent(GuardLost{}));
   story.now = story.now + kill_patience;
   CHECK(story.tell(Timeout{}) == "end");
@@ -219,8 +219,7 @@ TEST_CASE("node: no will is left where workers are stuck") {
 
 TEST_CASE("node: the last ends of a generation are heard before none is left of it") {
   WholeNode story;
-  (void)story.start();
-  (void)story.tell(store_bound);
+  story.starts_workers();
   CHECK(story.tell(LocalEvent(GuardLost{})) == "agent: guard lost; kill");
   Reaped last = ends_of({0, 1});
   last.saved = SaveAnswered{};
@@ -231,8 +230,7 @@ TEST_CASE("node: the last ends of a generation are heard before none is left of 
 
 TEST_CASE("node: a job's end goes to its others, then to its steps, its queue and its output") {
   WholeNode story;
-  (void)story.start();
-  (void)story.tell(store_bound);
+  story.starts_workers();
   (void)story.ends({0, 1});
   (void)story.all_gone();
   CHECK(story.tell(store_bound) == "no more agents; end steps");
@@ -242,8 +240,7 @@ TEST_CASE("node: a job's end goes to its others, then to its steps, its queue an
 
 TEST_CASE("node: the end waits until others are told, and the queue is for who coordinates") {
   WholeNode story(founder_options());
-  (void)story.start();
-  (void)story.tell(store_bound);
+  story.starts_workers();
   (void)story.ends({0, 1});
   (void)story.all_gone();
   CHECK(story.tell(store_bound) == "no more agents; end steps");
@@ -252,8 +249,7 @@ TEST_CASE("node: the end waits until others are told, and the queue is for who c
 
 TEST_CASE("node: workers that are stuck need no lease, and end the job of a lone node") {
   WholeNode story(founder_options());
-  (void)story.start();
-  (void)story.tell(store_bound);
+  story.starts_workers();
   CHECK(story.ends({0}) == "agent: ended 0; coordinator: failed; agent: stop");
   story.now = story.now + CoordinatorOptions{}.restart_grace;
   CHECK(story.tell(Timeout{}) == "kill; lease 5000");
@@ -263,15 +259,13 @@ TEST_CASE("node: workers that are stuck need no lease, and end the job of a lone
 
 TEST_CASE("node: it wakes for whichever of its machines is due first") {
   WholeNode lone;
-  (void)lone.start();
-  (void)lone.tell(store_bound);
+  lone.starts_workers();
   CHECK_FALSE(lone.node().next_deadline());
   (void)lone.ends({0});
   CHECK(lone.node().next_deadline() == lone.now + CoordinatorOptions{}.restart_grace);
 
   WholeNode one_of_many(founder_options());
-  (void)one_of_many.start();
-  (void)one_of_many.tell(store_bound);
+  one_of_many.starts_workers();
   (void)one_of_many.ends({0});
   CHECK(one_of_many.node().next_deadline() == one_of_many.node().participant()->next_deadline());
   CHECK(one_of_many.node().next_deadline() < one_of_many.node().agent().next_deadline());
