@@ -29,7 +29,9 @@ std::string lacks_proof(const ClaimFiles& files) {
 ClaimsRead perform_task(const ReadClaims& read, ClaimFiles& files) {
   const FolderNames names = files.names();
   if (!names.why.empty()) return {names.why, std::nullopt};
-  std::optional<Knowledge> newest = files.read_claim(names.newest);
+  std::optional<Knowledge> newest;
+  if (read.accepted > names.newest) newest = files.read_claim(read.accepted);
+  if (!newest) newest = files.read_claim(names.newest);
   if (!newest) {
     return {fmt::format("{} has no claim that a node of this job has written", files.path()),
             std::nullopt};

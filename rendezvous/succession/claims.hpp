@@ -31,6 +31,7 @@ struct LookForProof {
 /// The newest claim is to be read.
 struct ReadClaims {
   FolderId folder;
+  std::int64_t accepted = 0;  ///< This place is tried even if the names show an older one only.
   friend bool operator==(const ReadClaims&, const ReadClaims&) = default;
 };
 /// This record is to be linked as its place, if the proof is there then.

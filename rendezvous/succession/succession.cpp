@@ -117,7 +117,10 @@ void Succession::on(Instant now, const HeardOf& heard, Actions& out) {
   if (founding() && heard.leader.epoch > Epoch{}) give_way(out);  // V6
   if (is_of_earlier_job(heard.leader.founding)) return answer_earlier_job(now, heard.leader, out);
   if (heard.leader.founding > job()) leave_job(now, out);  // V9
-  if (known_ && heard.in_place_of != 0 && is_orphan_of(heard.in_place_of)) forget_job();
+  if (is_orphaned_by(heard)) {
+    if (may_go_on_without(heard.in_place_of) && still_waits(now, heard.leader.agent, out)) return;
+    forget_job();
+  }
   if (state_ == State::following && !is_voter() && heard.orphaned) forget_leader(out);
   if (state_ != State::following) return;
   if (!may_follow(heard.leader)) {

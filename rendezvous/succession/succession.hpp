@@ -116,6 +116,11 @@ class Succession {
     std::optional<Instant> mark_by;  // then its own mark is waited for no longer
     friend bool operator==(const Founder&, const Founder&) = default;
   };
+  struct Replacement {
+    AgentId agent = 0;
+    Instant forget_at;  // the job of the lost leader, if that has not gone on by then
+    friend bool operator==(const Replacement&, const Replacement&) = default;
+  };
 
   [[nodiscard]] Instant lead_end_to_heed() const;
   [[nodiscard]] Epoch next_epoch() const;
@@ -146,7 +151,7 @@ class Succession {
   void hear(Instant now, const VoteRequest& request, Actions& out);
   void hear(Instant now, const Release& release, Actions& out);
   [[nodiscard]] bool is_needed(AgentId voter) const;
-  [[nodiscard]] bool is_orphan_of(AgentId leader) const;
+  [[nodiscard]] bool is_orphaned_by(const HeardOf& heard) const;
   void tell_needed(Actions& out);
   void hear(Instant now, const SurveyRequest& request, Actions& out);
   void hear(Instant now, const ProofSought& sought, Actions& out);
@@ -166,6 +171,8 @@ class Succession {
   void answer_earlier_job(Instant now, const Leader& leader, Actions& out);
   void leave_job(Instant now, Actions& out);
   void forget_job();
+  [[nodiscard]] bool may_go_on_without(AgentId leader) const;
+  [[nodiscard]] bool still_waits(Instant now, AgentId replacement, Actions& out);
   void forget_leader(Actions& out);
   void remember_as_over();
   [[nodiscard]] bool is_late(const Leader& leader) const;
@@ -267,6 +274,7 @@ class Succession {
   std::optional<Reign> reign_;
   Epoch highest_;            // of all that it has heard of
   JobBefore forgotten_;      // the job that it has forgotten since that is over
+  Replacement replacement_;  // the newest that was heard of where a lost leader listened
   Founding left_;            // the newest job that it has left for a later one
   Founding marked_;          // the job that its mark names
   std::string survey_from_;  // the founder's address, for the answer to its survey

@@ -33,7 +33,8 @@ void Succession::read_claims(Instant now, Actions& out) {
   if (!folder_.begin_look(now + options_.call_interval)) return;
   const FolderId folder =
       state_ == State::leading ? reign_->claimed->folder : known_->place->folder;
-  out.emplace_back(FolderTask(ReadClaims{folder}));
+  const std::int64_t accepted = known_ && known_->place ? known_->place->number : 0;
+  out.emplace_back(FolderTask(ReadClaims{folder, accepted}));
 }
 
 void Succession::hear(Instant now, const ClaimsRead& read, Actions& out) {
@@ -47,11 +48,14 @@ void Succession::hear(Instant now, const ClaimsRead& read, Actions& out) {
     return;
   }
   if (state_ != State::following || place < claimed()) return;
+  if (is_of_earlier_job(newest.record.founding)) return;  // V9
   const bool is_named = newest.record.voters.contains(options_.self.agent);
   const bool is_on_its_way = place == known_->place->number - 1;  // what this process has accepted
   if (is_on_its_way && !is_named) return;
   if (!is_named || (!is_on_its_way && newest.id() != known_->id())) return adopt(now, newest, out);
-  known_ = newest;
+  if (!std::exchange(known_, newest)->decided) {  // its leader may have told nobody so
+    out.emplace_back(VotersChanged{newest.record.voters, newest.id(), leader_.value_or(Leader{})});
+  }
   if (stand_after_ == reread_at_) stand_after_ = {};
   const auto turn = stand_at();
   if (turn && now >= *turn) gather(now, out);

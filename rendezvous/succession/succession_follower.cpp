@@ -157,6 +157,24 @@ void Succession::forget_job() {
   pledge_ = {};
 }
 
+/// Whether the record that this process has accepted may be decided, and the lost leader has told
+/// others so or has linked it: then they elect another leader, or this process claims.
+bool Succession::may_go_on_without(AgentId leader) const {
+  return !known_->decided && known_->record.voters.outlive({leader});
+}
+
+/// For a lease since it first heard of the process at the lost leader's place. In that time who
+/// knows of the decision calls that process, which gives way, and this one reads the folder.
+bool Succession::still_waits(Instant now, AgentId replacement, Actions& out) {
+  if (replacement_.agent != replacement) {
+    replacement_ = {replacement, now + options_.times.lease};
+  }
+  if (state_ == State::following && now >= replacement_.forget_at) return false;
+  const bool may_look = claims() && !options_.folder.empty() && folder_.look_is_due(now);
+  if (may_look) read_claims(now, out);
+  return true;
+}
+
 /// From now on it may follow another process at the leader's address, in any epoch. It keeps its
 /// own promises: a record that it does not know may name it. A record that does not name it was
 /// meant for an earlier process at its own address.

@@ -117,8 +117,11 @@ bool Succession::is_needed(AgentId voter) const {
   return !voters.outlive({voter}) && !before.outlive({voter, options_.self.agent});
 }
 
-bool Succession::is_orphan_of(AgentId leader) const {
-  return state_ != State::leading && state_ != State::finished && is_needed(leader);
+/// Of another job, or of none yet, is the process that listens where its leader did.
+bool Succession::is_orphaned_by(const HeardOf& heard) const {
+  if (state_ == State::leading || state_ == State::finished || !known_) return false;
+  const bool is_another_job = heard.leader.founding.is_none() || heard.leader.founding != job();
+  return heard.in_place_of != 0 && is_another_job && is_needed(heard.in_place_of);
 }
 
 /// Of other voters: this process's agent reports it if another process has the place of one.

@@ -154,7 +154,6 @@ class Cluster {
   [[nodiscard]] int needed_first() const;
   [[nodiscard]] bool still_founds() const;
   [[nodiscard]] Millis last_call_after(Instant from) const;
-  [[nodiscard]] bool waits_for_first_claim() const;
   [[nodiscard]] bool all_can_tell() const;
   [[nodiscard]] bool can_begin_anew() const;
   void expect_end_or_life();

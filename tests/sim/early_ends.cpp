@@ -97,7 +97,7 @@ bool Cluster::could_go_on(int host, Instant from, Instant until) const {
                                          [&](const auto& entry) { return entry.at <= from; });
   if (last == decided_at_.rend()) {
     return well.contains(founding_host().last_agent_id()) && is_founder_found() &&
-           nodes_count >= needed_first() && !waits_for_first_claim();
+           nodes_count >= needed_first();
   }
   if (nodes_count < (still_founds() ? needed_first() : gathering().nodes_min)) return false;
   for (auto each = decided_at_.begin(); each != decided_at_.end(); ++each) {
@@ -105,18 +105,6 @@ bool Cluster::could_go_on(int host, Instant from, Instant until) const {
     if (!is_decided_by(each->voters, well)) return false;
   }
   return could_decide(well);
-}
-
-/// Before anything is decided: whether somebody has accepted what was to be claimed. Nobody but its
-/// founder can claim the first place.
-bool Cluster::waits_for_first_claim() const {
-  const bool waited = std::ranges::any_of(
-      last_known_, [](const Knowledge& known) { return known.place.has_value(); });
-  return waited || std::ranges::any_of(hosts_, [&](const auto& each) {
-           const auto known =
-               each->succession() != nullptr ? each->succession()->knowledge() : std::nullopt;
-           return known && known->place && known->record.voters.head != each->agent_id();
-         });
 }
 
 /// Whether a mark says that the job may run elsewhere, or what another has left in the folder. Who

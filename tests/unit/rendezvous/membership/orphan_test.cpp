@@ -217,23 +217,81 @@ TEST_CASE("orphan: where the others can elect another, nobody is one") {
   CHECK(story.succession.knowledge().has_value());
 }
 
-/// n1 has a copy of a record that names so many, and came after one that named others; n0 dies.
-bool forgets_undecided(int count, int count_before) {
+/// n1 has a copy of a record that names so many, and came after one that named others.
+SuccessionStory with_undecided(int count, int count_before) {
   SuccessionStory story = following(count_before);
   Knowledge next = record_of(count, 3);
   next.before = record_of(count_before).record.voters;
   next.decided = false;
   (void)story.is_led(leader_on(0, 1), next);
   REQUIRE(story.succession.knowledge()->id() == next.id());
-  (void)story.meets(HeardOf{leader_on(3, 0), leader_on(0, 1).agent});
+  return story;
+}
+
+const HeardOf in_place_of_n0{leader_on(3, 0), leader_on(0, 1).agent};
+
+/// It hears once that n0's process is dead.
+bool forgets_at_once(SuccessionStory story) {
+  (void)story.meets(in_place_of_n0);
+  return !story.succession.knowledge();
+}
+
+/// It hears so as long as n0's process might not be.
+bool forgets_at_last(SuccessionStory story) {
+  for (story.now = Instant{100}; story.now < Instant{3'200}; story.now = story.now + Millis{100}) {
+    const bool knows_one = story.succession.knowledge().has_value();
+    if (story.now == Instant{3'100} && !knows_one) return false;  // too soon
+    (void)story.meets(in_place_of_n0);
+  }
   return !story.succession.knowledge();
 }
 
 TEST_CASE("orphan: one that was not told whether its record is decided") {
-  CHECK(forgets_undecided(2, 3));        // n2 alone is no majority of those before
-  CHECK_FALSE(forgets_undecided(2, 5));  // n2, n3 and n4 are, and have not accepted it
-  CHECK_FALSE(forgets_undecided(3, 3));  // n1 and n2 have it
-  CHECK(forgets_undecided(3, 2));        // n2 may know that it is decided, but needs n1
+  CHECK(forgets_at_once(with_undecided(2, 3)));        // n2 alone is no majority of those before
+  CHECK_FALSE(forgets_at_last(with_undecided(2, 5)));  // n2 to n4 are, and have not accepted it
+  CHECK_FALSE(forgets_at_last(with_undecided(3, 3)));  // n1 and n2 have it
+}
+
+TEST_CASE("orphan: for a lease another may say that it knows the record to be decided") {
+  CHECK_FALSE(forgets_at_once(with_undecided(3, 2)));
+  CHECK(forgets_at_last(with_undecided(3, 2)));
+  SuccessionStory told = with_undecided(3, 2);
+  CHECK(told.meets(in_place_of_n0).empty());
+  CHECK(told.meets(RecordDecided{told.succession.knowledge()->id()}).back() == "nobody needed");
+  told.now = Instant{9'000};
+  CHECK(told.meets(in_place_of_n0).empty());
+  CHECK(told.succession.knowledge().has_value());
+  SuccessionStory again = with_undecided(3, 2);  // n0's process starts once more
+  (void)again.meets(in_place_of_n0);
+  again.now = Instant{3'000};
+  CHECK(again.meets(HeardOf{leader_on(4, 0), leader_on(0, 1).agent}).empty());
+  CHECK(again.succession.knowledge().has_value());
+}
+
+TEST_CASE("orphan: who stands does not forget the job that another may vote for") {
+  SuccessionStory story = with_undecided(3, 2);
+  (void)story.meets(in_place_of_n0);
+  (void)story.at(story.succession.next_deadline()->ms);
+  REQUIRE(story.succession.state() == Succession::State::standing);
+  CHECK(story.meets(in_place_of_n0).empty());
+  const RecordId known = story.succession.knowledge()->id();
+  (void)story.hears(Vote{succession_story::voter(2).agent, Epoch{2}, story.now, known});
+  CHECK(story.succession.state() == Succession::State::leading);
+}
+
+TEST_CASE("orphan: a leader of its own job it follows, also in the lost leader's place") {
+  Leader leader = leader_on(0, 1);
+  leader.founding = {Epoch{1}, leader.agent};
+  Knowledge undecided = record_of(2);
+  undecided.decided = false;
+  undecided.record.founding = leader.founding;
+  SuccessionStory story;
+  (void)story.is_led(leader, undecided);
+  Leader elected = leader_on(3, 9);
+  elected.founding = leader.founding;
+  CHECK(story.meets(HeardOf{elected, leader_on(0, 1).agent}) ==
+        succession_story::Lines{"follow n3"});
+  CHECK(story.succession.knowledge().has_value());
 }
 
 TEST_CASE("orphan: a voter says whom nobody can be elected without, as soon as it may be so") {

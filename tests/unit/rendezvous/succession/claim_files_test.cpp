@@ -102,6 +102,20 @@ TEST_CASE("claim files: who sees old names learns from the link who has the plac
   CHECK(*answer.taken == claim_of({1}, 1));
 }
 
+TEST_CASE("claim files: a claim that its reader has accepted is found by its name") {
+  PretendedFiles files;
+  files.names_are_old = true;
+  const auto reads = [&] {
+    return std::get<ClaimsRead>(perform(ReadClaims{{1}, 1}, files).value()).newest;
+  };
+  CHECK_FALSE(reads());
+  files.claims.emplace(1, claim_of({1}, 1));
+  CHECK(reads() == claim_of({1}, 1));
+  files.names_are_old = false;
+  files.claims.emplace(2, claim_of({2}, 2));
+  CHECK(reads() == claim_of({2}, 2));
+}
+
 TEST_CASE("claim files: of several that others link meanwhile the newest counts") {
   PretendedFiles files;
   files.between = claim_of({1}, 1);

@@ -54,6 +54,10 @@ inline Knowledge claimed_in(std::int64_t epoch, Knowledge known) {
   known.record.epoch = known.accepted = Epoch{epoch};
   return known;
 }
+inline Knowledge of_job_founded(const Founding& founding, Knowledge known) {
+  known.record.founding = founding;
+  return known;
+}
 /// Of another job, which this founder has begun.
 inline Knowledge of_job(AgentId founder, Knowledge known) {
   known.place->folder = {founder};

@@ -131,6 +131,59 @@ TEST_CASE("succession: a claim that it has accepted and that is not there is not
   CHECK(story.known() == claim_of({0, 1, 2}, 1));
 }
 
+const HeardOf replaces_n0{leader_on(3, 0), leader_on(0, 1).agent};
+
+/// It has accepted n0's first record, and hears that another process is in n0's place.
+ClaimsStory bereaved_claimant() {
+  ClaimsStory story(1);
+  Knowledge first = undecided(claim_of({0, 1, 2}));
+  first.before.all.resize(1);
+  (void)story.is_led(leader_on(0, 1), first);
+  story.now = Instant{500};
+  CHECK(story.meets(replaces_n0) == Lines{"read claims of 1"});
+  return story;
+}
+
+TEST_CASE("succession: who was not told whether its record is claimed reads the folder first") {
+  ClaimsStory claimant = bereaved_claimant();
+  CHECK(claimant.reads(claim_of({0, 1, 2})) == Lines{"3 voters", "nobody needed"});
+  CHECK(claimant.known() == claim_of({0, 1, 2}));
+  CHECK(claimant.at(3'000) == Lines{"read claims of 1"});
+  CHECK(found_in(claimant.reads(claim_of({0, 1, 2})), "take lead, inheriting"));
+  ClaimsStory left_out = bereaved_claimant();
+  CHECK(left_out.reads(claim_of({0, 2})) == Lines{"unfollow", "nobody needed"});
+}
+
+TEST_CASE("succession: for a lease, again and again, whatever the folder answers at first") {
+  for (const bool answers : {true, false}) {
+    ClaimsStory story = bereaved_claimant();
+    if (answers) CHECK(story.reads(std::nullopt).empty());
+    CHECK(story.succession.knowledge().has_value());
+    story.now = Instant{1'499};
+    CHECK(story.meets(replaces_n0).empty());
+    story.now = Instant{3'499};
+    CHECK(story.meets(replaces_n0) == (answers ? Lines{"read claims of 1"} : Lines{}));
+    story.now = Instant{3'500};
+    CHECK(story.meets(replaces_n0) == Lines{"follow n3", "nobody needed"});
+    CHECK_FALSE(story.succession.knowledge());
+    CHECK(story.reads(claim_of({0, 1, 2})).empty());
+  }
+}
+
+TEST_CASE("succession: V9 a claim of a job that it has left is not taken up again") {
+  ClaimsStory story(1);
+  (void)story.is_led(leader_on(0, 1), of_job_founded({Epoch{1}, 1}, claim_of({0, 1, 2}, 1)));
+  Leader later = leader_on(2, 5);
+  later.founding = {Epoch{5}, later.agent};
+  const Knowledge accepted =
+      undecided(of_job_founded(later.founding, claimed_in(5, claim_of({2, 1, 0}, 2))));
+  (void)story.is_led(later, accepted);
+  REQUIRE(story.known() == accepted);
+  (void)story.at(story.succession.next_deadline()->ms);
+  CHECK(story.reads(of_job_founded({Epoch{1}, 1}, claim_of({0, 1, 2}, 1))).empty());
+  CHECK(story.known() == accepted);
+}
+
 TEST_CASE("succession: who was told of no folder never gathers") {
   SuccessionStory story(1);
   (void)story.is_led(leader_on(0, 1), claim_of({0, 1, 2}));
