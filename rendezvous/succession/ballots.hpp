@@ -43,7 +43,8 @@ struct RecordId {
   auto operator<=>(const RecordId&) const = default;
 };
 
-/// Whom to ask when this leader is lost. It may have founded its job only now.
+/// Whom to ask when this leader is lost, which may have founded its job only now. No leader is
+/// named where the folder told of the voters.
 struct VotersChanged {
   Voters voters;
   RecordId record;  ///< That names them. What is said of an older one may come later.

@@ -30,7 +30,7 @@ ClaimsRead perform_task(const ReadClaims& read, ClaimFiles& files) {
   const FolderNames names = files.names();
   if (!names.why.empty()) return {names.why, std::nullopt};
   std::optional<Knowledge> newest;
-  if (read.accepted > names.newest) newest = files.read_claim(read.accepted);
+  if (read.expected > names.newest) newest = files.read_claim(read.expected);
   if (!newest) newest = files.read_claim(names.newest);
   if (!newest) {
     return {fmt::format("{} has no claim that a node of this job has written", files.path()),

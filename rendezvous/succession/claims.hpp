@@ -31,7 +31,9 @@ struct LookForProof {
 /// The newest claim is to be read.
 struct ReadClaims {
   FolderId folder;
-  std::int64_t accepted = 0;  ///< This place is tried even if the names show an older one only.
+  /// Is tried by its name even if the names show an older place only; 0: none. It should be there:
+  /// a client remembers an absent name, too.
+  std::int64_t expected = 0;
   friend bool operator==(const ReadClaims&, const ReadClaims&) = default;
 };
 /// This record is to be linked as its place, if the proof is there then.

@@ -33,7 +33,8 @@
 //       is in the folder; or a founder, which has no claim before it. No process follows a leader
 //       of a claim that it knows not to be the newest.
 //   V8  A job's records are all voted on, or all claimed.
-//   V9  A process that has heard of the leader of a later job takes part in no earlier one.
+//   V9  A process that has heard of the leader of a later job takes part in no earlier one, unless
+//       the earlier one has claimed the place that was to be the later one's first.
 // Bounds
 //   One election at a time; seven voters of a record, and seven of the one before it. One claim and
 //   one look into the folder under way.

@@ -27,14 +27,18 @@ void Succession::on(Instant now, const FolderAnswer& answer, Actions& out) {
   std::visit([&](const auto& what) { hear(now, what, out); }, answer);
 }
 
-/// V7: before it gathers, and while it does.
+/// V7: before it gathers, and while it does; and before it forgets a job that may be claimed.
 void Succession::read_claims(Instant now, Actions& out) {
-  if (state_ == State::following) stand_after_ = reread_at_ = now + options_.times.lease / 4;
+  if (state_ == State::following) {
+    reread_at_ = now + options_.times.lease / 4;
+    stand_after_ = std::max(stand_after_, reread_at_);
+  }
   if (!folder_.begin_look(now + options_.call_interval)) return;
   const FolderId folder =
       state_ == State::leading ? reign_->claimed->folder : known_->place->folder;
-  const std::int64_t accepted = known_ && known_->place ? known_->place->number : 0;
-  out.emplace_back(FolderTask(ReadClaims{folder, accepted}));
+  const bool may_be_there =
+      known_ && known_->place && (known_->decided || now < replacement_.forget_at);
+  out.emplace_back(FolderTask(ReadClaims{folder, may_be_there ? known_->place->number : 0}));
 }
 
 void Succession::hear(Instant now, const ClaimsRead& read, Actions& out) {
@@ -48,12 +52,13 @@ void Succession::hear(Instant now, const ClaimsRead& read, Actions& out) {
     return;
   }
   if (state_ != State::following || place < claimed()) return;
-  if (is_of_earlier_job(newest.record.founding)) return;  // V9
   const bool is_named = newest.record.voters.contains(options_.self.agent);
   const bool is_on_its_way = place == known_->place->number - 1;  // what this process has accepted
-  if (is_on_its_way && !is_named) return;
-  if (!is_named || (!is_on_its_way && newest.id() != known_->id())) return adopt(now, newest, out);
-  if (!std::exchange(known_, newest)->decided) {  // its leader may have told nobody so
+  const bool is_of_another = is_of_earlier_job(newest.record.founding);  // V9
+  if (is_on_its_way && (!is_named || is_of_another)) return;
+  if (is_of_another || !is_named || (!is_on_its_way && newest.id() != known_->id()))
+    return adopt(now, newest, out);
+  if (!std::exchange(known_, newest)->decided) {  // its agent may not know these voters
     out.emplace_back(VotersChanged{newest.record.voters, newest.id(), leader_.value_or(Leader{})});
   }
   if (stand_after_ == reread_at_) stand_after_ = {};
@@ -75,7 +80,8 @@ void Succession::adopt(Instant now, const Knowledge& newest, Actions& out) {
   folder_.heard_of(newest.claimed());
   known_.reset();
   names_self_.reset();
-  if (newest.record.voters.contains(options_.self.agent)) known_ = newest;
+  const bool is_left = newest.record.founding <= left_ && !left_.is_none();
+  if (newest.record.voters.contains(options_.self.agent) && !is_left) known_ = newest;
   folder_.forget_passes();
 }
 

@@ -163,8 +163,9 @@ bool Succession::may_go_on_without(AgentId leader) const {
   return !known_->decided && known_->record.voters.outlive({leader});
 }
 
-/// For a lease since it first heard of the process at the lost leader's place. In that time who
-/// knows of the decision calls that process, which gives way, and this one reads the folder.
+/// For a lease since it first heard of the process at the lost leader's place; then it forgets when
+/// it hears of that again. In that time who knows of the decision calls that process, which gives
+/// way, and this one reads the folder.
 bool Succession::still_waits(Instant now, AgentId replacement, Actions& out) {
   if (replacement_.agent != replacement) {
     replacement_ = {replacement, now + options_.times.lease};

@@ -182,6 +182,24 @@ TEST_CASE("succession: V9 a claim of a job that it has left is not taken up agai
   (void)story.at(story.succession.next_deadline()->ms);
   CHECK(story.reads(of_job_founded({Epoch{1}, 1}, claim_of({0, 1, 2}, 1))).empty());
   CHECK(story.known() == accepted);
+  (void)story.at(story.succession.next_deadline()->ms);
+  CHECK(story.reads(of_job_founded({Epoch{1}, 1}, claim_of({0, 1, 2}, 2))) == Lines{"unfollow"});
+  CHECK_FALSE(story.succession.knowledge());
+}
+
+TEST_CASE("succession: an earlier job has claimed the place that was to be its own job's first") {
+  ClaimsStory story(1);
+  Leader later = leader_on(2, 5);
+  later.founding = {Epoch{5}, later.agent};
+  (void)story.is_led(
+      later, undecided(of_job_founded(later.founding, claimed_in(5, claim_of({2, 1, 0}, 1)))));
+  (void)story.at(story.succession.next_deadline()->ms);
+  const Knowledge earlier = of_job_founded({Epoch{1}, 1}, claim_of({0, 2}, 1));
+  CHECK(story.reads(earlier) == Lines{"unfollow"});
+  CHECK_FALSE(story.succession.knowledge());
+  Leader head = leader_on(0, 9);
+  head.founding = earlier.record.founding;
+  CHECK(story.meets(HeardOf{head}) == Lines{"follow n0"});
 }
 
 TEST_CASE("succession: who was told of no folder never gathers") {
@@ -241,8 +259,13 @@ TEST_CASE("succession: who gathers for long and is answered by nobody lets other
     CHECK(story.at(since + 8'000).back() == "unfollow");
     CHECK(story.succession.state() == Succession::State::following);
     CHECK(story.succession.next_deadline() == Instant{since + 8'000 + 6'000 + 4'000});
-    (void)story.reads(claim_of({0, 1, 2}));  // asked for before
-    CHECK(story.succession.next_deadline() == Instant{since + 8'000 + 6'000 + 4'000});
+    const Leading stale{leader_on(2, 8), Instant{since}, {}, false, 0, {}};
+    for (const bool looks_again : {false, true}) {
+      (void)story.reads(claim_of({0, 1, 2}));  // asked for before
+      CHECK(story.succession.next_deadline() == Instant{since + 8'000 + 6'000 + 4'000});
+      story.now = Instant{since + 10'000};
+      if (!looks_again) CHECK(story.hears(stale).front() == "read claims of 1");
+    }
     (void)story.at(since + 18'000);
     (void)story.reads(claim_of({0, 1, 2}));
   }
