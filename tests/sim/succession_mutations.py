@@ -99,9 +99,8 @@ SUCCESSION_MUTATIONS = [
              "request.sent, decided_record()};", "request.sent, {}};"),
     Mutation("R12", "who is not named in the newest claim goes on",
              "succession_claims.cpp",
-             "  if (is_on_its_way && !is_named) return;\n"
-             "  if (!is_named || (!is_on_its_way && newest.id() != known_->id())) "
-             "return adopt(now, newest, out);\n", ""),
+             "const bool is_named = newest.record.voters.contains(options_.self.agent);",
+             "const bool is_named = true;"),
     Mutation("R13", "a place is claimed before its voters have accepted",
              "succession_leader.cpp",
              "if (!known_->record.voters.is_majority(agents)) return;\n  if (claims())",
