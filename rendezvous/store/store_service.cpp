@@ -1,20 +1,16 @@
 #include "rendezvous/store/store_service.hpp"
 
-#include "rendezvous/descriptors_max.hpp"
 #include "rendezvous/endpoint_text.hpp"
-#include "rendezvous/keep_alive.hpp"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 #include <sodium.h>
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <span>
+#include <utility>
 
 namespace ddprun {
 
@@ -30,34 +26,10 @@ constexpr std::size_t outbox_kept_max = worth_closing / 2;  // until the end of 
 constexpr std::size_t reserve_divisor = 64;                 // of the memory: 16 MiB of 1 GiB
 constexpr std::size_t reader_bytes_max = 16'384;  // a connection, and a request with a long key
 constexpr std::size_t spare_requests_max = 1024;
-constexpr std::size_t replies_turn_max = 4096;     // some milliseconds, most of which are writes
-constexpr std::size_t first_request_bytes = 1024;  // so much room has whoever is let in
+constexpr std::size_t replies_turn_max = 4096;  // some milliseconds, most of which are writes
+constexpr std::size_t writes_turn_max = 128;    // so many clients are written to at once
 constexpr int request_looks_max = 60;
 constexpr std::chrono::seconds looks_apart(1);
-// A client that says nothing may wait for a key for hours. Its machine is given up after 16 minutes
-// without an answer, as long as the kernel goes on sending to one (tcp_retries2 in tcp(7)).
-constexpr KeepAlive client_is_there{.idle_s = 60, .probe_s = 60, .probes_max = 15};
-
-/// How many connections the process can hold for the store: half of its descriptors are for
-/// workers, and for the job's other nodes.
-std::size_t connections_max() {
-  return std::min(sessions_max, descriptors_max(2 * sessions_max) / 2);
-}
-
-/// Nothing for a socket that is gone.
-std::optional<IpEndpoint> ip_endpoint(const tcp::endpoint& endpoint) {
-  const auto address = parse_ip_address(endpoint.address().to_string());
-  if (!address) return std::nullopt;
-  return IpEndpoint{*address, endpoint.port()};
-}
-
-/// Whether the other side has neither closed nor reset it.
-bool is_established(tcp::socket& socket) {
-  tcp_info info{};
-  socklen_t size = sizeof info;
-  const int failed = ::getsockopt(socket.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size);
-  return failed == 0 && info.tcpi_state == TCP_ESTABLISHED;
-}
 
 StoreHash seeded_hash() {
   StoreHash hash;
@@ -108,91 +80,6 @@ void StoreService::give_up(const std::string& why) {
   on_note_("store: closed, with all connections, so that the workers fail: " + why);
 }
 
-void StoreService::meet(tcp::socket socket, const tcp::endpoint& peer) {
-  error_code error;
-  const auto local = ip_endpoint(socket.local_endpoint(error));
-  const auto remote = ip_endpoint(peer);
-  if (!local || !remote) return;
-  const std::string objection = admission_.objection(*local, *remote);
-  if (!objection.empty()) return turn_away({*local, *remote}, objection);
-  const bool may_be_anothers = admission_.goes_by_user(remote->address) && !is_established(socket);
-  if (may_be_anothers) return statistics_.on_refused();
-  if (admission_.is_another_nodes(remote->address))
-    return hold(std::move(socket), {*local, *remote});
-  open_session(std::move(socket), *remote);
-}
-
-void StoreService::hold(tcp::socket socket, const IpConnection& connection) {
-  if (!has_place()) return;
-  const SessionId id = ++newest_session_;
-  held_.emplace(id.value, Held{std::move(socket), connection, StoreCharge(budget_, session_bytes)});
-  ledger_.on_held(id, connection.peer.address);
-  questions_.ask(id, connection);
-}
-
-std::optional<StoreService::Held> StoreService::let_go(SessionId held) {
-  auto found = held_.extract(held.value);
-  if (found.empty()) return std::nullopt;
-  ledger_.on_let_go(held, found.mapped().connection.peer.address);
-  return std::move(found.mapped());
-}
-
-/// As in meet(), the answer is about whoever had that port when it was given. If this connection
-/// has ended by then, that may be another process: its user answers for none of the bytes here.
-void StoreService::judge(SessionId held, const std::string& objection) {
-  auto judged = let_go(held);
-  if (!judged) return;
-  if (!is_established(judged->socket)) return statistics_.on_refused();
-  if (!objection.empty()) return turn_away(judged->connection, objection);
-  open_session(std::move(judged->socket), judged->connection.peer);
-}
-
-bool StoreService::has_place() {
-  const bool has_descriptor =
-      sessions_.size() + held_.size() < connections_max() || close_one_for_another();
-  const auto fits = [this] { return budget_.has_room(session_bytes + first_request_bytes); };
-  if (has_descriptor && (make_room(fits) || (close_one_for_another() && fits()))) return true;
-  statistics_.on_refused();
-  notes_->add(has_descriptor
-                  ? shortage("store: one more connection was refused")
-                  : fmt::format("store: {} connections; one more was refused (ulimit -n?)",
-                                sessions_.size() + held_.size()));
-  return false;
-}
-
-void StoreService::open_session(tcp::socket socket, const IpEndpoint& peer) {
-  error_code error;
-  if (!has_place()) return;
-  socket.set_option(tcp::no_delay(true), error);
-  keep_alive(socket.native_handle(), client_is_there);
-  const SessionId id = ++newest_session_;
-  const auto [entry, is_new] =
-      sessions_.emplace(id.value, Session(StoreSocket(Fd(socket.release(error))), peer, budget_));
-  if (error || !sockets_.watch(id, entry->second.socket)) {
-    sessions_.erase(entry);
-    statistics_.on_refused();
-    return notes_->add("store: the kernel has no room for one more connection");
-  }
-  statistics_.on_connected();
-  ledger_.on_opened(id, peer.address);
-  wait_for_bytes(id);
-}
-
-bool StoreService::close_one_for_another() {
-  if (const auto held = ledger_.most_crowded()) {
-    questions_.forget(*held);
-    statistics_.on_refused();
-    notes_->add(
-        fmt::format("store: {}: closed before it was known whose it is, since connections or "
-                    "memory are short",
-                    text_of(let_go(*held)->connection.peer.address)));
-    return true;
-  }
-  const auto silent = ledger_.oldest_silent();
-  if (silent) refuse(*silent, "it has said nothing, and connections or memory are short");
-  return silent.has_value();
-}
-
 bool StoreService::make_room(const std::function<bool()>& has_room) {
   while (!has_room()) {
     if (!close_the_largest()) return false;
@@ -223,12 +110,6 @@ std::string StoreService::shortage(const std::string& what) const {
       what,
       budget_.used(),
       budget_.max());
-}
-
-void StoreService::turn_away(const IpConnection& connection, const std::string& objection) {
-  statistics_.on_refused();
-  const auto said = admission_.refuse(connection.local, connection.peer, objection);
-  if (said) on_note_(*said);
 }
 
 void StoreService::on_ready(const StoreSockets::Ready& ready) {
@@ -447,14 +328,28 @@ void StoreService::deliver() {
   work_on();
 }
 
+/// Who was touched last comes first: that is who has asked just now, not those whom a barrier or a
+/// notice has reached all at once.
 void StoreService::flush_touched() {
-  for (const SessionId id : touched_) {
+  const std::size_t count = std::min(touched_.size(), writes_turn_max);
+  const std::vector<SessionId> last(touched_.end() - static_cast<std::ptrdiff_t>(count),
+                                    touched_.end());
+  touched_.resize(touched_.size() - count);
+  for (const SessionId id : last) {
     const auto found = sessions_.find(id.value);
     if (found == sessions_.end()) continue;
     found->second.is_touched = false;
     flush(id);
   }
-  touched_.clear();
+  if (!touched_.empty()) flush_later();
+}
+
+void StoreService::flush_later() {
+  if (std::exchange(flushes_later_, true)) return;
+  boost::asio::post(context_, [this] {
+    flushes_later_ = false;
+    flush_touched();
+  });
 }
 
 void StoreService::flush(SessionId id) {

@@ -155,8 +155,9 @@ class StoreService {
   /// requests that came together are answered together. A large outbox is written at once.
   void deliver();
 
-  /// Writes each outbox that has become longer in this turn.
+  /// Writes the outboxes that have become longer, turn by turn if they are many.
   void flush_touched();
+  void flush_later();
 
   /// One slice of it: other work of the thread has its turn before the next.
   void flush(SessionId id);
@@ -181,7 +182,8 @@ class StoreService {
   std::optional<KeyValue> key_value_;  // always one
   StoreStatistics statistics_;
   std::vector<StoreReply> replies_;
-  std::vector<SessionId> touched_;       // whose outboxes have become longer in this turn
+  std::vector<SessionId> touched_;       // whose outboxes have become longer, and are to be written
+  bool flushes_later_ = false;           // another turn for them is posted
   std::vector<StoreRequest> spare_;      // empty: memory for the requests of the next read
   std::deque<SessionId> later_;          // who goes on in the next turns
   bool works_ = false;                   // another turn of it is posted

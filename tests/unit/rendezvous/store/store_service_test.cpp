@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <regex>
@@ -246,6 +247,31 @@ TEST_CASE("store service: who tells many watchers leaves turns to other clients"
 
 /// More than the store reads at once, and more replies than it sends at once: both go on in the
 /// next turn, once.
+TEST_CASE("store service: who are woken at once are answered in turns, others in between") {
+  constexpr int waiters_count = 428;
+  ServedStore store;
+  std::vector<StoreClient> waiters;
+  for (int i = 0; i < waiters_count; ++i) {
+    waiters.push_back(store.client());
+    waiters.back().says(std::string(store_greeting) + "06 #1 #1 'k'");
+    REQUIRE(store.until([&] { return store.executed("wait") == i + 1; }));
+  }
+  StoreClient asks = store.client();
+  asks.says(std::string(store_greeting) + "0d 01 00 00 00");
+  REQUIRE(store.until([&] { return asks.heard().size() == 4; }));
+  const auto answered_count = [&] {
+    return std::ranges::count_if(waiters, [](StoreClient& each) { return !each.heard().empty(); });
+  };
+  StoreClient sets = store.client();
+  sets.says(std::string(store_greeting) + "01 #1 'k' #1 'v'");
+  REQUIRE(store.until([&] { return answered_count() > 0; }));
+  CHECK(answered_count() == 128);
+  asks.says("0d 02 00 00 00");
+  REQUIRE(store.until([&] { return asks.heard().size() == 8; }));
+  CHECK(answered_count() < waiters_count);
+  CHECK(store.until([&] { return answered_count() == waiters_count; }));
+}
+
 TEST_CASE("store service: who sends without a pause has one read in each turn") {
   ServedStore store;
   StoreClient busy = store.client();
