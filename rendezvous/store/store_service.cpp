@@ -331,11 +331,9 @@ void StoreService::deliver() {
 /// Who was touched last comes first: that is who has asked just now, not those whom a barrier or a
 /// notice has reached all at once.
 void StoreService::flush_touched() {
-  const std::size_t count = std::min(touched_.size(), writes_turn_max);
-  const std::vector<SessionId> last(touched_.end() - static_cast<std::ptrdiff_t>(count),
-                                    touched_.end());
-  touched_.resize(touched_.size() - count);
-  for (const SessionId id : last) {
+  for (std::size_t count = 0; count < writes_turn_max && !touched_.empty(); ++count) {
+    const SessionId id = touched_.back();
+    touched_.pop_back();
     const auto found = sessions_.find(id.value);
     if (found == sessions_.end()) continue;
     found->second.is_touched = false;
