@@ -21,7 +21,7 @@ declare -A sets=(
     [data]="dataset-fashion-mnist"
     [test]="mandoc python3 python3-h5py python3-jsonschema python3-torch python3-yaml procps
         iproute2 e2fsprogs mount tmux"
-    [ci]="clang clang-format clang-tidy fish libclang-rt$clang_rt-dev shellcheck python3-venv
+    [ci]="clang clang-format clang-tidy fish libclang-rt$clang_rt-dev lld shellcheck python3-venv
         ca-certificates cmark-gfm tidy zsh"
     [slurm]="munge slurm-client slurmctld slurmd"
     [packaging]="binutils bzip2 cmake ninja-build python3-pip python3-venv rpm mmdebstrap
@@ -57,7 +57,8 @@ declare -A signs=(
     [python3-yaml]=python:yaml [procps]=ps [iproute2]=ip [e2fsprogs]=mkfs.ext4 [mount]=mount
     [tmux]=tmux
     [clang]=clang++ [clang-format]=clang-format [clang-tidy]=clang-tidy [fish]=fish
-    [shellcheck]=shellcheck [python3-venv]=python:ensurepip [ca-certificates]=/etc/ssl/certs
+    [lld]=ld.lld [shellcheck]=shellcheck [python3-venv]=python:ensurepip
+    [ca-certificates]=/etc/ssl/certs
     [cmark-gfm]=cmark-gfm [tidy]=tidy [zsh]=zsh
     [munge]=munged [slurm-client]=sbatch [slurmctld]=slurmctld [slurmd]=slurmd
     [binutils]=readelf [bzip2]=bzip2 [python3-pip]=python:pip [rpm]=rpmbuild

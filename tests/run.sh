@@ -13,9 +13,9 @@ cd "$(dirname "$0")/.."
 source .ci/checks.sh
 
 # Those that run TEST_PYTHON.
-pytorch_tests="^e2e (store|store command|torchrun's lines|frameworks):"
-pytorch_tests+="|^worker: .*(interoperation_test|models/|examples/lightning_test)"
+pytorch_tests="^e2e (store|store command):|^worker: .*(interoperation_test|models/)"
 pytorch_tests+="|^install: another LibTorch"
+long_pytorch_tests="^e2e (torchrun's lines|frameworks):|^worker: .*examples/lightning_test"
 
 # Whether the system's PyTorch has no libuv, as Debian's: from 2.4 on it asks for it, unless
 # USE_LIBUV is 0.
@@ -69,7 +69,8 @@ test_release() {
     part "slurm_kit" 90 tests_of release -L '^slurm_kit$' -j 4 || true
     part "slurm" 240 tests_of release -L '^slurm$' -j 4 || true
     test_kinds release
-    part "pypi torch" 650 check_pypi_torch release "$pytorch_tests" || true
+    part "pypi torch" 650 check_pypi_torch release "$pytorch_tests" \
+        "$long_pytorch_tests" || true
 }
 build_others() {
     give_way
@@ -77,13 +78,14 @@ build_others() {
     part "clang-tidy" 700 check_tidy || true
 }
 
-# What runs on many hosts has done so in the preset release. So have the longest of the others,
-# which tests/long.sh runs by this preset, too.
+# What runs on many hosts has done so in the preset release, and what reads the project's texts. So
+# have the longest of the others, which tests/long.sh runs by this preset, too.
 test_asan() {
-    local long='in every story of two nodes'
-    long+='|^worker: (examples/|models/|snapshots/snapshot_crash|training/(parity|stop_request))'
+    local long='in every story of two nodes|what was written down|^worker: (examples/|models/'
+    long+='|optimizers/optimizers_test|snapshots/snapshot_crash'
+    long+='|training/(interruption|parity|stop_request))'
     [[ -e $results/built.asan.all ]] || return 0
-    part "test asan" 900 tests_of asan -LE '^(hosts|slurm)' -E "$long" || true
+    part "test asan" 900 tests_of asan -LE '^(hosts|slurm|tidy)' -E "$long" || true
 }
 check_sources() {
     give_way

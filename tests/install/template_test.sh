@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# examples/template, as a user builds and runs it with the installed runtime.
+# examples/template, as a user builds and runs it with the installed runtime, by DDPRUN if that is
+# set, else by the ddprun that is installed beside it.
 # shellcheck source=tests/install/kit.sh
 source "$(dirname "$0")/kit.sh"
 install_build
@@ -10,9 +11,11 @@ cd "$folder/project"
 quietly "$CMAKE" -S . -B build -DCMAKE_BUILD_TYPE=None -DCMAKE_PREFIX_PATH="$prefix"
 quietly "$CMAKE" --build build
 
+ddprun=${DDPRUN:-$prefix/bin/ddprun}
+
 # run EPOCHS: leaves what it printed in `said`.
 run() {
-    said=$(CUDA_VISIBLE_DEVICES='' timeout 100 "$prefix/bin/ddprun" -f job.yaml -- "$1" 2>&1) ||
+    said=$(CUDA_VISIBLE_DEVICES='' timeout 100 "$ddprun" -f job.yaml -- "$1" 2>&1) ||
         fail "the job failed: $said"
 }
 run 2
