@@ -72,10 +72,12 @@ test_release() {
     part "pypi torch" 650 check_pypi_torch release "$pytorch_tests" \
         "$long_pytorch_tests" || true
 }
-build_others() {
+check_sources() {
     give_way
     part "build asan" 700 build asan all || true
-    part "clang-tidy" 700 check_tidy || true
+    part "clang-tidy" 400 check_tidy || true
+    part "fuzzers" 400 check_fuzzers || true
+    part "includes" 200 check_includes || true
 }
 
 # What runs on many hosts has done so in the preset release, and what reads the project's texts. So
@@ -85,21 +87,19 @@ test_asan() {
     long+='|optimizers/optimizers_test|snapshots/snapshot_crash'
     long+='|training/(interruption|parity|stop_request))'
     [[ -e $results/built.asan.all ]] || return 0
-    part "test asan" 900 tests_of asan -LE '^(hosts|slurm|tidy)' -E "$long" || true
+    part "test asan" 700 tests_of asan -LE '^(hosts|slurm|tidy)' -E "$long" -j 3 || true
 }
-check_sources() {
+check_rules_matter() {
     give_way
-    part "fuzzers" 400 check_fuzzers || true
-    part "includes" 400 check_includes || true
-    if part "mutations" 400 check_mutations; then cat "$results/mutations"; fi
+    if part "mutations" 300 check_mutations; then cat "$results/mutations"; fi
 }
 
 run_all() {
     check_rules release
     part "quick start" 400 check_quick_start || true
     part "build release" 600 build release all || true
-    beside test_release build_others
-    beside test_asan check_sources
+    beside test_release check_sources
+    beside test_asan check_rules_matter
     fail_needless_skips
 }
 

@@ -43,9 +43,10 @@ def must(command, folder=ROOT):
 
 
 class Sources:
-    """What is compiled once: the simulator, and unit tests of what it is made of, if asked for."""
+    """What is compiled once: the simulator, and unit tests of what it is made of: all, or those
+    whose files are `named`, without their ending."""
 
-    def __init__(self, folder, with_unit_tests):
+    def __init__(self, folder, named=None):
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         text = (HERE / "CMakeLists.txt").read_text(encoding="utf-8")
@@ -65,8 +66,9 @@ class Sources:
         })
         self.unit_tests += [CLAIMS_TEST,
                             "tests/unit/rendezvous/membership/orphan_test.cpp"]
-        if not with_unit_tests:
-            self.unit_tests = []
+        if named is not None:
+            self.unit_tests = [file for file in self.unit_tests
+                               if pathlib.Path(file).stem in named]
         self.test_kit = ["tests/main.cpp", "tests/unit/trace.cpp", *CLAIMS]
 
     def all(self):

@@ -6,8 +6,8 @@ scenarios; and what two heads do at once in a real folder, for which the simulat
 own. The machines' unit tests are run only where none of them breaks a promise, crashes or hangs.
 mutations.tsv beside this file says which rule was missed where, what that broke, and by how
 many of how many seeds, and is written anew for each that is asked for. --replay asks only what it
-names, and searches where that misses nothing any more, but by unit tests only if the file names
-some: they take long to compile. Ends with 1 if a mutation was not caught.
+names, and searches where that misses nothing any more, but by those unit tests alone that the file
+names: all take long to compile. Ends with 1 if a mutation was not caught.
 JOBS says how many at once. Nothing of this is in the product.
 """
 
@@ -51,6 +51,11 @@ class Caught:
     by: str  # words that catch_again() understands
     broke: str
     seeds: str = ""  # how many of how many see it
+
+    def unit_file(self):
+        """The file of the unit test that saw it, without its ending; nothing if none did."""
+        kind, _, rest = self.by.partition(" ")
+        return rest.partition(":")[0] if kind == "unit" else None
 
 
 def first_line(text):
@@ -222,9 +227,9 @@ def catch(mutation, sources, known, replays):
             return None
 
 
-def check_unchanged(sources, table):
+def check_unchanged(sources, known):
     """What fails by itself proves nothing."""
-    seeds = [caught for caught in table.values() if caught.by.startswith(("seed ", "near "))]
+    seeds = [caught for caught in known if caught.by.startswith(("seed ", "near "))]
     with tempfile.TemporaryDirectory() as name:
         mutant = Mutant([], sources, pathlib.Path(name))
         caught = play_scenarios(mutant) or test_folder(mutant)
@@ -303,13 +308,13 @@ def main():
     chosen = list(chosen_by(asked.names))[part - 1 :: parts]
     table = read_table()
     compiled = asked.build / hashlib.sha256(repr(COMPILER).encode()).hexdigest()[:8]
-    asks_units = not asked.replay or any(
-        each.name in table and table[each.name].by.startswith("unit ") for each in chosen)
-    sources = Sources(compiled, asks_units)
+    known = [table[each.name] for each in chosen if each.name in table]
+    named = {each.unit_file() for each in known} if asked.replay else None
+    sources = Sources(compiled, named)
     jobs = int(os.environ.get("JOBS", os.cpu_count() or 1))
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         list(pool.map(sources.compile, sources.all()))
-        check_unchanged(sources, table)
+        check_unchanged(sources, known)
         found = pool.map(
             lambda each: catch(each, sources, table.get(each.name), asked.replay), chosen)
         try:
