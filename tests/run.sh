@@ -91,7 +91,7 @@ test_asan() {
 }
 check_rules_matter() {
     give_way
-    if part "mutations" 300 check_mutations; then cat "$results/mutations"; fi
+    if part "mutations" 450 check_mutations; then cat "$results/mutations"; fi
 }
 
 run_all() {
